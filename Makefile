@@ -21,7 +21,7 @@ help:
 	@echo "make test    every check and test"
 	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
-	@echo "make generate  write the clients, Faults.add and their tables from the declarations"
+	@echo "make generate  write the clients, Faults.add, the exports and their tables from the declarations"
 	@echo "make docs    write docs/tables.md from the declarations"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"

@@ -63,6 +63,23 @@ impl Error {
         }
     }
 
+    /// The class in `sideline/errors.py`; `None`: one of Python's own.
+    #[cfg(feature = "python")]
+    pub(crate) fn class_name(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::Argument(_) | Error::File { .. } => return None,
+            Error::Configuration(_) => "ConfigurationError",
+            Error::Api(response) => response.kind.class_name(),
+            Error::Connect(_) | Error::Certificate(_) => "ConnectError",
+            Error::Timeout(_) => "RequestTimeout",
+            Error::Transport(_) => "TransportError",
+            Error::Decode(_) => "DecodeError",
+            Error::GivenUp { cause, .. } => return cause.class_name(),
+            Error::Internal(_) => "InternalError",
+            Error::Closed => "SidelineError",
+        })
+    }
+
     /// Removes the request's context, to use the error for another request that was not sent.
     pub fn without_request(self) -> Self {
         let without = |error| RequestError { request: None, ..error };
@@ -253,9 +270,8 @@ impl ApiErrorKind {
         }
     }
 
-    /// The class in `sideline/errors.py`.
     #[cfg(feature = "python")]
-    pub(crate) fn class_name(self) -> &'static str {
+    fn class_name(self) -> &'static str {
         use ApiErrorKind::*;
         match self {
             Authentication => "AuthenticationError",

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_seed_and_what_is_near_it_passes() {
+    fn every_seed_and_its_mutations_pass() {
         for (name, target) in TARGETS {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
             let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();

@@ -1,7 +1,9 @@
 """A second decoder of every body, in plain Python: what a patient analyst would write with `json` and loops.
 
 It shares nothing with the package's declarations. Each function takes the parsed body and the request's context, and
-yields the rows of one table, with their columns in order.
+yields the rows of one table, each with the objects of the body that it is read from, the innermost first. A row has the
+contract's columns; `member` finds the value of an appended one by its name. One with another name than its member, or that
+is computed, needs a line here too.
 """
 
 from __future__ import annotations
@@ -13,18 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from contract import ATTRIBUTES
+
 Row = dict[str, Any]
+Read = tuple[Row, list[Row]]
 Context = dict[str, str]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CODES = ["FG", "FGA", "FG2", "FGA2", "FG3", "FGA3", "FT", "FTA", "PTS", "AST", "TO", "STL", "BLK", "REB", "OFFENSIVE_REB",
-         "DEFENSIVE_REB", "FL", "DIST"]  # fmt: skip
-ATTRIBUTES = [
-    "turnover", "passes", "half_court", "paint_touch", "ball_reversals", "ball_screens",
-    *("ball_screens_" + kind for kind in (
-        "left_wing", "middle_wing", "right_wing", "pick_n_pop", "pick_n_roll", "pick_n_short_roll", "screened_shot", "handoff", "drag",
-        "pop", "roll", "slip", "short_roll", "reject", "re_screen", "stay", "step_up", "snake", "split", "other")),
-]  # fmt: skip
 TEAM = ["name", "gender", "conference_name", "league_name", "sport", "reference_id"]
 
 
@@ -86,16 +83,30 @@ def listed(body: Any, key: str) -> list[Any]:
     return [body]
 
 
+def member(name: str, objects: list[Row]) -> Any:
+    """The value under this name, of the first object that has it, in itself or in an object inside it; `_x` is `x_link`."""
+    wanted = {name, f"_{name.removesuffix('_link')}"} if name.endswith("_link") else {name}
+    for one in objects:
+        level = [one]
+        while level:
+            for inner in level:
+                for key, value in inner.items():
+                    if re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key) in wanted:
+                        return link(value) if name.endswith("_link") else value
+            level = [value for inner in level for value in inner.values() if isinstance(value, dict)]
+    return None
+
+
 def team_columns(team: Row) -> Row:
     return {"team_id": integer(team["id"])} | {name: team.get(name) for name in TEAM}
 
 
-def teams(body: Any, request: Context) -> Iterator[Row]:
+def teams(body: Any, request: Context) -> Iterator[Read]:
     for team in listed(body, "teams"):
-        yield team_columns(team)
+        yield team_columns(team), [team]
 
 
-def players(body: Any, request: Context) -> Iterator[Row]:
+def players(body: Any, request: Context) -> Iterator[Read]:
     for player in body.get("players") or []:
         yield {
             "team_id": integer(body["id"]), "player_id": integer(player["id"]),
@@ -106,23 +117,24 @@ def players(body: Any, request: Context) -> Iterator[Row]:
             **{n: of(player.get("team_player_images")).get(n) for n in (
                 "image_light", "image_dark", "image_light_transparent", "image_dark_transparent", "headshot_light", "headshot_dark",
                 "headshot_transparent", "image_profile")},
-        }  # fmt: skip
+        }, [player, body]  # fmt: skip
 
 
-def special_services(body: Any, request: Context) -> Iterator[Row]:
+def special_services(body: Any, request: Context) -> Iterator[Read]:
     for player in body.get("players") or []:
         for service in player.get("special_services") or []:
-            yield {"team_id": integer(body["id"]), "player_id": integer(player["id"]), "type": service.get("type"), "value": service.get("value")}
+            row = {"team_id": integer(body["id"]), "player_id": integer(player["id"]), "type": service.get("type"), "value": service.get("value")}
+            yield row, [service, player, body]
 
 
-def team(body: Any, request: Context) -> Iterator[Row]:
+def team(body: Any, request: Context) -> Iterator[Read]:
     images = of(body.get("team_images"))
     yield team_columns(body) | {"logo_image_link": body.get("logo_image_link")} | {n: images.get(n) for n in (
         "logo_small_light", "logo_small_dark", "logo_small_light_transparent", "logo_small_dark_transparent", "logo_light", "logo_dark",
-        "logo_light_transparent", "logo_dark_transparent")}  # fmt: skip
+        "logo_light_transparent", "logo_dark_transparent")}, [body]  # fmt: skip
 
 
-def games(body: Any, request: Context) -> Iterator[Row]:
+def games(body: Any, request: Context) -> Iterator[Read]:
     for game in listed(body, "games"):
         place = game.get("location_id")
         court, facility = place.split("@", 1) if place and "@" in place else (None, None)
@@ -136,7 +148,7 @@ def games(body: Any, request: Context) -> Iterator[Row]:
             **{n: game.get(n) for n in ("facility_name", "court_name", "location_id")}, "court_id": court, "facility_id": facility,
             **{n: game.get(n) for n in ("tournament", "reference_id", "fan_engagement_enabled", "source")},
             "results_link": link(game.get("_results")),
-        }  # fmt: skip
+        }, [game]  # fmt: skip
 
 
 def event_keys(event: Row, request: Context) -> Row:
@@ -150,7 +162,7 @@ def event_keys(event: Row, request: Context) -> Row:
     }
 
 
-def events(body: Any, request: Context) -> Iterator[Row]:
+def events(body: Any, request: Context) -> Iterator[Read]:
     for event in listed(body, "events"):
         game = of(event.get("game_attributes"))
         yield {
@@ -159,57 +171,60 @@ def events(body: Any, request: Context) -> Iterator[Row]:
             "home_team_id": integer(game.get("home_team_id")), "home_team_name": game.get("home_team_name"),
             "away_team_id": integer(game.get("away_team_id")), "away_team_name": game.get("away_team_name"),
             "self_link": link(event.get("_self")), "stats_details_link": link(of(event.get("totals")).get("_stats_details")),
-        }  # fmt: skip
+        }, [event]  # fmt: skip
 
 
-def sessions(body: Any, request: Context) -> Iterator[Row]:
+def sessions(body: Any, request: Context) -> Iterator[Read]:
     for event in listed(body, "events"):
         for position, session in enumerate(event.get("results") or []):
             yield {
                 **event_keys(event, request), "session_id": session["id"], "position": position, "name": session.get("name"),
                 "type": session.get("type"), "started_at": moment(session.get("started_at")), "ended_at": moment(session.get("ended_at")),
                 **{f"{n}_link": link(session.get(f"_{n}")) for n in ("stats", "stats_details", "shots", "possessions")},
-            }  # fmt: skip
+            }, [session, event]  # fmt: skip
 
 
-def location_windows(body: Any, request: Context) -> Iterator[Row]:
+def location_windows(body: Any, request: Context) -> Iterator[Read]:
     for event in listed(body, "events"):
         for session in event.get("results") or []:
             links = session.get("_locations") or []
             for one in [links] if isinstance(links, str) else links:
                 query = parse_qs(urlsplit(one).query)
                 keys = {name: value for name, value in event_keys(event, request).items() if name != "team_id"}
-                yield {**keys, "session_id": session["id"], "start": moment(query["from"][0]), "end": moment(query["to"][0]), "link": one}
+                times = {"start": moment(query["from"][0]), "end": moment(query["to"][0])}
+                yield {**keys, "session_id": session["id"], **times, "link": one}, [session, event]
 
 
-def stat_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
-    """Each player_stats element with the key columns of its rows."""
+def stat_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row, Row]]:
+    """Each player_stats element with its team and the key columns of its rows."""
     for team in listed(body, "teams"):
         for line in team.get("player_stats") or []:
             who = of(line.get("player_details"))
-            yield line, {
+            yield line, team, {
                 "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
                 "team_name": team.get("name"), "player_id": integer(line["id"]), "first_name": who.get("firstname"),
                 "last_name": who.get("lastname"), "is_team_total": integer(line["id"]) == 0, "version": integer(line.get("version")),
             }  # fmt: skip
 
 
-def player_stats(body: Any, request: Context) -> Iterator[Row]:
-    for line, keys in stat_lines(body, request):
+def player_stats(body: Any, request: Context) -> Iterator[Read]:
+    for line, team, keys in stat_lines(body, request):
         for stat, value in of(line.get("stats")).items():
-            yield keys | {"games_played": integer(line.get("games_played")), "stat": stat, "value": number(value)}
+            yield keys | {"games_played": integer(line.get("games_played")), "stat": stat, "value": number(value)}, [line, team]
 
 
-def box_score(body: Any, request: Context) -> Iterator[Row]:
-    lines = list(stat_lines(body, request))
-    more = sorted({stat for line, _ in lines for stat in of(line.get("stats"))} - set(CODES))
-    for line, keys in lines:
-        stats = of(line.get("stats"))
-        yield keys | {"games_played": integer(line.get("games_played"))} | {code: number(stats.get(code)) for code in CODES + more}
+def box_score(body: Any, request: Context) -> Iterator[Read]:
+    for line, team, keys in stat_lines(body, request):
+        yield keys | {"games_played": integer(line.get("games_played"))} | codes(line.get("stats")), [line, team]
 
 
-def stat_events(body: Any, request: Context) -> Iterator[Row]:
-    for line, keys in stat_lines(body, request):
+def codes(stats: Row | None) -> Row:
+    """A column for each code that the body has; the others of the table are null."""
+    return {code: number(value) for code, value in of(stats).items()}
+
+
+def stat_events(body: Any, request: Context) -> Iterator[Read]:
+    for line, team, keys in stat_lines(body, request):
         for stat, occurrences in of(line.get("stats")).items():
             for one in occurrences or []:
                 yield {
@@ -217,10 +232,10 @@ def stat_events(body: Any, request: Context) -> Iterator[Row]:
                     "game_clock": one.get("game_clock"), "game_clock_s": clock(one.get("game_clock")),
                     "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")), "period": one.get("period"),
                     **{n: number(one.get(n)) for n in ("x", "y", "z", "hoop_to_event_x", "hoop_to_event_y")},
-                }  # fmt: skip
+                }, [one, line, team]  # fmt: skip
 
 
-def possessions_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Row]:
+def possessions_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Read]:
     for team in teams:
         for place, one in enumerate(team.get("possessions") or []):
             attributes = of(one.get("possession_attributes"))
@@ -233,10 +248,10 @@ def possessions_of(teams: list[Row], session: Callable[[Row], str | None], reque
                 "lineup_id": lineup(one.get("player_ids")), "opposing_lineup_id": lineup(one.get("opposing_player_ids")),
                 **{n: attributes.get(n) if n in ("half_court", "paint_touch") else integer(attributes.get(n)) for n in ATTRIBUTES},
                 "locations_link": link(one.get("_locations")),
-            }  # fmt: skip
+            }, [one, team]  # fmt: skip
 
 
-def possession_events_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Row]:
+def possession_events_of(teams: list[Row], session: Callable[[Row], str | None], request: Context) -> Iterator[Read]:
     for team in teams:
         for place, possession in enumerate(team.get("possessions") or []):
             for position, one in enumerate(possession.get("stats") or []):
@@ -249,28 +264,28 @@ def possession_events_of(teams: list[Row], session: Callable[[Row], str | None],
                     "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
                     **{n: number(shot.get(n)) for n in ("shot_distance_cm", "x", "y", "z")},
                     "zone": integer(shot.get("zone")), "advanced_zone": integer(shot.get("advanced_zone")), "is_3point": shot.get("is_3point"),
-                }  # fmt: skip
+                }, [one, possession, team]  # fmt: skip
 
 
-def possession_players_of(teams: list[Row], request: Context) -> Iterator[Row]:
+def possession_players_of(teams: list[Row], request: Context) -> Iterator[Read]:
     for team in teams:
         for player in team.get("team_player_details") or []:
             yield {
                 "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(team["id"]),
                 "player_id": integer(player["id"]),
                 **{n: player.get(n) for n in ("first_name", "last_name", "profile_image_link")},
-            }  # fmt: skip
+            }, [player, team]  # fmt: skip
 
 
-def possessions(body: Any, request: Context) -> Iterator[Row]:
+def possessions(body: Any, request: Context) -> Iterator[Read]:
     return possessions_of(listed(body, "teams"), lambda _: request["session_id"], request)
 
 
-def possession_events(body: Any, request: Context) -> Iterator[Row]:
+def possession_events(body: Any, request: Context) -> Iterator[Read]:
     return possession_events_of(listed(body, "teams"), lambda _: request["session_id"], request)
 
 
-def possession_players(body: Any, request: Context) -> Iterator[Row]:
+def possession_players(body: Any, request: Context) -> Iterator[Read]:
     return possession_players_of(listed(body, "teams"), request)
 
 
@@ -297,7 +312,7 @@ def distance_cm(given: float | None, row: Row) -> float | None:
 COORDINATES = ["player_x", "player_y", "player_z", "hoop_x", "hoop_y", "hoop_z", "hoop_player_x", "hoop_player_y"]
 
 
-def shots(body: Any, request: Context) -> Iterator[Row]:
+def shots(body: Any, request: Context) -> Iterator[Read]:
     for team in listed(body, "teams"):
         for player in team.get("player_shots") or []:
             for one in player.get("shots") or []:
@@ -310,10 +325,10 @@ def shots(body: Any, request: Context) -> Iterator[Row]:
                     **frame, "distance_cm": distance_cm(None, frame), "status": one.get("status"), "game_clock": one.get("game_clock"),
                     "game_clock_s": clock(one.get("game_clock")), "shot_clock": one.get("shot_clock"), "shot_clock_s": clock(one.get("shot_clock")),
                     "period": one.get("period"), "attributes": one.get("attributes"), "defender_ids": None,
-                }  # fmt: skip
+                }, [one, player, team]  # fmt: skip
 
 
-def game_shots(body: Any, request: Context) -> Iterator[Row]:
+def game_shots(body: Any, request: Context) -> Iterator[Read]:
     for one in body.get("shots") or []:
         make, three = {"MAKE": True, "MISS": False}.get(one.get("st")), one.get("is3")
         frame = {n: number(one.get(short)) for n, short in zip(COORDINATES, ["px", "py", "pz", "hx", "hy", "hz", "hsx", "hsy"], strict=True)}
@@ -324,10 +339,10 @@ def game_shots(body: Any, request: Context) -> Iterator[Row]:
             "advanced_zone": integer(one.get("az")), **frame, "distance_cm": distance_cm(number(one.get("d")), frame), "status": one.get("s"),
             "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")), "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
             "period": one.get("prd"), "attributes": one.get("attributes"), "defender_ids": integers(one.get("shotDefenders")),
-        }  # fmt: skip
+        }, [one]  # fmt: skip
 
 
-def play_by_play(body: Any, request: Context) -> Iterator[Row]:
+def play_by_play(body: Any, request: Context) -> Iterator[Read]:
     for one in body.get("details") or []:
         yield {
             "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
@@ -341,10 +356,10 @@ def play_by_play(body: Any, request: Context) -> Iterator[Row]:
             "hoop_to_event_y": number(one.get("hoopToEventY")), "clip_id": one.get("clipId"), "classification": one.get("classification"),
             "description": one.get("description"), "base_stats": one.get("baseStats"), "actual_stats": one.get("actualStats"),
             "act": one.get("act"), "player_id": integer(one.get("pid")),
-        }  # fmt: skip
+        }, [one]  # fmt: skip
 
 
-def videos(body: Any, request: Context) -> Iterator[Row]:
+def videos(body: Any, request: Context) -> Iterator[Read]:
     for one in body.get("videos") or []:
         key_ = one.get("sourceKey") or {}
         yield {
@@ -354,10 +369,10 @@ def videos(body: Any, request: Context) -> Iterator[Row]:
             "event_start_timestamp": moment(one.get("eventStartTimestamp")), "event_end_timestamp": moment(one.get("eventEndTimestamp")),
             "start_game_clock_ms": one.get("startGameClockMs"), "end_game_clock_ms": one.get("endGameClockMs"), "source": key_.get("source"),
             "team_id": integer(key_.get("teamId")), "player_id": integer(key_.get("playerId")), "facility_id": one.get("facilityId"),
-        }  # fmt: skip
+        }, [one]  # fmt: skip
 
 
-def ball_screens(body: Any, request: Context) -> Iterator[Row]:
+def ball_screens(body: Any, request: Context) -> Iterator[Read]:
     for one in body.get("ballscreens") or []:
         yield {
             "game_id": key(request.get("game_id"), one.get("gameId")), "session_id": one.get("sessionId"), "event_id": one["eventId"],
@@ -375,30 +390,28 @@ def ball_screens(body: Any, request: Context) -> Iterator[Row]:
             "end_game_clock": one.get("endGameClock"), "end_game_clock_s": clock(one.get("endGameClock")),
             "start_shot_clock": one.get("startShotClock"), "start_shot_clock_s": clock(one.get("startShotClock")),
             "end_shot_clock": one.get("endShotClock"), "end_shot_clock_s": clock(one.get("endShotClock")),
-        }  # fmt: skip
+        }, [one]  # fmt: skip
 
 
 def game_lines(body: Any, request: Context) -> Iterator[tuple[Row, Row]]:
-    """The stats of each player's line of a whole game, with the key columns of its rows."""
+    """Each player's line of a whole game, with the key columns of its rows."""
     for line in body.get("stats") or []:
-        yield of(line.get("totalStats")), {
+        yield line, {
             "session_id": request.get("session_id"), "game_id": request.get("game_id"), "team_id": integer(line["tid"]), "team_name": None,
             "player_id": integer(line["pid"]), "first_name": None, "last_name": None, "is_team_total": integer(line["pid"]) == 0,
             "version": None, "games_played": None,
         }  # fmt: skip
 
 
-def game_player_stats(body: Any, request: Context) -> Iterator[Row]:
-    for stats, keys in game_lines(body, request):
-        for stat, value in stats.items():
-            yield keys | {"stat": stat, "value": number(value)}
+def game_player_stats(body: Any, request: Context) -> Iterator[Read]:
+    for line, keys in game_lines(body, request):
+        for stat, value in of(line.get("totalStats")).items():
+            yield keys | {"stat": stat, "value": number(value)}, [line]
 
 
-def game_box_score(body: Any, request: Context) -> Iterator[Row]:
-    lines = list(game_lines(body, request))
-    more = sorted({stat for stats, _ in lines for stat in stats} - set(CODES))
-    for stats, keys in lines:
-        yield keys | {code: number(stats.get(code)) for code in CODES + more}
+def game_box_score(body: Any, request: Context) -> Iterator[Read]:
+    for line, keys in game_lines(body, request):
+        yield keys | codes(line.get("totalStats")), [line]
 
 
 def session_in_link(request: Context) -> Callable[[Row], str | None]:
@@ -406,24 +419,24 @@ def session_in_link(request: Context) -> Callable[[Row], str | None]:
     return lambda one: parse_qs(urlsplit(one["_locations"]).query)["id"][0] if one.get("_locations") else request.get("session_id")
 
 
-def game_possessions(body: Any, request: Context) -> Iterator[Row]:
+def game_possessions(body: Any, request: Context) -> Iterator[Read]:
     return possessions_of(body.get("possessions") or [], session_in_link(request), request)
 
 
-def game_possession_events(body: Any, request: Context) -> Iterator[Row]:
+def game_possession_events(body: Any, request: Context) -> Iterator[Read]:
     return possession_events_of(body.get("possessions") or [], session_in_link(request), request)
 
 
-def game_possession_players(body: Any, request: Context) -> Iterator[Row]:
+def game_possession_players(body: Any, request: Context) -> Iterator[Read]:
     return possession_players_of(body.get("possessions") or [], request)
 
 
-def broadcast_players(body: Any, request: Context) -> Iterator[Row]:
-    for player, row in zip(body.get("players") or [], players(body, request), strict=True):
-        yield row | {"position": player.get("position_abbr")}
+def broadcast_players(body: Any, request: Context) -> Iterator[Read]:
+    for row, objects in players(body, request):
+        yield row | {"position": objects[0].get("position_abbr")}, objects
 
 
-def locations(body: Any, request: Context) -> Iterator[Row]:
+def locations(body: Any, request: Context) -> Iterator[Read]:
     for batch in body if isinstance(body, list) else [body]:
         for one in batch.get("locations") or []:
             tag = one.get("tag")
@@ -432,10 +445,10 @@ def locations(body: Any, request: Context) -> Iterator[Row]:
                 "team_id": integer(one.get("tid")), "player_id": integer(one.get("pid")), "tag": tag if isinstance(tag, str | None) else str(tag),
                 **{n: number(one.get(n)) for n in ("x", "y", "z", "speed")}, "game_clock": one.get("gc"), "game_clock_s": clock(one.get("gc")),
                 "shot_clock": one.get("sc"), "shot_clock_s": clock(one.get("sc")),
-            }  # fmt: skip
+            }, [one, batch]  # fmt: skip
 
 
-READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Row]]]] = {
+READINGS: dict[str, dict[str, Callable[[Any, Context], Iterator[Read]]]] = {
     "teams": {"teams": teams},
     "roster": {"players": players, "special_services": special_services, "team": team},
     "schedule": {"games": games},

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from collections.abc import Iterator
 
 import pytest
 
 import sideline
+from sideline import errors
 
 FIELDS = {
     "status": 422,
@@ -27,9 +29,10 @@ API_ERRORS = [
     sideline.RateLimited,
     sideline.ServerError,
 ]
+EXCEPTIONS = [kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), Exception) and not issubclass(kind, Warning)]
 
 
-@pytest.mark.parametrize("kind", API_ERRORS)
+@pytest.mark.parametrize("kind", [kind for kind in EXCEPTIONS if issubclass(kind, sideline.ApiError)])
 @pytest.mark.parametrize("copied", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
 def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
     more = {sideline.InvalidRequest: {"rules": ["a", "b"]}, sideline.RateLimited: {"retry_after": 2.5}}.get(kind, {})
@@ -42,26 +45,27 @@ def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        sideline.SidelineError("text"),
-        sideline.ConfigurationError("text"),
-        sideline.TransportError("text"),
-        sideline.ConnectError("text"),
-        sideline.RequestTimeout("text"),
+        *(kind("text") for kind in EXCEPTIONS if not issubclass(kind, sideline.ApiError)),
         sideline.DecodeError("text", path="$.teams[0].id", offset=17),
     ],
+    ids=repr,
 )
 def test_other_errors_travel_too(error: Exception) -> None:
     other = pickle.loads(pickle.dumps(error))
     assert (type(other), str(other), vars(other)) == (type(error), "text", vars(error))
 
 
-def test_every_exception_is_caught_by_the_base() -> None:
-    from sideline import errors
+def test_every_exception_is_public_and_caught_by_the_base() -> None:
+    declared = [kind for kind in vars(errors).values() if isinstance(kind, type) and kind.__module__ == "sideline.errors"]
+    assert {kind.__name__ for kind in declared} == set(errors.__all__) <= set(sideline.__all__)
+    assert len(EXCEPTIONS) >= 16
+    assert all(issubclass(kind, sideline.SidelineError) for kind in EXCEPTIONS)
 
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, Warning)]
-    assert len(kinds) >= 13
-    assert all(issubclass(kind, sideline.SidelineError) for kind in kinds)
-    assert {kind.__name__ for kind in kinds} <= set(sideline.__all__)
+
+@pytest.mark.parametrize("kind", [kind for kind in EXCEPTIONS if kind is not sideline.SidelineError])
+def test_every_exception_says_what_to_do(kind: type[Exception]) -> None:
+    """Which puts it into the table of docs/errors.md."""
+    assert "\n\nWhat to do: " in inspect.cleandoc(kind.__doc__ or "")
 
 
 def test_the_standard_librarys_names_catch_too() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract import CODES, rows_of
 
 import sideline
 
@@ -28,7 +29,7 @@ def payload(name: str, **context: str) -> sideline.Payload:
 
 
 def rows(name: str, table: str | None = None, **context: str) -> list[dict[str, Any]]:
-    return payload(name, **context).table(table).to_dicts()
+    return rows_of(payload(name, **context).table(table))
 
 
 def shown(rows: list[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
@@ -88,7 +89,7 @@ def test_team_of_a_roster() -> None:
          "logo_small_light": "https://img/46/sl", "logo_small_dark": "https://img/46/sd",
          "logo_small_light_transparent": "https://img/46/slt", "logo_small_dark_transparent": "https://img/46/sdt",
          "logo_light": "https://img/46/l", "logo_dark": "https://img/46/d", "logo_light_transparent": "https://img/46/lt",
-         "logo_dark_transparent": None},
+         "logo_dark_transparent": "https://img/46/dt"},
     ]  # fmt: skip
 
 
@@ -153,14 +154,14 @@ def test_team_events(table: str, expected: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
 def test_team_events_as_a_bare_array(table: str, expected: list[dict[str, Any]]) -> None:
     bare = json.dumps(payload("team_events").to_dict()["events"]).encode()
-    assert sideline.Payload.from_bytes("team_events", bare, team_id="46").table(table).to_dicts() == expected
+    assert rows_of(sideline.Payload.from_bytes("team_events", bare, team_id="46").table(table)) == expected
 
 
 @pytest.mark.parametrize(("table", "expected"), EVENT_TABLES)
 def test_team_events_as_a_single_event(table: str, expected: list[dict[str, Any]]) -> None:
     single = json.dumps(payload("team_events").to_dict()["events"][0]).encode()
     of_the_game = [row for row in expected if row["event_id"] == "game-1"]
-    assert sideline.Payload.from_bytes("team_events", single, team_id="46").table(table).to_dicts() == of_the_game
+    assert rows_of(sideline.Payload.from_bytes("team_events", single, team_id="46").table(table)) == of_the_game
 
 
 def test_a_game_without_the_fields_that_the_documentation_does_not_show() -> None:
@@ -173,8 +174,6 @@ def test_a_game_without_the_fields_that_the_documentation_does_not_show() -> Non
 
 ADA = {"team_id": 46, "team_name": "Kansas Wheat", "player_id": 461, "first_name": "Ada", "last_name": "Bell", "is_team_total": False}
 TOTAL = {"team_id": 46, "team_name": "Kansas Wheat", "player_id": 0, "first_name": None, "last_name": None, "is_team_total": True}
-CODES = ["FG", "FGA", "FG2", "FGA2", "FG3", "FGA3", "FT", "FTA", "PTS", "AST", "TO", "STL", "BLK", "REB", "OFFENSIVE_REB",
-         "DEFENSIVE_REB", "FL", "DIST"]  # fmt: skip
 
 
 def test_team_game_stats() -> None:

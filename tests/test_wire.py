@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from contract import rows_of
 from independent import Asked, as_json, read, server, verified
 from wire import answering, listener
 
@@ -58,7 +59,7 @@ def got(call: Callable[[sideline.Client], Any], body: Any, **options: Any) -> An
 
 
 def row(table: Any) -> dict[str, Any]:
-    rows = table.to_dicts()
+    rows = rows_of(table)
     assert len(rows) == 1
     return rows[0]
 

@@ -146,7 +146,7 @@ async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
 }
 
 #[tokio::test]
-async fn a_503_is_sent_again_when_it_says() {
+async fn a_503_is_retried_after_its_retry_after() {
     let begun = Instant::now();
     let (server, result) = exchange(vec![json(503, "retry-after: 1\r\n", "{}"), ok()]).await;
     assert_eq!(result.unwrap().attempts, 2);
@@ -155,7 +155,7 @@ async fn a_503_is_sent_again_when_it_says() {
 }
 
 #[tokio::test]
-async fn a_wait_that_passes_the_deadline_is_not_begun() {
+async fn a_retry_after_beyond_the_deadline_is_not_waited_for() {
     let server = Server::start(vec![json(429, "retry-after: 60\r\n", r#"{"message":"slow down"}"#)]).await;
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { connect: second, read: second, total: 5 * second };
@@ -167,14 +167,14 @@ async fn a_wait_that_passes_the_deadline_is_not_begun() {
 }
 
 #[tokio::test]
-async fn a_500_is_sent_again_once() {
+async fn a_500_is_retried_once() {
     let (server, result) = exchange(vec![json(500, "", "{}")]).await;
     let error = api(result);
     assert_eq!((error.kind, error.attempts, server.seen().len()), (ApiErrorKind::Server, 2, 2));
 }
 
 #[tokio::test]
-async fn what_stays_wrong_is_sent_once() {
+async fn a_permanent_error_is_not_retried() {
     for status in [400, 401, 403, 404, 409, 422, 501] {
         let (server, result) = exchange(vec![json(status, "", SERVICE_404)]).await;
         let error = api(result);
@@ -205,7 +205,7 @@ async fn no_more_requests_are_under_way_than_max_concurrency() {
 }
 
 #[tokio::test]
-async fn a_place_is_free_while_a_request_waits_to_be_sent_again() {
+async fn a_request_that_waits_for_its_retry_leaves_its_place_to_others() {
     let server = Server::start(vec![json(503, "retry-after: 2\r\n", "{}"), ok()]).await;
     let client = transport(ClientOptions { max_concurrency: Some(1), ..options(&server.url()) });
     let (waiting, one) = (client.clone(), teams());
@@ -220,7 +220,7 @@ async fn a_place_is_free_while_a_request_waits_to_be_sent_again() {
 }
 
 #[tokio::test]
-async fn a_turn_in_the_clients_own_queue_is_not_the_services_time() {
+async fn waiting_for_max_concurrency_does_not_count_toward_the_timeout() {
     let server = Server::start(vec![ok().after(Duration::from_millis(400))]).await;
     let second = Duration::from_secs(1);
     let timeouts = Timeouts { connect: second, read: second, total: second };
@@ -290,7 +290,7 @@ async fn a_server_whose_clock_jumps_is_not_followed_for_ever() {
 }
 
 #[tokio::test]
-async fn a_date_that_refuses_nothing_does_not_set_the_clock() {
+async fn only_a_refusal_for_the_date_sets_the_clock() {
     for (status, headers) in [(200, ""), (200, "age: 600\r\n"), (404, "")] {
         let stale = format!("{headers}date: {}\r\n", http_date(-600));
         let server = Server::start(vec![json(status, &stale, "{}")]).await;
@@ -478,7 +478,7 @@ async fn announced_bodies_wait_for_room_before_they_are_read() {
 }
 
 #[tokio::test]
-async fn bodies_of_unknown_length_give_way_to_each_other_and_all_end() {
+async fn bodies_of_unknown_length_share_the_memory_and_all_complete() {
     let body = long_body(MIB);
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n".to_vec();
     let reply = Reply { bytes: [head, body.clone()].concat(), then: Then::Close, delay: Duration::ZERO };
@@ -546,7 +546,7 @@ async fn a_server_that_is_down_is_a_connect_error() {
 }
 
 #[tokio::test]
-async fn closing_ends_what_is_in_flight_and_all_that_comes_after() {
+async fn closing_fails_requests_in_flight_and_later_ones() {
     let server = Server::start(vec![raw("", Then::Hold)]).await;
     let client = transport(options(&server.url()));
     let (flying, one) = (client.clone(), teams());

@@ -1,4 +1,5 @@
-"""Writes what follows from the declarations of operations and faults: both clients, closed sets, `Faults.add`, tables.
+"""Writes what follows from the declarations of operations, faults and errors: both clients, closed sets, `Faults.add`,
+the package's exports, tables of the documentation.
 
 `make generate` runs it against the built extension; a test fails where a file is stale.
 """
@@ -6,12 +7,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import textwrap
 from pathlib import Path
 from typing import Any
 
-from sideline import _core
+from sideline import _MODULES, _core, errors
 from sideline._core import _fault_options, _operations, _schemas
 
 ROOT = Path(__file__).parent.parent
@@ -77,17 +79,24 @@ def main() -> None:
 
 def files() -> dict[Path, str]:
     """Every generated file, and what it should hold."""
-    types, simulator = PACKAGE / "_types.py", PACKAGE / "simulator.py"
-    guide, testing = ROOT / "docs" / "guide.md", ROOT / "docs" / "testing.md"
+    types, simulator, package = PACKAGE / "_types.py", PACKAGE / "simulator.py", PACKAGE / "__init__.py"
+    exports = between(package.read_text(encoding="utf-8"), "    # generated\n", "    # end\n", imports())
+    pages = {"guide": methods(), "testing": faults(), "errors": advice(), "reference": references()}
     return {
         PACKAGE / "_client.py": HEADER + client(is_async=False),
         PACKAGE / "_async_client.py": HEADER + client(is_async=True),
         types: between(types.read_text(encoding="utf-8"), "# generated\n", "# end\n", closed_sets()),
         PACKAGE / "_core.pyi": stub((PACKAGE / "_core.pyi").read_text(encoding="utf-8")),
         simulator: between(simulator.read_text(encoding="utf-8"), MARK, "    # end\n", add_fault()),
-        testing: between(testing.read_text(encoding="utf-8"), "<!-- generated -->\n", "<!-- end -->\n", faults()),
-        guide: between(guide.read_text(encoding="utf-8"), "<!-- generated -->\n", "<!-- end -->\n", methods()),
+        package: between(exports, "\n# generated\n", "# end\n", public_names()),
+        **{ROOT / "docs" / f"{name}.md": page(name, text) for name, text in pages.items()},
     }
+
+
+def page(name: str, text: str) -> str:
+    """A page of the documentation with its generated part."""
+    source = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    return between(source, "<!-- generated -->\n", "<!-- end -->\n", text)
 
 
 def closed_sets() -> str:
@@ -410,6 +419,70 @@ def faults() -> str:
     """The table of a fault's arguments."""
     rows = [f"| `{name}` | {sentence(text).removesuffix('.')} |\n" for name, _, _, text in _fault_options()]
     return "\n| argument | meaning |\n|---|---|\n" + "".join(rows) + "\n"
+
+
+# Errors, and what the package exports.
+
+
+def imports() -> str:
+    """The imports by which a type checker finds each public name."""
+    modules = {"errors": list(errors.__all__)}
+    for name, module in _MODULES.items():
+        modules.setdefault(module, []).append(name)
+    lines = []
+    for module, names in sorted(modules.items()):
+        head, ordered = f"    from sideline.{module} import ", sorted(names, key=rank)
+        line = head + ", ".join(ordered)
+        listed = "".join(f"        {name},\n" for name in ordered)
+        lines.append(f"{line}\n" if len(line) <= WIDTH else f"{head}(\n{listed}    )\n")
+    return "".join(lines)
+
+
+def public_names() -> str:
+    """`__all__` of the package."""
+    names = sorted([*_MODULES, *errors.__all__], key=rank)
+    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n"
+
+
+def rank(name: str) -> tuple[bool, bool, str]:
+    """Constants come first, then classes, then functions."""
+    return not name.isupper(), not name[0].isupper(), name
+
+
+def classes() -> list[type[BaseException]]:
+    """The exceptions and warnings, in the order of their module."""
+    own = [one for one in vars(errors).values() if isinstance(one, type) and one.__module__ == errors.__name__]
+    assert {one.__name__ for one in own} == set(errors.__all__), "errors.__all__ names each class"
+    return own
+
+
+def references() -> str:
+    """The classes in the reference."""
+    return "\n" + "".join(f"::: sideline.{one.__name__}\n" for one in classes()) + "\n"
+
+
+def advice() -> str:
+    """The table of errors, from the first paragraph of each docstring and the one that begins with "What to do:"."""
+    rows = []
+    for one in classes():
+        about, *others = (" ".join(part.split()) for part in (inspect.getdoc(one) or "").split("\n\n"))
+        todo = next((part for part in others if part.startswith("What to do: ")), None)
+        if todo is not None:
+            cells = (f"`{one.__name__}`", sentence(about), todo.removeprefix("What to do: "))
+            rows.append(f"| {' | '.join(linked(cell.removesuffix('.')) for cell in cells)} |\n")
+    return "\n| error | when | what to do |\n|---|---|---|\n" + "".join(rows) + "\n"
+
+
+def linked(text: str) -> str:
+    """The text with links in place of the pages that it cites."""
+
+    def link(found: re.Match[str]) -> str:
+        name, section = found[1].capitalize(), found[2]
+        if section is None:
+            return f"[{name}]({found[1]}.md)"
+        return f"[{name}, {section}]({found[1]}.md#{section.lower().replace(' ', '-')})"
+
+    return re.sub(r'docs/(\w+)\.md(?:, "([^"]+)")?', link, text)
 
 
 def sentence(text: str) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sideline import metrics as metrics
     from sideline import plot as plot
     from sideline import spark as spark
+
+    # generated
     from sideline._answers.clips import Clips, clips
     from sideline._answers.crosswalk import crosswalk
     from sideline._answers.moments import moments
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from sideline._core import Field, Payload, Schema, Table, Update, __version__
     from sideline._plan import Part, Plan
     from sideline._progress import Progress
-    from sideline._schemas import Schemas
+    from sideline._schemas import SCHEMAS
     from sideline._season import AsyncSeason, Season
     from sideline._serve import LivePage
     from sideline._timeout import Timeout
@@ -51,10 +53,9 @@ if TYPE_CHECKING:
     from sideline.journal import replay
     from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet, Recovered
     from sideline.simulator import Simulator
+    # end
 
-    SCHEMAS: Schemas
-    """The schema of every table by its name: columns, types, units and meanings, known without a request."""
-
+# generated
 __all__ = [
     "SCHEMAS",
     "ApiError",
@@ -109,7 +110,9 @@ __all__ = [
     "moments",
     "replay",
 ]
+# end
 
+# The module of each public name, but for those of `errors.__all__`. `make generate` writes the imports and `__all__`.
 _MODULES = {
     "SCHEMAS": "_schemas",
     "Archive": "archive",

@@ -46,4 +46,5 @@ class Schemas(Mapping[str, Schema]):
         return f"<sideline.SCHEMAS: {len(self)} tables: {', '.join(self)}>"
 
 
-SCHEMAS = Schemas()
+SCHEMAS: Schemas = Schemas()
+"""The schema of every table by its name: columns, types, units and meanings, known without a request."""

@@ -1,4 +1,8 @@
-"""The exceptions and warnings. Each message says what to do next, and none contains a secret."""
+"""The exceptions and warnings. Each message says what to do next, and none contains a secret.
+
+From these classes and their docstrings `make generate` writes the exports, the reference and the table of
+docs/errors.md.
+"""
 
 from collections.abc import Sequence
 
@@ -56,11 +60,18 @@ class SidelineError(Exception):
 
 
 class ConfigurationError(SidelineError):
-    """A credential is missing, or an option is invalid."""
+    """A credential or an address is missing, or an option is invalid.
+
+    What to do: set the variable or the option that it names.
+    """
 
 
 class ApiError(SidelineError):
-    """The service responded with an error, or would: some arguments are checked before sending."""
+    """The service responded with an error, or would: some arguments are checked before sending. The base of every error
+    with a status, and the class of a status without a class of its own.
+
+    What to do: check the base address and the proxy.
+    """
 
     status: int
     """The HTTP status."""
@@ -97,19 +108,32 @@ class ApiError(SidelineError):
 
 
 class AuthenticationError(ApiError):
-    """401, or a gateway's 403: the signature was not accepted."""
+    """401, or a gateway's 403: the signature was not accepted. It ends a batch or a sync early.
+
+    What to do: check username and secret. If the clock is the cause, the message says by how much it is off; offsets up
+    to 24 hours are corrected (docs/wire.md, "Signature").
+    """
 
 
 class PermissionDenied(ApiError):
-    """403 from the service: this credential lacks a privilege."""
+    """403 from the service: this credential lacks a privilege or a team.
+
+    What to do: ask for the privilege.
+    """
 
 
 class NotFound(ApiError):
-    """404: the id does not exist."""
+    """404: the id does not exist.
+
+    What to do: check where the id came from.
+    """
 
 
 class InvalidRequest(ApiError, ValueError):
-    """400 or 422: the request breaks rules of the service."""
+    """400 or 422: the request breaks rules of the service, which `rules` lists. It is also a `ValueError`.
+
+    What to do: correct the request. Team events and team game stats are checked before sending.
+    """
 
     rules: list[str]
     """The violated rules, in the service's words."""
@@ -133,7 +157,9 @@ class InvalidRequest(ApiError, ValueError):
 
 
 class RateLimited(ApiError):
-    """429: too many requests.
+    """429: too many requests, after the retries; `retry_after` has the seconds that the service requested.
+
+    What to do: lower `requests_per_second` or `max_concurrency`.
 
     >>> service.faults.add("/v1/data/teams", status=429, headers={"Retry-After": "30"})
     >>> try:
@@ -167,11 +193,16 @@ class RateLimited(ApiError):
 
 
 class ServerError(ApiError):
-    """5xx: the service failed."""
+    """5xx: the service failed, after the retries.
+
+    What to do: check the ids (statistics of an unknown team may be a 500); try later; send the vendor the `request_id`.
+    """
 
 
 class TransportError(SidelineError):
-    """There was no response, or it could not be read as HTTP and JSON.
+    """There was no response, or it could not be read as HTTP and JSON. The base of `ConnectError` and `RequestTimeout`.
+
+    What to do: try again.
 
     >>> service.faults.add("/v1/data/teams", reset=True)
     >>> try:
@@ -193,29 +224,24 @@ class TransportError(SidelineError):
 
 
 class ConnectError(TransportError):
-    """The connection failed: name, port, proxy or certificate."""
+    """The connection failed: name, port, proxy or certificate.
+
+    What to do: run `sideline doctor`; see docs/networks.md.
+    """
 
 
 class RequestTimeout(TransportError, TimeoutError):
-    """The connect, read or total timeout expired."""
+    """The connect, read or total timeout expired. It is also a `TimeoutError`.
 
-
-class SchemaDriftWarning(UserWarning):
-    """The service sent an unknown field: one warning for each path.
-
-    Nothing is lost: `to_dict()` has the field.
-
-    >>> import warnings
-    >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
-    >>> with warnings.catch_warnings(record=True, action="always") as caught, service.client() as fresh:
-    ...     mascot = fresh.teams()["teams"][0]["mascot"]
-    >>> mascot, caught[0].category is sideline.SchemaDriftWarning
-    ('owl', True)
+    What to do: raise `timeout`, or request less.
     """
 
 
 class DecodeError(SidelineError):
-    """The response is not what was requested: its root is missing, or a value does not fit its column.
+    """The response is not what was requested: its root is missing, or a value does not fit its column. `path` and
+    `offset` say where.
+
+    What to do: look at the body in `payload`, and report it.
 
     >>> service.faults.add("/v1/data/teams", body={"squads": []}, times=1)
     >>> try:
@@ -254,11 +280,17 @@ class DecodeError(SidelineError):
 
 
 class InternalError(SidelineError):
-    """A defect of sideline: please report it, with the text and the traceback."""
+    """A defect of sideline.
+
+    What to do: report it, with the text and the traceback.
+    """
 
 
 class IncompleteError(SidelineError):
     """Units of a batch or of a sync are missing.
+
+    What to do: use the rest, in `batch` (docs/batches.md) or `report` (docs/trust.md), and request the missing units
+    again.
 
     >>> try:
     ...     client.stats([session_id, "no-such-session"])
@@ -286,4 +318,21 @@ class IncompleteError(SidelineError):
 
 class StreamClosed(SidelineError):
     """A live stream has ended: it was read to its end or closed, its client was closed, or it was opened in another
-    process."""
+    process.
+
+    What to do: open it again.
+    """
+
+
+class SchemaDriftWarning(UserWarning):
+    """The service sent an unknown field: one warning for each path.
+
+    Nothing is lost: `to_dict()` has the field.
+
+    >>> import warnings
+    >>> service.faults.add("/v1/data/teams", body={"teams": [{"id": 7, "mascot": "owl"}]}, times=1)
+    >>> with warnings.catch_warnings(record=True, action="always") as caught, service.client() as fresh:
+    ...     mascot = fresh.teams()["teams"][0]["mascot"]
+    >>> mascot, caught[0].category is sideline.SchemaDriftWarning
+    ('owl', True)
+    """

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_of_the_scheme_counts_then_that_of_all_and_lower_case_first() {
+    fn the_schemes_variable_precedes_all_proxy_and_lower_case_precedes_upper() {
         let https = "https://service.example";
         for (variables, proxy) in [
             (&[("HTTPS_PROXY", "http://a:1")][..], "http://a:1/"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_never_gone_around() {
+    fn an_unusable_proxy_is_an_error_and_never_bypassed() {
         for wrong in ["socks5://u:canary@a:1", "http://", "http://u:canary@a:port", "ftp://a"] {
             let error = route(&[("ALL_PROXY", wrong)], "https://service.example").unwrap_err().to_string();
             assert!(error.contains("ALL_PROXY") && !error.contains("canary"), "{error}");

@@ -265,7 +265,7 @@ mod tests {
     const STEP: usize = if cfg!(miri) { 21 } else { 1 };
 
     #[test]
-    fn each_byte_at_each_place_is_marked_alike_by_both_ways() {
+    fn every_byte_has_its_masks_at_every_position() {
         for place in (0..64).step_by(STEP) {
             for byte in 0..=255u8 {
                 let mut block = [b'a'; 64];
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_at_each_place_is_a_digit_for_both_ways_or_for_none() {
+    fn vector_and_portable_code_find_the_same_digits() {
         for place in (0..16).step_by(STEP) {
             for byte in 0..=255u8 {
                 let mut block = *b"0123456789012345";
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_at_each_place_ends_a_string_for_both_ways_or_for_none() {
+    fn vector_and_portable_code_find_the_same_ends_of_strings() {
         for place in 0..16 {
             for byte in 0..=255u8 {
                 let mut block = *b"abcdefgh~\x7F\x80\xFFABCD";
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn each_byte_at_each_place_breaks_a_number_for_both_ways_or_for_none() {
+    fn vector_and_portable_code_find_the_same_ends_of_numbers() {
         for place in 0..16 {
             for byte in 0..=255u8 {
                 let mut block = *b"-123.5e+7true009";

@@ -17,39 +17,27 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     let (advice, found) = (error.advice(), error.found());
     let fields = PyDict::new(py);
     let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
-    let class = match &error {
-        Error::Configuration(_) => "ConfigurationError",
-        Error::Argument(_) => return PyValueError::new_err(text),
-        Error::Api(answer) => {
-            if let Err(error) = describe(answer, &fields) {
-                return error;
-            }
-            answer.kind.class_name()
-        }
-        Error::Connect(_) | Error::Certificate(_) => "ConnectError",
-        Error::Timeout(_) => "RequestTimeout",
-        Error::Transport(_) => "TransportError",
-        Error::Decode(wrong) => {
-            if let Err(error) =
-                fields.set_item("path", &*wrong.path).and_then(|()| fields.set_item("offset", wrong.offset))
-            {
-                return error;
-            }
-            "DecodeError"
-        }
-        // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
-        Error::File { path, errno: Some(errno), message } => {
-            let message = shown(&without_number(message)).into_owned();
-            return PyOSError::new_err((*errno, message, shown(path).into_owned()));
-        }
-        Error::File { errno: None, .. } => return PyBlockingIOError::new_err(text),
-        Error::Internal(_) => "InternalError",
-        Error::Closed | Error::GivenUp { .. } => "SidelineError",
-    };
+    let Some(class) = error.class_name() else { return builtin(&error, text) };
+    if let Err(error) = describe(&error, &fields) {
+        return error;
+    }
     let raised = exception(py, class, &text, &fields);
     match attach(py, &raised, &error, advice, &found) {
         Ok(()) => raised,
         Err(error) => error,
+    }
+}
+
+/// The exception of an error that has a class of Python's own.
+fn builtin(error: &Error, text: String) -> PyErr {
+    match error {
+        // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
+        Error::File { path, errno: Some(errno), message } => {
+            let message = shown(&without_number(message)).into_owned();
+            PyOSError::new_err((*errno, message, shown(path).into_owned()))
+        }
+        Error::File { errno: None, .. } => PyBlockingIOError::new_err(text),
+        _ => PyValueError::new_err(text),
     }
 }
 
@@ -120,23 +108,34 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_owned())
 }
 
-fn describe(answer: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
-    fields.set_item("status", answer.status)?;
-    fields.set_item("message", &*answer.message)?;
-    fields.set_item("request_id", answer.request_id.as_deref())?;
-    fields.set_item("method", &answer.method)?;
-    fields.set_item("url", &*answer.url)?;
-    fields.set_item("attempts", answer.attempts)?;
-    match answer.kind {
+/// The arguments of the exception's class.
+fn describe(error: &Error, fields: &Bound<'_, PyDict>) -> PyResult<()> {
+    match error {
+        Error::Api(response) => describe_response(response, fields),
+        Error::Decode(wrong) => {
+            fields.set_item("path", &*wrong.path)?;
+            fields.set_item("offset", wrong.offset)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn describe_response(response: &ApiError, fields: &Bound<'_, PyDict>) -> PyResult<()> {
+    fields.set_item("status", response.status)?;
+    fields.set_item("message", &*response.message)?;
+    fields.set_item("request_id", response.request_id.as_deref())?;
+    fields.set_item("method", &response.method)?;
+    fields.set_item("url", &*response.url)?;
+    fields.set_item("attempts", response.attempts)?;
+    match response.kind {
         ApiErrorKind::InvalidRequest => {
-            fields.set_item("rules", answer.rules.iter().map(|rule| &**rule).collect::<Vec<_>>())?;
+            fields.set_item("rules", response.rules.iter().map(|rule| &**rule).collect::<Vec<_>>())
         }
         ApiErrorKind::RateLimited => {
-            fields.set_item("retry_after", answer.retry_after.map(|wait| wait.as_secs_f64()))?;
+            fields.set_item("retry_after", response.retry_after.map(|wait| wait.as_secs_f64()))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn exception(py: Python<'_>, class: &str, text: &str, fields: &Bound<'_, PyDict>) -> PyErr {

@@ -125,7 +125,7 @@ fn a_body_cut_anywhere_is_reported_as_ending_early() {
 }
 
 #[test]
-fn of_a_usual_body_one_pass_tells_that_it_decodes() {
+fn one_pass_over_a_usual_body_shows_that_it_decodes() {
     let mut random = Random(5);
     for resource in resources(&mut random) {
         for root in resource.roots {

@@ -101,7 +101,7 @@ fn keys_that_differ_by_a_digit_are_two_keys() {
 }
 
 #[test]
-fn a_letter_is_sound_and_a_broken_one_is_not_wherever_it_stands() {
+fn utf8_is_validated_at_every_position() {
     let body = |text: &[u8]| [br#"[{"locations":[{"t":1,"sid":""#, text, br#""}]}]"#].concat();
     let read = |body: Vec<u8>| decode(&locations::LOCATIONS, "locations", None, &Body::from(body), &Context::default());
     for letter in ["é", "€", "🏀"] {
