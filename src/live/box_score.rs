@@ -17,12 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The player id of a team's own line.
 const TEAM_LINE_ID: i64 = 0;
 
-/// Stat codes of a box score. The table can always be built within this bound and the next one (`table::extent`).
-const MAX_CODES: usize = 1_000;
-
-/// Teams and lines of a box score, times its codes.
-const MAX_CELLS: usize = 65_536;
-
 /// The lines of both teams.
 #[derive(Debug, Clone)]
 pub struct BoxScore {
@@ -132,7 +126,7 @@ impl TryFrom<Map<String, Value>> for Stats {
     fn try_from(stats: Map<String, Value>) -> std::result::Result<Self, Self::Error> {
         let fits =
             |(code, value): (&String, &Value)| !code.contains('\0') && (value.is_null() || number(value).is_some());
-        if stats.iter().all(fits) { Ok(Stats(stats)) } else { Err("not a number") }
+        if stats.iter().all(fits) { Ok(Stats(stats)) } else { Err("not a stat") }
     }
 }
 
@@ -170,7 +164,7 @@ impl BoxScore {
     /// or of `team_game_stats`.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
         let wrong = || {
-            Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats, or values that are not numbers".into())
+            Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats, or stats that no table can have".into())
         };
         let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
         let teams = match body {
@@ -209,7 +203,8 @@ impl BoxScore {
         let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
         let rows = known + new_teams.len() + new.len();
         let columns = codes.len() + self.codes.len();
-        if columns > MAX_CODES || rows * columns.max(1) > MAX_CELLS {
+        // The limits of a table of an empty body, so that the table can always have its columns.
+        if table::is_too_wide(columns.max(1), rows, 0) {
             return None;
         }
         self.codes.extend(codes.into_iter().cloned());

@@ -12,7 +12,6 @@ from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
 
-
 _LISTS, _TEAMS_LIST, _UNREADABLE = ("schedule/all", "teams/all"), "team_events/team ", "event/"
 
 
@@ -96,7 +95,7 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collec
 
 
 def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:
-    if row["unit"].startswith("event/") and row["unit"].partition("/")[2] in readable:
+    if row["unit"].startswith(_UNREADABLE) and row["unit"].partition("/")[2] in readable:
         return True
     # The event of a game is an entry of a team's list.
     operation = "team_events" if row["operation"] == "game" else row["operation"]

@@ -234,7 +234,7 @@ def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window
 
 
 def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: timedelta | None) -> bool:
-    """Return whether an entry of a list is beyond the window, and `stored` would be the same now but for its times."""
+    """Return whether an entry of a list is beyond the window, and `stored` is the row it would get, but for times."""
     at = unit.over_at or unit.starts_at
     if at is None or window is None or clock - at <= window:
         return False

@@ -235,8 +235,8 @@ class Sync:
             yield outcome
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
-        """Return whether an entry is beyond the correction window, and stored as it is: then it is not written again,
-        so that the nights of a long season take no longer."""
+        """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
+        again, which would take longer each night of a season."""
         stored = None if unit.name in self._interrupted else self._known.get(unit.name)
         return (
             stored is not None
