@@ -301,3 +301,18 @@ def test_the_service_runs_as_long_as_one_of_its_clients() -> None:
     del frame
     gc.collect()
     assert alive() is None
+
+
+def test_the_sessions_of_a_game_add_up_to_the_game(client: sideline.Client, games: list[dict[str, Any]]) -> None:
+    """A live box score that is recovered from the sessions relies on it, in every code."""
+    scores = {"TEAM_SCORE", "OPPOSING_TEAM_SCORE"}
+    for game in games[:6]:
+        sums: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+        for session in game["results"]:
+            for team, player, stats in lines(client.stats(session["id"])):
+                sums[team, player].update({k: v for k, v in stats.items() if k not in scores})
+        whole = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"])
+        assert whole["player_stats"]
+        for line in whole["player_stats"]:
+            expected = {k: v for k, v in line["stats"].items() if k not in scores and v}
+            assert +sums[whole["id"], line["id"]] == expected

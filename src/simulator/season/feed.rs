@@ -82,12 +82,11 @@ impl Feed {
         for (version, play_event) in (first..).zip(&possession.play_events) {
             self.play_event(game_log, game, period, play_event, version);
         }
-        let running = possession.start_clock - possession.end_clock;
         let (at, version) = (possession.ended_at, possession.version);
         for side in 0..2 {
             for place in possession.on_court[side] {
                 let member = &game_log.sides[side].members[place];
-                let distance = running * member.skills.pace;
+                let distance = possession.distance(member.skills.pace);
                 for id in [member.player.id, TEAM] {
                     *self.totals.entry((side, id)).or_default().entry(DISTANCE).or_default() += distance;
                 }
@@ -143,12 +142,11 @@ impl Feed {
 
     fn correction(&mut self, game: &ScheduledGame, correction: &Correction) {
         let Correction { side, player_id, code, occurred_at, version, .. } = *correction;
-        let delta = if code == DISTANCE { correction.delta * 1000 } else { correction.delta };
         for id in [player_id, TEAM] {
-            *self.totals.entry((side, id)).or_default().entry(code).or_default() += delta;
+            *self.totals.entry((side, id)).or_default().entry(code).or_default() += correction.delta;
         }
         if let (Some(score), "PTS") = (&mut self.score, code) {
-            score[side] += delta;
+            score[side] += correction.delta;
         }
         let classification = correction.classification();
         let stats = self.current(side, player_id, &[code]);
@@ -168,7 +166,6 @@ impl Feed {
         let totals = self.totals.get(&(side, id));
         let current = |code: &str| {
             let total = totals.and_then(|totals| totals.get(code)).copied().unwrap_or(0);
-            let total = if code == DISTANCE { total / 1000 } else { total };
             (code.to_owned(), Value::from(total as f64))
         };
         codes.iter().map(|code| current(code)).collect()

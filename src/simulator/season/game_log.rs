@@ -78,6 +78,13 @@ pub struct GamePossession {
     pub version: i64,
 }
 
+impl GamePossession {
+    /// What a player on court ran meanwhile, in whole cm; `pace` is in cm per second.
+    pub fn distance(&self, pace: i64) -> i64 {
+        (self.start_clock - self.end_clock) * pace / 1000
+    }
+}
+
 /// The rim's centre, millimetres in the court frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hoop {

@@ -137,7 +137,7 @@ pub struct StatLine {
     who: Option<PlayerDetails>,
     /// `None`: never counted.
     counts: [Option<i64>; CODES.len()],
-    /// In cm, times a thousand.
+    /// In cm. It is whole for each possession, so the sessions of a game add up to the game.
     distance: i64,
     /// The team's score and the opponent's when the player last scored.
     scores: Option<[i64; 2]>,
@@ -167,7 +167,7 @@ impl StatLine {
                 stats.insert((*code).to_owned(), Value::from(count));
             }
         }
-        stats.insert(DISTANCE.to_owned(), Value::from(self.distance / 1000));
+        stats.insert(DISTANCE.to_owned(), Value::from(self.distance));
         if let Some([own, other]) = self.scores {
             stats.insert("TEAM_SCORE".to_owned(), Value::from(own));
             stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(other));
@@ -188,7 +188,7 @@ fn lines(view: &View) -> StatLines {
                 games: 1,
                 ..StatLine::default()
             });
-            line.distance += (possession.start_clock - possession.end_clock) * member.skills.pace;
+            line.distance += possession.distance(member.skills.pace);
             line.version = possession.version;
         }
     }
@@ -204,7 +204,7 @@ fn lines(view: &View) -> StatLines {
     for correction in view.corrections() {
         let Some(line) = lines.get_mut(&correction.player_id) else { continue };
         match correction.code {
-            DISTANCE => line.distance += correction.delta * 1000,
+            DISTANCE => line.distance += correction.delta,
             code => line.count(code, correction.delta),
         }
         line.version = line.version.max(correction.version);
@@ -216,7 +216,7 @@ fn lines(view: &View) -> StatLines {
 pub fn value(game_log: &GameLog, team: usize, shown: &VisiblePeriods, player_id: i64, code: &str) -> Option<i64> {
     let line = lines(&View::new(game_log, team, shown)).remove(&player_id)?;
     match code {
-        DISTANCE => Some(line.distance / 1000),
+        DISTANCE => Some(line.distance),
         code => Some(line.counts[CODES.iter().position(|known| *known == code)?].unwrap_or(0)),
     }
 }
