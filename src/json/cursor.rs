@@ -7,9 +7,10 @@ use std::marker::PhantomData;
 
 /// A position in a padded body.
 ///
-/// Every unsafe block here relies on this: `start <= at <= end`, all in one allocation that lives for `'a`, and the
-/// [`PADDING`] bytes from `end` on are readable. `new` checks the padding, and no function moves `at` past `end` or reads
-/// past the padding, whatever its arguments: an argument out of range is cut to the range.
+/// Every unsafe block here relies on this: `at <= end`, both in one allocation that lives for `'a`, and the [`PADDING`]
+/// bytes from `end` on are readable. `new` checks the padding, and no function moves `at` past `end` or reads past the
+/// padding, whatever its arguments: an argument out of range is cut to the range. Each body has padding of its own, so
+/// cursors with the same `end` are in the same body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     at: *const u8,
@@ -43,9 +44,7 @@ impl<'a> Cursor<'a> {
     /// Moves to the position of another cursor in the same body; a cursor of another body changes nothing.
     #[inline(always)]
     pub fn go_to(&mut self, other: &Cursor<'a>) {
-        if self.start == other.start && self.end == other.end {
-            self.at = other.at;
-        }
+        self.at = if self.end == other.end { other.at } else { unlikely(self.at) };
     }
 
     pub fn position(&self) -> usize {
@@ -99,16 +98,24 @@ impl<'a> Cursor<'a> {
     /// Advances over `n` bytes, or to the end if fewer are left.
     #[inline(always)]
     pub fn advance(&mut self, n: usize) {
-        let rest = self.end as usize - self.at as usize;
-        // SAFETY: not past `end`.
-        self.at = unsafe { self.at.add(n.min(rest)) };
+        // Where `n` is known to be small, one comparison is left.
+        if n <= PADDING {
+            // SAFETY: `at <= end`, and `PADDING` bytes after it are in the allocation.
+            let next = unsafe { self.at.add(n) };
+            self.at = if next <= self.end { next } else { unlikely(self.end) };
+        } else if n <= self.end as usize - self.at as usize {
+            // SAFETY: not past `end`.
+            self.at = unsafe { self.at.add(n) };
+        } else {
+            self.at = unlikely(self.end);
+        }
     }
 
     /// The text between an earlier position in the same body and the cursor; empty for any other.
     #[inline(always)]
     pub fn span_from(&self, earlier: &Cursor<'a>) -> Span<'a> {
-        let is_earlier = earlier.start == self.start && earlier.at <= self.at;
-        let at = if is_earlier { earlier.at } else { self.at };
+        let is_earlier = earlier.end == self.end && earlier.at <= self.at;
+        let at = if is_earlier { earlier.at } else { unlikely(self.at) };
         Span { at, len: self.at as usize - at as usize, body: PhantomData }
     }
 
@@ -189,6 +196,13 @@ impl<'a> Cursor<'a> {
         }
         Err(if close == b'}' { ErrorKind::EndOfObject } else { ErrorKind::EndOfArray })
     }
+}
+
+/// Returns `at`, behind a branch that is never taken: a conditional move would delay all that is read next.
+#[cold]
+#[inline(never)]
+fn unlikely(at: *const u8) -> *const u8 {
+    std::hint::black_box(at)
 }
 
 /// Text of the body. Unlike a slice it may be read a little past its end, into the padding.
