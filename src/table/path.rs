@@ -19,23 +19,24 @@ impl Segment {
 }
 
 /// The segments of a path. Never fails: an unknown character is part of a key.
-pub(super) fn parse(path: &'static str) -> Vec<Segment> {
-    let mut segments = Vec::new();
+pub(super) fn segments(path: &'static str) -> impl Iterator<Item = Segment> {
     let mut rest = path;
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
         let bracket = [("[]", Segment::Each), ("[?]", Segment::EachOrOne), ("{}", Segment::Map)];
+        rest = rest.trim_start_matches('.');
         if let Some((text, segment)) = bracket.into_iter().find(|(text, _)| rest.starts_with(text)) {
-            segments.push(segment);
             rest = &rest[text.len()..];
-        } else if let Some(after) = rest.strip_prefix('.') {
-            rest = after;
-        } else {
-            let end = rest[1..].find(['.', '[', '{']).map_or(rest.len(), |at| at + 1);
-            segments.push(Segment::Key(&rest[..end]));
-            rest = &rest[end..];
+            return Some(segment);
         }
-    }
-    segments
+        let end = rest.get(1..)?.find(['.', '[', '{']).map_or(rest.len(), |at| at + 1);
+        let (key, after) = rest.split_at(end);
+        rest = after;
+        Some(Segment::Key(key))
+    })
+}
+
+pub(super) fn parse(path: &'static str) -> Vec<Segment> {
+    segments(path).collect()
 }
 
 /// A column's path from the body. `row` and `root` are paths from the body too.

@@ -79,7 +79,7 @@ fn finish_table(
             }
         };
         check_required(plan, col, &made)?;
-        room.take(size(&made)).map_err(error)?;
+        room.take(size(&*made)).map_err(error)?;
         *array = Some(made);
     }
     for number in
@@ -90,7 +90,7 @@ fn finish_table(
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
         let made = (how.make)(&inputs.ok_or_else(|| error(DecodeErrorKind::Engine))?, context);
         check_required(plan, planned.col, &made)?;
-        room.take(size(&made)).map_err(error)?;
+        room.take(size(&*made)).map_err(error)?;
         arrays[number] = Some(made);
     }
     batch(plan, arrays, open, rows).map_err(error)
@@ -148,9 +148,27 @@ fn check_required(plan: &TablePlan, col: &Col, array: &ArrayRef) -> Result<(), D
     Err(DecodeError::Body { message, path: "$".into(), offset: 0 })
 }
 
-/// Bytes of an array's values.
-fn size(array: &ArrayRef) -> usize {
-    array.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
+/// Bytes of an array's values. `to_data` allocates, which small bodies notice, so it is left to the rare types.
+fn size(array: &dyn Array) -> usize {
+    let len = array.len();
+    let values = match array.data_type() {
+        DataType::Boolean => len.div_ceil(8),
+        DataType::Utf8 => {
+            let offsets = array.as_string::<i32>().value_offsets();
+            let bytes = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
+            offsets.len() * size_of::<i32>() + bytes as usize
+        }
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            return size(dictionary.keys()).saturating_add(size(dictionary.values()));
+        }
+        ty => match ty.primitive_width() {
+            Some(width) => len.saturating_mul(width),
+            None => return array.to_data().get_slice_memory_size().unwrap_or(usize::MAX),
+        },
+    };
+    let nulls = if array.null_count() > 0 { len.div_ceil(8) } else { 0 };
+    values.saturating_add(nulls)
 }
 
 fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<ArrayRef> {
@@ -234,7 +252,7 @@ fn item(data_type: DataType) -> FieldRef {
 fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResult<ListArray> {
     let Some(ends) = ends else { return Ok(list) };
     // Elements are charged an equal share of the items' bytes.
-    let each = list.values().to_data().get_slice_memory_size().unwrap_or(usize::MAX) / list.values().len().max(1) + 1;
+    let each = size(list.values()) / list.values().len().max(1) + 1;
     let mut start = 0;
     let mut bytes = 0usize;
     for (element, end) in ends.iter().enumerate() {
@@ -281,4 +299,39 @@ fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult
         texts.push(text.unwrap_or(value).as_bytes());
     }
     Ok(Arc::new(texts.into_array()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::types::Int32Type;
+    use arrow_array::{BooleanArray, DictionaryArray, Float64Array, Int32Array, NullArray, StringArray, StructArray};
+
+    #[test]
+    fn an_array_s_size_is_that_of_its_slice() {
+        let texts = StringArray::from(vec![Some("Iowa"), None, Some("S\u{e3}o Paulo"), Some("")]);
+        let keys = DictionaryArray::<Int32Type>::from_iter([Some("H1"), None, Some("H2"), Some("H1")]);
+        let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), None]), None, Some(vec![])]);
+        let field = Arc::new(Field::new("x", DataType::Int32, true));
+        let parts = StructArray::from(vec![(field, Arc::new(Int32Array::from(vec![1, 2, 3])) as ArrayRef)]);
+        let arrays: [ArrayRef; 10] = [
+            Arc::new(Int64Array::from(vec![1, 2, 3])),
+            Arc::new(Int64Array::from(vec![Some(1), None, Some(3)])),
+            Arc::new(Float64Array::from(vec![0.5; 9])),
+            Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)])),
+            Arc::new(texts),
+            Arc::new(StringArray::from(Vec::<&str>::new())),
+            Arc::new(keys),
+            Arc::new(list),
+            Arc::new(parts),
+            Arc::new(NullArray::new(3)),
+        ];
+        for array in arrays {
+            for from in 0..array.len().max(1) {
+                let slice = array.slice(from, array.len() - from);
+                let expected = slice.to_data().get_slice_memory_size().unwrap();
+                assert_eq!(size(&*slice), expected, "{:?} from {from}", array.data_type());
+            }
+        }
+    }
 }

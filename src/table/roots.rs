@@ -81,7 +81,7 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
 }
 
 fn leading_key(root: &Root) -> Option<&'static str> {
-    match path::parse(root.path).first() {
+    match path::segments(root.path).next() {
         Some(Segment::Key(key)) => Some(key),
         _ => None,
     }
@@ -91,7 +91,7 @@ fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Resul
     let member = |key: &str| members.iter().find(|member| member.key == key);
     let keyed = resource.roots.iter().find_map(|root| Some((root, member(leading_key(root)?)?)));
     if let Some((root, member)) = keyed {
-        let or_one = path::parse(root.path).contains(&Segment::EachOrOne);
+        let or_one = path::segments(root.path).any(|segment| segment == Segment::EachOrOne);
         return match member.value.peek_byte() {
             b'[' => Ok(root),
             b'{' if or_one => Ok(root),
