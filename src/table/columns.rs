@@ -316,7 +316,11 @@ impl Categories {
     #[inline(never)]
     fn find(&mut self, head: (u64, usize), text: &[u8]) -> i32 {
         let same = |i: &usize| self.heads[*i] == head && (text.len() <= 8 || self.values.value(*i) == text);
-        let key = match (0..self.heads.len()).find(same) {
+        // Texts tend to come in the order of their first appearance.
+        let len = self.heads.len();
+        let next = if self.last as usize + 1 < len { self.last as usize + 1 } else { 0 };
+        let from_next = |i: usize| if next + i < len { next + i } else { next + i - len };
+        let key = match (0..len).map(from_next).find(same) {
             Some(key) => key as i32,
             None => {
                 let next = self.values.len() as i32;
@@ -435,5 +439,18 @@ mod tests {
         assert_eq!(texts(&[Some(b"\xC3"), Some(b"\xA9")]).into_array(), Err(DecodeErrorKind::Engine));
         let beyond = Texts { data: b"ab".to_vec(), offsets: vec![0, 3], nulls: Nulls::default() };
         assert_eq!(beyond.into_array(), Err(DecodeErrorKind::Engine));
+    }
+
+    #[test]
+    fn a_category_is_found_whatever_came_before_it() {
+        let names: Vec<String> = (0..2 * MAX_LINEAR_SEARCH).map(|i| format!("category {i}")).collect();
+        let count = names.len();
+        // In order twice, every seventh, and backwards.
+        let places = [1, 1, 7, count - 1].into_iter().flat_map(|step| (0..count).map(move |i| i * step % count));
+        let places: Vec<usize> = places.collect();
+        let mut categories = Categories::with_capacity(0);
+        places.iter().for_each(|i| categories.push(names[*i].as_bytes()));
+        assert_eq!(categories.values.len(), count);
+        assert_eq!(categories.keys.values, places.iter().map(|i| *i as i32).collect::<Vec<_>>());
     }
 }
