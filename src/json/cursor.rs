@@ -158,6 +158,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Consumes the `:` after a key and the whitespace around it.
+    #[inline(always)]
     pub fn colon(&mut self) -> ReadResult<()> {
         self.whitespace();
         if self.peek_byte() != b':' {

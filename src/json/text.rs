@@ -12,29 +12,31 @@ impl<'a> Cursor<'a> {
         if self.peek_byte() != b'"' {
             return None;
         }
+        let here = *self;
         let plain = simd::plain_prefix16(self.bytes16(1));
         if plain == 16 {
-            return self.with_copy(Self::long_plain_string);
+            self.advance(17 + here.plain_bytes_after(17));
+            if self.peek_byte() != b'"' {
+                *self = here;
+                return None;
+            }
+            self.advance(1);
+        } else {
+            if self.peek(plain + 1) != b'"' {
+                return None;
+            }
+            self.advance(plain + 2);
         }
-        if self.peek(plain + 1) != b'"' {
-            return None;
-        }
-        let here = *self;
-        self.advance(plain + 2);
         Some(self.span_from(&here).inner())
     }
 
+    /// Number of bytes, beyond the next `n`, before a quote, backslash or control character.
     #[inline(never)]
-    fn long_plain_string(&mut self) -> Option<Span<'a>> {
-        let here = *self;
-        self.advance(17);
+    fn plain_bytes_after(mut self, n: usize) -> usize {
+        self.advance(n);
+        let here = self;
         self.plain_text();
-        if self.peek_byte() != b'"' {
-            *self = here;
-            return None;
-        }
-        self.advance(1);
-        Some(self.span_from(&here).inner())
+        self.span_from(&here).len()
     }
 
     /// Advances to the next quote, backslash or control character; the padding is one.

@@ -188,7 +188,10 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
         }
-        let key = self.cursor.string()?;
+        let key = match self.cursor.plain_string() {
+            Some(plain) => Cow::Borrowed(plain.bytes()),
+            None => self.cursor.string()?,
+        };
         self.cursor.colon()?;
         if !self.duplicates.insert(&key) && self.policy == DuplicatePolicy::Stop {
             self.cursor = here;
