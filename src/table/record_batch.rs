@@ -156,7 +156,7 @@ fn size(array: &dyn Array) -> usize {
         DataType::Utf8 => {
             let offsets = array.as_string::<i32>().value_offsets();
             let bytes = offsets.last().zip(offsets.first()).map_or(0, |(last, first)| last - first);
-            offsets.len() * size_of::<i32>() + bytes as usize
+            size_of_val(offsets) + bytes as usize
         }
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
