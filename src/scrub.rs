@@ -8,7 +8,7 @@ mod spelling;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use spelling::{Needle, is_name_part, matches, unit};
+use spelling::{ByteSet, Needle, is_name_part, matches, unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
@@ -106,7 +106,7 @@ impl Debug for Scrubbed {
 /// Makes text safe to show. The default one knows no secrets. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Scrubber {
-    needles: Arc<Vec<Needle>>,
+    needles: Arc<Needles>,
     /// Shared by clones.
     learned: Arc<Mutex<LearnedSecrets>>,
 }
@@ -115,7 +115,24 @@ pub struct Scrubber {
 #[derive(Default)]
 struct LearnedSecrets {
     /// The most recent ones, each with its forms.
-    secrets: VecDeque<(String, Arc<Vec<Needle>>)>,
+    secrets: VecDeque<(String, Arc<Needles>)>,
+}
+
+/// The forms of some secrets.
+#[derive(Clone, Default)]
+struct Needles {
+    forms: Vec<Needle>,
+    /// What they may begin with.
+    first_bytes: ByteSet,
+}
+
+impl Needles {
+    fn add(&mut self, secret: &str) {
+        for form in needles_of(secret) {
+            self.first_bytes.add(form.first_bytes());
+            self.forms.push(form);
+        }
+    }
 }
 
 /// Characters that end a parameter's value in a URL, and in a sentence.
@@ -142,9 +159,9 @@ impl Scrubber {
 
     /// A scrubber that also knows these secrets.
     pub fn with(&self, secrets: &[String]) -> Self {
-        let mut needles = Vec::clone(&self.needles);
+        let mut needles = Needles::clone(&self.needles);
         for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
-            needles.extend(needles_of(secret));
+            needles.add(secret);
         }
         Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
     }
@@ -159,11 +176,13 @@ impl Scrubber {
         if learned.secrets.len() == MAX_LEARNED_SECRETS {
             learned.secrets.pop_front();
         }
-        learned.secrets.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
+        let mut needles = Needles::default();
+        needles.add(secret);
+        learned.secrets.push_back((secret.to_owned(), Arc::new(needles)));
     }
 
     /// The forms of all secrets.
-    fn all(&self) -> Vec<Arc<Vec<Needle>>> {
+    fn all(&self) -> Vec<Arc<Needles>> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
         let met = learned.secrets.iter().map(|(_, needles)| needles);
         std::iter::once(&self.needles).chain(met).cloned().collect()
@@ -210,63 +229,77 @@ impl Scrubber {
     /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
     fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
         let secrets = self.all();
-        let mut out = String::with_capacity(text.len().min(form.limit));
-        // The end of the last encoded unit, and its byte.
-        let mut encoded = (0, b' ');
-        let mut at = 0;
-        while let Some(letter) = text[at..].chars().next() {
-            if out.len() > form.limit {
-                break;
-            }
-            let rest = &text.as_bytes()[at..];
-            let before = if encoded.0 == at && at > 0 {
-                encoded.1
-            } else {
-                at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i])
-            };
-            if let Some(len) = secret_at(&secrets, rest, form.is_cut) {
-                out.push_str(MASK);
-                at += len;
-                continue;
-            }
-            if let Some((name, value)) = form.ends.and_then(|ends| parameter_at(rest, before, ends)) {
-                let _ = write!(out, "{}{MASK}", &text[at..at + name]);
-                at += name + value;
-                continue;
-            }
-            if let Some((slashes, userinfo)) = form.ends.and_then(|_| userinfo_at(rest, before)) {
-                out.push_str(&text[at..at + slashes]);
-                at += slashes + userinfo;
-                continue;
-            }
-            if let Some(unit) = unit(rest).filter(|unit| unit.len > 1) {
-                encoded = (at + unit.len, unit.byte);
-            }
-            match letter {
-                letter if form.folds && letter.is_whitespace() => {
-                    if !out.is_empty() && !out.ends_with(' ') {
-                        out.push(' ');
-                    }
-                }
-                letter => push_visible(&mut out, letter),
-            }
-            at += letter.len_utf8();
-        }
-        if form.folds {
-            out.truncate(out.trim_end().len());
-        }
-        Scrubbed(cut(out.into(), form.limit).into())
+        let mut special = ByteSet::of(MARKS);
+        secrets.iter().for_each(|needles| special.add(needles.first_bytes));
+        scrub(text, form, &secrets, |byte| byte.is_ascii_graphic() && !special.contains(byte))
     }
 }
 
+/// What a parameter or a username and password may begin with, spelled in any way.
+const MARKS: &[u8] = b"aAtT/%&\\+";
+
+/// Copies bytes for which `is_plain` at once: they are visible, and nothing that is looked for begins with them.
+fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
+    let mut out = String::with_capacity(text.len().min(form.limit));
+    // The end of the last encoded unit, and its byte.
+    let mut encoded = (0, b' ');
+    let mut at = 0;
+    while let Some(letter) = text[at..].chars().next() {
+        if out.len() > form.limit {
+            break;
+        }
+        let rest = &text.as_bytes()[at..];
+        let room = form.limit + 1 - out.len();
+        let plain = rest.iter().take(room).take_while(|byte| is_plain(**byte)).count();
+        if plain > 0 {
+            out.push_str(&text[at..at + plain]);
+            at += plain;
+            continue;
+        }
+        let before =
+            if encoded.0 == at && at > 0 { encoded.1 } else { at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i]) };
+        if let Some(len) = secret_at(secrets, rest, form.is_cut) {
+            out.push_str(MASK);
+            at += len;
+            continue;
+        }
+        if let Some((name, value)) = form.ends.and_then(|ends| parameter_at(rest, before, ends)) {
+            let _ = write!(out, "{}{MASK}", &text[at..at + name]);
+            at += name + value;
+            continue;
+        }
+        if let Some((slashes, userinfo)) = form.ends.and_then(|_| userinfo_at(rest, before)) {
+            out.push_str(&text[at..at + slashes]);
+            at += slashes + userinfo;
+            continue;
+        }
+        if let Some(unit) = unit(rest).filter(|unit| unit.len > 1) {
+            encoded = (at + unit.len, unit.byte);
+        }
+        match letter {
+            letter if form.folds && letter.is_whitespace() => {
+                if !out.is_empty() && !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            letter => push_visible(&mut out, letter),
+        }
+        at += letter.len_utf8();
+    }
+    if form.folds {
+        out.truncate(out.trim_end().len());
+    }
+    Scrubbed(cut(out.into(), form.limit).into())
+}
+
 /// Number of bytes of a secret, in any spelling, at the start of `rest`.
-fn secret_at(secrets: &[Arc<Vec<Needle>>], rest: &[u8], is_cut: bool) -> Option<usize> {
-    secrets.iter().flat_map(|needles| needles.iter()).find_map(|needle| matches(needle, rest, is_cut))
+fn secret_at(secrets: &[Arc<Needles>], rest: &[u8], is_cut: bool) -> Option<usize> {
+    secrets.iter().flat_map(|needles| &needles.forms).find_map(|needle| matches(needle, rest, is_cut))
 }
 
 impl Debug for Scrubber {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scrubber").field("needles", &self.needles.len()).finish_non_exhaustive()
+        f.debug_struct("Scrubber").field("needles", &self.needles.forms.len()).finish_non_exhaustive()
     }
 }
 

@@ -3,6 +3,33 @@
 /// Maximum number of nested encodings.
 const MAX_DEPTH: usize = 8;
 
+/// What a spelling other than the plain one begins with.
+const SPELLING_MARKS: &[u8] = b"%\\&+";
+
+/// A set of bytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut set = ByteSet::default();
+        bytes.iter().for_each(|byte| set.insert(*byte));
+        set
+    }
+
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    pub(super) fn add(&mut self, other: ByteSet) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    pub(super) fn contains(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+    }
+}
+
 /// A text to look for.
 #[derive(Clone)]
 pub(super) struct Needle {
@@ -18,6 +45,19 @@ impl Needle {
 
     pub(super) fn folded(text: &[u8]) -> Self {
         Needle { bytes: text.to_vec(), folds: true }
+    }
+
+    /// The bytes that a spelling of the needle may begin with.
+    pub(super) fn first_bytes(&self) -> ByteSet {
+        let mut first = ByteSet::of(SPELLING_MARKS);
+        for byte in self.bytes.first().into_iter().copied() {
+            first.insert(byte);
+            if self.folds {
+                first.insert(byte.to_ascii_lowercase());
+                first.insert(byte.to_ascii_uppercase());
+            }
+        }
+        first
     }
 
     fn is(&self, expected: u8, found: u8) -> bool {

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 const SECRET: &str = "caNary/1+ é%&\"";
 
@@ -137,4 +139,57 @@ fn a_secret_that_was_learned_is_hidden_by_clones_too_and_the_last_ones_are_kept(
     }
     assert_eq!(&*first.message("token-of-a-game token-00 token-15"), "token-of-a-game *** ***");
     assert!(!format!("{first:?}").contains("token"));
+}
+
+/// Fragments of what is looked for, in the spellings that it may have, and of what is not.
+fn fragment() -> impl Strategy<Value = String> {
+    let encoded = STANDARD.encode(SECRET);
+    let whole = [
+        SECRET,
+        "c",
+        "caNary",
+        "/1+",
+        "http",
+        ":",
+        "//",
+        "user:pass@",
+        "api",
+        "apikey",
+        "%61pikey",
+        "=",
+        "token",
+        "TOKEN=x",
+    ];
+    let other = [
+        "%2541",
+        "%",
+        "\\u0063",
+        "\\",
+        "&amp;",
+        "&",
+        "#",
+        "?",
+        " ",
+        "  ",
+        "\n",
+        "é",
+        "plain-text",
+        "Z",
+        "9",
+        "\u{202e}",
+    ];
+    let texts: Vec<String> =
+        whole.into_iter().chain(other).map(String::from).chain([encoded[..7].into(), encoded]).collect();
+    proptest::sample::select(texts)
+}
+
+proptest! {
+    #[test]
+    fn plain_bytes_are_copied_as_if_each_was_looked_at(fragments in vec(fragment(), 0..24), limit in 4..80usize, folds: bool, is_cut: bool, form in 0..3usize) {
+        let text = fragments.concat();
+        let form = TextForm { limit, folds, is_cut, ends: [None, Some(ENDS_IN_URL), Some(ENDS_IN_TEXT)][form] };
+        let scrubber = scrubber();
+        scrubber.learn("Zeta-9");
+        prop_assert_eq!(scrubber.scrub(&text, form), scrub(&text, form, &scrubber.all(), |_| false));
+    }
 }

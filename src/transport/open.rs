@@ -146,7 +146,9 @@ async fn read_error(
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
-    match send::receive(response, &shared.memory.lease(), shared.body_limit, scrubber, url, redirect_refusal).await {
+    let url = scrubber.url(url.as_str());
+    let lease = shared.memory.lease();
+    match send::receive(response, &lease, shared.body_limit, scrubber, url.clone(), redirect_refusal).await {
         Ok(received) => {
             let wait = received.retry_after(machine::now());
             let mut error = response::error(&received, auth, 1, ClockOffsets::default());
@@ -159,7 +161,7 @@ async fn read_error(
             StreamOpenError { error, status, wait }
         }
         Err(error) => {
-            let error = error.into_error(scrubber, request_context(scrubber.url(url.as_str())));
+            let error = error.into_error(scrubber, request_context(url));
             StreamOpenError { error, status, wait: None }
         }
     }

@@ -7,6 +7,7 @@ use crate::json::{self, Body};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::table::{self, DecodeError};
+use memchr::memmem;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
@@ -212,7 +213,7 @@ const MAX_ERROR_DOCUMENT: usize = 64 * 1024;
 pub(super) fn error_document_status(response: &ReceivedResponse, request: &Request) -> Option<u16> {
     let body = response.body.as_slice();
     let is_checked = request.operation != "get";
-    let has_message = || body.windows(9).any(|part| part == b"\"message\"");
+    let has_message = || memmem::find(body, b"\"message\"").is_some();
     if !is_checked || body.len() > MAX_ERROR_DOCUMENT || !has_message() {
         return None;
     }

@@ -80,7 +80,8 @@ pub(super) async fn send(
         let silence_limit = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(attempt_start));
         let attempt_deadline = silence_limit.map_or(deadline, |limit| attempt_start + limit);
         let lease = Arc::new(shared.memory.lease());
-        let attempt = run_until(attempt_deadline, &lease, attempt(shared, &client, &authenticated, &lease)).await;
+        let attempt =
+            run_until(attempt_deadline, &lease, attempt(shared, &client, &authenticated, &display_url, &lease)).await;
         deadline += lease.wait_time();
         let mut document_status = None;
         if let Ok(Ok(Attempt::Response(received, _))) = &attempt {
@@ -246,6 +247,7 @@ async fn attempt(
     shared: &Shared,
     client: &HttpClient,
     authenticated: &AuthenticatedRequest,
+    display_url: &Scrubbed,
     lease: &Lease,
 ) -> Result<Attempt> {
     let mut url = authenticated.url().clone();
@@ -266,7 +268,8 @@ async fn attempt(
             Redirect::Refused(why) => Some(why),
             Redirect::No => None,
         };
-        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, &url, redirect_refusal).await {
+        let url = if redirects == 0 { display_url.clone() } else { shared.scrubber.url(url.as_str()) };
+        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, url, redirect_refusal).await {
             Ok(received) => Attempt::Response(received, offsets),
             Err(error) => Attempt::Error(error),
         });
@@ -294,7 +297,7 @@ pub(super) async fn receive(
     lease: &Lease,
     limit: usize,
     scrubber: &Scrubber,
-    url: &Url,
+    url: Scrubbed,
     redirect_refusal: Option<Scrubbed>,
 ) -> std::result::Result<ReceivedResponse, AttemptError> {
     let status = response.status().as_u16();
@@ -348,8 +351,7 @@ pub(super) async fn receive(
     let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
     let headers = response.headers().iter().filter(|(name, _)| is_kept(name));
     let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
-    let (url, scrubber) = (scrubber.url(url.as_str()), scrubber.clone());
-    Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber })
+    Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber: scrubber.clone() })
 }
 
 async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
