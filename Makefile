@@ -96,9 +96,10 @@ notebooks: $(VENV)/.built $(VENV)/.tested-with
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
-	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.16,<2" --requirement benches/requirements.txt
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.16,<2" "zopflipy==1.14" --requirement benches/requirements.txt
 	rm -rf target/bench/wheels
 	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --compression-level 9 --out target/bench/wheels
+	target/bench/bin/python .github/shrink_wheels.py target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
 	target/bench/bin/python benches/report.py
 
@@ -122,6 +123,7 @@ mutants: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python benches/mutants.py --minutes $(MINUTES) $(if $(AREA),--area "$(AREA)")
 
 rehearse: $(VENV)/.made
+	$(PIP) "zopflipy==1.14"
 	$(BIN)/python .github/rehearse.py
 
 # The trace of one night, or as many nights as SEEDS says.

@@ -44,6 +44,7 @@ def build(folder: Path, out: Path) -> Path:
     run(*maturin, "build", "--release", "--locked", "--compression-level", "9", "--out", out, cwd=folder, env=env)
     run(*maturin, "sdist", "--out", out, cwd=folder, env=env)
     run(sys.executable, ROOT / ".github" / "clean_sbom.py", out)
+    run(sys.executable, ROOT / ".github" / "shrink_wheels.py", out)
     run(sys.executable, ROOT / ".github" / "check_wheels.py", out)
     shutil.rmtree(folder)
     return next(out.glob("*.whl"))

@@ -21,7 +21,17 @@ from measure import Row
 from workloads import workloads
 
 HERE = Path(__file__).parent
-GROUPS = {"decode": 20, "over_http": 5, "stream": 7, "rates": 3, "process": 10, "size": 20, "archive": 2, "pure": 7}
+GROUPS = {
+    "decode": 20,
+    "over_http": 5,
+    "stream": 7,
+    "rates": 3,
+    "process": 10,
+    "size": 20,
+    "archive": 2,
+    "pure": 7,
+    "beside": 7,
+}
 """Modules and their rounds."""
 PEERS = (
     "sideline",
