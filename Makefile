@@ -38,7 +38,10 @@ help:
 demo: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
 
-test: lint test-rust test-python
+# Compilers and pip wait for different things, so two go at a time; then the tests take every processor.
+test:
+	$(MAKE) --jobs=2 lint test-rust
+	$(MAKE) test-python
 
 lint: lint-rust lint-python lint-dependencies
 
@@ -53,7 +56,7 @@ lint-rust: $(VENV)/.made
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --quiet --target-dir target/lint --lib -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
-lint-python: $(VENV)/.built $(VENV)/.tested-with
+lint-python: $(VENV)/.tested-with
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy

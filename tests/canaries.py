@@ -10,6 +10,7 @@ import pickle
 import re
 import traceback
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -23,7 +24,8 @@ OURS = str(Path(sideline.__file__).parent)
 FORMATTER = DisplayFormatter()
 
 
-def forms(secret: str) -> set[str]:
+@cache
+def forms(secret: str) -> frozenset[str]:
     """A secret as it is and as texts may have it: percent-encoded (in lower case, as all is compared), as base64, as hex."""
     data = secret.encode()
     percent = {quote(secret, safe=""), quote(secret), quote_plus(secret), "".join(f"%{byte:02x}" for byte in data)}
@@ -35,7 +37,7 @@ def forms(secret: str) -> set[str]:
         whole = bytes(before) + data
         inner = slice((before * 8 + 5) // 6, len(whole) * 8 // 6)
         coded |= {encode(whole).decode()[inner] for encode in (base64.b64encode, base64.urlsafe_b64encode)}
-    return {form.lower() for form in percent | plain | coded}
+    return frozenset(form.lower() for form in percent | plain | coded)
 
 
 def leaks(secrets: Mapping[str, str], places: Mapping[str, str | bytes]) -> list[str]:

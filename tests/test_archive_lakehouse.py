@@ -208,12 +208,13 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
         archive.sync(**SPAN)
         archive.sync(**SPAN)
         after = snapshot(archive)
+        columns = {name: archive.to_arrow(name).schema.names for name in TABLES}
         version = archive.changes(since=states[-1][0]).version
         for since, at, before in (states[-1], dice.choice(states)):
             for token in (since, at):
                 found = archive.changes(since=token)
                 for name, rows in found.items():
-                    assert rows.schema.names[: len(archive.to_arrow(name).schema.names)] == archive.to_arrow(name).schema.names or name == "box_score"
+                    assert rows.schema.names[: len(columns[name])] == columns[name] or name == "box_score"
                     kinds.update(rows["_change"].to_pylist())
                     assert applied(name, before[name], rows.to_pylist()) == counted(after[name]), (name, token, done)
         states.append((version, datetime.now(UTC), after))

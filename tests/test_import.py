@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,17 @@ def test_import_takes_a_few_milliseconds() -> None:
 def test_asyncio_is_not_loaded_for_a_client_that_waits() -> None:
     code = "import json, sys, sideline; client = sideline.Client(username='a', secret='b');print(json.dumps('asyncio' in sys.modules))"
     assert in_a_new_process(code) is False
+
+
+def test_pandas_is_not_loaded_for_arrow_and_parquet(tmp_path: Path) -> None:
+    code = f"""
+import json, sys, sideline
+table = sideline.Payload.from_bytes("teams", b'{{"teams": []}}').table()
+table.to_arrow()
+table.to_parquet({str(tmp_path / "teams.parquet")!r})
+print(json.dumps(["pyarrow" in sys.modules, "pandas" in sys.modules]))
+"""
+    assert in_a_new_process(code) == [True, False]
 
 
 def test_building_a_client_starts_no_thread() -> None:

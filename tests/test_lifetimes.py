@@ -584,21 +584,25 @@ def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: st
 
     Every case is called from Python and ends in ours: `pyarrow.table(…)` in such a thread aborts without sideline too, in its own C++.
     """
+    # Not all for all: to import them takes longer than the rest, and `empty_table` imports pandas.
+    needed = ", ".join(["pyarrow", *(name for name in ("pandas", "polars") if name in work)])
     for after in (0.001, 0.05, 0.1, 0.2):
         run(
             f"""
-            import contextlib, pandas, polars, pyarrow
+            import contextlib, {needed}
             payload = client.stats(SESSIONS[0])
             table = payload.table()
-            fields = [field.with_type(pyarrow.large_string()) if field.type == pyarrow.string() else field for field in table.to_arrow().schema]
-            wider = sideline.Table._from_arrow("wider", pyarrow.schema(fields).empty_table())
+            if {"wider" in work}:
+                fields = [field.with_type(pyarrow.large_string()) if field.type == pyarrow.string() else field for field in table.to_arrow().schema]
+                wider = sideline.Table._from_arrow("wider", pyarrow.schema(fields).empty_table())
             class Arrow:
                 def __arrow_c_stream__(self, requested_schema=None):
                     sum(range(1000))
                     return pyarrow.RecordBatchReader.from_stream(table).__arrow_c_stream__()
-            service = sideline.Simulator(teams=4, games=8)
-            inner = service.client()
-            _ = [inner.teams() for _ in range(50)]
+            if {"service" in work}:
+                service = sideline.Simulator(teams=4, games=8)
+                inner = service.client()
+                _ = [inner.teams() for _ in range(50)]
             def forever():
                 while True:
                     with contextlib.suppress(ValueError, sideline.SidelineError): {work}

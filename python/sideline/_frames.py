@@ -29,7 +29,8 @@ def library(name: str, extra: str) -> Any:
 
 
 def to_arrow(table: "Table") -> "pyarrow.Table":
-    return library("pyarrow", "arrow").table(table)
+    # `pyarrow.table` would import pandas, to see whether the table is a frame of it.
+    return library("pyarrow", "arrow").RecordBatchReader.from_stream(table).read_all()
 
 
 def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
@@ -68,7 +69,7 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
 
 def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     with suppress(ModuleNotFoundError):
-        import_module("pyarrow.parquet").write_table(import_module("pyarrow").table(table), path)
+        import_module("pyarrow.parquet").write_table(to_arrow(table), path)
         return
     with suppress(ModuleNotFoundError):
         import_module("polars").DataFrame(table).write_parquet(path)
