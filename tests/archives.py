@@ -17,9 +17,9 @@ from sideline.archive._plan import TABLES
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
 WINTER = {"start": "2027-01-01", "end": "2027-03-15"}
-HALF = {"start": "2026-09-01", "end": "2027-01-15"}
-MONTH = {"start": "2027-02-01", "end": "2027-03-02"}
-"""The last one: its last games may still be corrected, and one goes on."""
+HALF = {"start": "2026-09-01", "end": "2026-12-31"}
+WEEKS = {"start": "2027-02-12", "end": "2027-03-02"}
+"""The last ones: their last games may still be corrected, and one goes on."""
 
 OWN_TIMES = {"fetched_at", "served_at", "listed_at", "stored_at", "request_id", "attempts", "listed_from", "listed_until"}
 """What two syncs of the same season need not have in common."""

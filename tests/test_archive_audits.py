@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,20 @@ import sideline
 ORPHAN = "00000000-0000-4000-8000-000000000001"
 
 
-@pytest.fixture
-def archive(tmp_path: Path) -> Iterator[sideline.Archive]:
+@pytest.fixture(scope="module")
+def two_games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive of two games: it is copied and never written."""
+    folder = tmp_path_factory.mktemp("archives") / "season"
     with small_season() as service, service.client() as client:
-        found = archive_of(client, tmp_path)
-        found.sync(game_ids=[game["event_id"] for game in service.games[:2]]).raise_if_incomplete()
-        assert found.audit().num_rows == 0
-        yield found
+        archive = archive_of(client, folder)
+        archive.sync(game_ids=[game["event_id"] for game in service.games[:2]]).raise_if_incomplete()
+    assert archive.audit().num_rows == 0
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path, two_games: Path) -> sideline.Archive:
+    return sideline.Archive(shutil.copytree(two_games, tmp_path / "season"))
 
 
 def session_of(archive: sideline.Archive) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -23,13 +24,20 @@ def season() -> Iterator[sideline.Simulator]:
         yield service
 
 
+@pytest.fixture(scope="module")
+def one_game(season: sideline.Simulator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive of one game: it is copied and never written."""
+    folder = tmp_path_factory.mktemp("archives") / "season"
+    with season.client() as client:
+        sideline.Archive(folder, client).sync(game_ids=[season.games[0]["event_id"]])
+    return folder
+
+
 @pytest.fixture
-def archive(season: sideline.Simulator, tmp_path: Path) -> Iterator[sideline.Archive]:
+def archive(season: sideline.Simulator, one_game: Path, tmp_path: Path) -> Iterator[sideline.Archive]:
     """Of one game."""
     with season.client() as client:
-        made = sideline.Archive(tmp_path / "season", client)
-        made.sync(game_ids=[season.games[0]["event_id"]])
-        yield made
+        yield sideline.Archive(shutil.copytree(one_game, tmp_path / "season"), client)
 
 
 def a_file(root: Path, table: str) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -27,6 +28,8 @@ from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
 
 EXAMPLES = os.environ.get("STATUS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+SIZE: dict[str, Any] = {"seed": 3, "now": NOW, "teams": 3, "players": 6, "games": 4, "sessions": (1, 1), "possessions": 3}
+SIZE |= {"practices": 0, "upcoming": 1, "days": 20, "link_base": "https://service.invalid"}
 
 SEEN: Counter[str] = Counter()
 """How often the machine met each verdict, and "false degraded": where archive and truth were the same in the end."""
@@ -71,8 +74,23 @@ def test_available_data_is_the_truth() -> None:
 
 @pytest.fixture
 def second() -> Iterator[Service]:
-    with Service(seed=3, now=NOW, teams=3, players=6, games=4, sessions=(1, 1), possessions=3, practices=0, upcoming=1, days=20) as service:
+    with Service(**SIZE) as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def season(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive of the whole season: it is copied and never written."""
+    folder = tmp_path_factory.mktemp("archives") / "season"
+    with Service(**SIZE) as second:
+        synced(second, folder)
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path, season: Path) -> sideline.Archive:
+    """An archive of the whole season, without a client."""
+    return sideline.Archive(shutil.copytree(season, tmp_path / "season"))
 
 
 def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
@@ -86,8 +104,7 @@ def verdicts(archive: sideline.Archive, table: str = "stat_events", **options: A
     return {row["game_id"]: (row["status"], row["reasons"]) for row in archive.status(**options).to_dicts() if row["table"] == table}
 
 
-def test_status_of_a_complete_season(tmp_path: Path, second: Service) -> None:
-    archive = synced(second, tmp_path / "season")
+def test_status_of_a_complete_season(second: Service, archive: sideline.Archive) -> None:
     found = archive.status(correction_window=timedelta(0))
     assert found.name == "status" and found.column_names[:4] == ["game_id", "table", "status", "reasons"]
     rows = found.to_dicts()
@@ -99,8 +116,7 @@ def test_status_of_a_complete_season(tmp_path: Path, second: Service) -> None:
     assert all(row["last_changed"] and row["last_listed"] for row in rows if row["game_id"] != upcoming)
 
 
-def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(tmp_path: Path, second: Service) -> None:
-    archive = synced(second, tmp_path / "season")
+def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
     before = verdicts(archive)
     recent = {game for game, (status, _) in before.items() if status == "provisional"}
     assert recent and "available" in {status for status, _ in before.values()}
@@ -136,16 +152,16 @@ def test_a_unit_that_failed(tmp_path: Path, second: Service, fault: dict[str, An
     assert others[game][0] == ("degraded" if expected == "degraded" else "available"), "of two tables that differ nobody knows which is right"
 
 
+@pytest.mark.usefixtures("archive")
 def test_rows_that_are_older_than_a_failure_are_degraded(tmp_path: Path, second: Service) -> None:
-    synced(second, tmp_path / "season")
     second.faults.add("shots", status=500, body={"status": 500, "message": "broken"})
     archive = synced(second, tmp_path / "season", correction_window=None)
     status, reasons = next(iter(one for one in verdicts(archive, "shots", correction_window=timedelta(0)).values() if one[0] != "pending"))
     assert status == "degraded" and "the rows are older than the last request" in reasons[0]
 
 
+@pytest.mark.usefixtures("archive")
 def test_a_list_that_could_not_be_read_casts_doubt_on_its_games(tmp_path: Path, second: Service) -> None:
-    synced(second, tmp_path / "season")
     second.faults.add("schedule", status=500, body={"status": 500, "message": "broken"})
     archive = synced(second, tmp_path / "season")
     found = verdicts(archive, correction_window=timedelta(0))
@@ -166,8 +182,8 @@ def test_a_contradiction_is_degraded(tmp_path: Path, second: Service) -> None:
     assert len(bad) == 1 and bad[0][1][0].startswith("violates ")
 
 
+@pytest.mark.usefixtures("archive")
 def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> None:
-    synced(second, tmp_path / "season")
     gone = second.change.all["withdraw_game"]()
     archive = synced(second, tmp_path / "season")
     archive = synced(second, tmp_path / "season")
@@ -175,8 +191,7 @@ def test_a_game_that_is_gone_is_withdrawn(tmp_path: Path, second: Service) -> No
     assert len(withdrawn) == 1, gone
 
 
-def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service) -> None:
-    archive = synced(second, tmp_path / "season")
+def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
     for transactions in range(1, 20):
         assert second.change.all["correct_stat"]()
         try:
@@ -192,8 +207,7 @@ def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service) ->
     assert {status for status, _ in verdicts(archive, correction_window=timedelta(0)).values()} == {"available", "pending"}
 
 
-def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service) -> None:
-    archive = synced(second, tmp_path / "season")
+def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
     everything = verdicts(archive)
     team = second.season.teams[0].id
     own = {event.id for event in second.season.events if event.is_game and team in event.team_ids}
@@ -206,12 +220,12 @@ def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service) -> Non
         sideline.Archive(tmp_path / "none").status()
 
 
+@pytest.mark.usefixtures("archive")
 def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-W", "error", "-m", "sideline", "status", str(tmp_path / "season"), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
-    synced(second, tmp_path / "season")
     done = run()
     assert done.returncode == 0, done.stderr
     assert "no problems" in done.stdout.splitlines()[0] and "available" in done.stdout

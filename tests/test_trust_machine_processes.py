@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from service import Service
@@ -65,10 +66,21 @@ time_t time(time_t *at) {
 """
 
 
+SIZE: dict[str, Any] = {"seed": 4, "now": NOW, "teams": 3, "players": 6, "games": 3, "sessions": (1, 2), "possessions": 3, "practices": 1, "days": 5}
+
+
 @pytest.fixture
 def second() -> Iterator[Service]:
-    with Service(seed=4, now=NOW, teams=3, players=6, games=3, sessions=(1, 2), possessions=3, practices=1, days=5) as service:
+    with Service(**SIZE) as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def commits_of_a_sync(tmp_path_factory: pytest.TempPathFactory) -> int:
+    root = tmp_path_factory.mktemp("archives") / "whole"
+    with Service(**SIZE) as service, sideline.Client(**service.client_options()) as client:
+        sideline.Archive(root, client).sync(**SEASON, correction_window=None, on_error="keep", progress=False)
+    return commits(root)
 
 
 def start(service: Service, root: Path, **environ: str) -> subprocess.Popen[str]:
@@ -89,16 +101,14 @@ def assert_truth(service: Service, root: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.7, 0.95])
-def test_a_sync_that_the_system_kills_while_it_writes_resumes_where_it_was(second: Service, tmp_path: Path, share: float) -> None:
-    with sideline.Client(**second.client_options()) as client:
-        sideline.Archive(tmp_path / "whole", client).sync(**SEASON, correction_window=None, on_error="keep", progress=False)
-    wanted = max(1, int(commits(tmp_path / "whole") * share))
+def test_a_sync_that_the_system_kills_while_it_writes_resumes_where_it_was(second: Service, commits_of_a_sync: int, tmp_path: Path, share: float) -> None:
+    wanted = max(1, int(commits_of_a_sync * share))
     root = tmp_path / "killed"
     for _ in range(2):
         process = start(second, root)
         before = commits(root)
         while process.poll() is None and commits(root) < before + wanted:
-            time.sleep(0.001)
+            time.sleep(0.005)
         process.kill()
         process.communicate()
         second.change.correct_stat()

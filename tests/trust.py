@@ -154,9 +154,9 @@ def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
 
 def untrue(archive: sideline.Archive, service: Service, tables: Iterable[str]) -> list[Finding]:
     """Every row that is missing or extra."""
-    truth = service.truth()
+    truth = service.truth(names=(compared := list(tables)))
     found: list[Finding] = []
-    for table in tables:
+    for table in compared:
         difference = differences(rows_of(archive, table), truth[table])
         found += [(table, "missing", row) for row in difference.missing] + [(table, "extra", row) for row in difference.extra]
     return found

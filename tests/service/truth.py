@@ -41,10 +41,12 @@ class Truth:
         game_ids: Collection[str] | None = None,
         team_ids: Collection[int] | None = None,
         request_team_id: int | None = None,
+        names: Collection[str] | None = None,
     ) -> dict[str, list[Row]]:
         """Every table of an archive of the whole season, or of a part of it.
 
-        `session_ids`, `game_ids` (ids of games and practices) and `team_ids` narrow the rows. The column `team_id` of `events` and `sessions` is the
+        `session_ids`, `game_ids` (ids of games and practices) and `team_ids` narrow the rows, `names` the tables: the locations are more rows than all
+        others. The column `team_id` of `events` and `sessions` is the
         team of a practice and null for a game; with `request_team_id` it is that team, as in the payload of that team's events.
         """
         with self.season.lock:
@@ -85,12 +87,13 @@ class Truth:
                 "shots": self._shots,
                 "locations": self._locations,
             }
+            of_session = {name: rows for name, rows in of_session.items() if names is None or name in names}
             found |= {name: [row for event, session in sessions for row in rows(event, session)] for name, rows in of_session.items()}
             if self.features.play_by_play:
                 found["play_by_play"] = [row for event, session in sessions if event.is_game for row in self._play_by_play(event, session)]
             if self.features.ball_screens:
                 found["ball_screens"] = []
-            return found
+            return {name: rows for name, rows in found.items() if names is None or name in names}
 
     def game(self, event_id: str) -> dict[str, list[Row]]:
         """The rows of a game's own resources: `stat_events` of its details, `shots` of its shots."""
@@ -402,7 +405,10 @@ def canonical(row: Row, columns: Collection[str] | None = None) -> str:
     A column that the row lacks is null: `box_score` has columns for the codes of its data.
     """
     names = sorted(row if columns is None else columns)
-    return repr([(name, _plain(value)) for name in names if (value := row.get(name)) is not None])
+    return repr([(name, value if type(value) in _PLAIN else _plain(value)) for name in names if (value := row.get(name)) is not None])
+
+
+_PLAIN = {bool, int, str}
 
 
 def _plain(value: Any) -> Any:
@@ -416,7 +422,8 @@ def _plain(value: Any) -> Any:
 
 def differences(found: list[Row], truth: list[Row], *, columns: Collection[str] | None = None) -> Differences:
     """Compares tables row for row, whatever their order. A column that only one of them has counts where it is not null."""
-    left = Counter(canonical(row, columns) for row in found)
+    keys = [canonical(row, columns) for row in found]
+    left = Counter(keys)
     missing, extra = [], []
     for row in truth:
         key = canonical(row, columns)
@@ -424,8 +431,7 @@ def differences(found: list[Row], truth: list[Row], *, columns: Collection[str] 
             left[key] -= 1
         else:
             missing.append(row)
-    for row in found:
-        key = canonical(row, columns)
+    for row, key in zip(found, keys, strict=True):
         if left[key]:
             left[key] -= 1
             extra.append(row)
