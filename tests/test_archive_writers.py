@@ -8,12 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import deltalake
+import pyarrow as pa
 import pytest
 
+from sideline.archive import _store as store
 from sideline.archive import _writer as writer
+from sideline.archive._compaction import compact_all
 from sideline.archive._fetch import Outcome, read
+from sideline.archive._ledger import mark_listed
 from sideline.archive._plan import Unit
-from sideline.archive._read import bodies, coverage
+from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, now
 
@@ -129,3 +134,76 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
     stored = {row["unit"] for row in bodies(ours)}
     assert {one.unit.name for one in mine} <= stored
     assert len(places.bodies) == 5
+
+
+def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+    whole = store._rows_of_file
+    monkeypatch.setattr(store, "_rows_of_file", lambda *given: (reads.append(given[1]), whole(*given))[1])
+    ours, theirs = stores
+
+    def seen() -> dict[str, str]:
+        table = ours.open("coverage")
+        assert table is not None
+        found = {row["unit"]: row["body_id"] for row in coverage_of(ours, table, body_ids(theirs), prefixes=("stats/",))}
+        assert found == body_ids(theirs)
+        assert list(to_dicts(ours.rows(table))) == table.to_pyarrow_dataset().to_table().to_pylist()
+        return found
+
+    write(theirs, outcome("a", 1, served=1), outcome("b", 1, served=1))
+    reads.clear()
+    assert set(seen()) == set(seen()) == {"stats/a", "stats/b"}
+    assert len(reads) == len(set(reads)) == 1
+    write(theirs, outcome("a", 2, served=2))
+    write(theirs, outcome("c", 2, served=2))
+    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
+    compact_all(theirs, ["coverage", "raw"])
+    reads.clear()
+    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
+    [files] = ours._files.values()
+    assert len(reads) == len(files) == 1
+    ours.forget_files()
+    seen()
+    assert len(reads) == 2
+
+
+def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
+    ours, theirs = stores
+    for number in range(1, 4):
+        write(ours if number % 2 else theirs, outcome("a", number, served=number))
+    assert {row["entry"] for row in bodies(ours)} == {"stats/a#1", "stats/a#2", "stats/a#3"}
+
+
+def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Path) -> None:
+    """Rows that another engine marked as deleted would come back."""
+    schema = internal_schemas()["listings"]
+    table = deltalake.DeltaTable.create(str(tmp_path / "listings"), schema, configuration={"delta.enableDeletionVectors": "true"})
+    deltalake.write_deltalake(table, pa.table({"listed": ["a"], "listed_at": [CLOCK]}, schema), mode="append")
+    with pytest.raises(deltalake.exceptions.DeltaProtocolError, match="deletionVectors"):
+        Store(tmp_path, Options(None)).rows(table)
+
+
+def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store], between: Callable[..., list[int]]) -> None:
+    ours, theirs = stores
+    early, late = datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+    mark_listed(ours, {})
+    assert ours.open("listings") is None
+    mark_listed(ours, {"b": early, "m": early, "o'neil": early})
+    between(ours, "listings", 1, lambda: mark_listed(theirs, {"a": early, "n": early, "z": early}))
+    mark_listed(ours, {"m": late})
+    assert last_listed(ours) == {"a": early, "b": early, "m": late, "n": early, "o'neil": early, "z": early}
+    table = ours.open("listings")
+    assert table is not None
+    assert table.to_pyarrow_dataset().count_rows() == 6
+
+
+def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
+    before = datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    rows = [
+        {"unit": "a", "over_at": None, "teams": None, "final": True, "rows": 3},
+        {"unit": "b", "over_at": before, "teams": [1, 2], "final": None, "rows": None},
+        {"unit": "c", "over_at": datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC), "teams": [], "final": False, "rows": 0},
+    ]
+    table = writer.rows_to_arrow(rows, "coverage")
+    assert to_dicts(table) == table.to_pylist()
+    assert to_dicts(table.slice(0, 0)) == []
