@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +15,13 @@ import pytest
 
 from sideline.archive import _store as store
 from sideline.archive import _writer as writer
-from sideline.archive._compaction import compact_all
+from sideline.archive._compaction import compact, compact_all
 from sideline.archive._fetch import Outcome, read
 from sideline.archive._ledger import mark_listed
 from sideline.archive._plan import Unit
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, now
+from sideline.archive._store import Store, internal_schemas, is_in, now
 
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 
@@ -207,3 +208,27 @@ def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
     table = writer.rows_to_arrow(rows, "coverage")
     assert to_dicts(table) == table.to_pylist()
     assert to_dicts(table.slice(0, 0)) == []
+
+
+@pytest.mark.parametrize(("table", "joined"), [("coverage", 1), ("raw", 3)])
+def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: tuple[Store, Store], table: str, joined: int) -> None:
+    """Otherwise each commit would read what is known of more files each month. Bodies stay: they are half of the bytes."""
+    ours, _ = stores
+    units: list[str] = []
+
+    def add(month: str, count: int) -> dict[str, int]:
+        for _ in range(count):
+            units.append(f"stats/{len(units)}")
+            row = writer.rows_to_arrow([{"unit": units[-1], "entry": units[-1], "month": month}], table)
+            ours.replace(table, lambda row=row: row, is_in("unit", units[-1:]))  # type: ignore[misc]
+        compact(ours, [table])
+        found = ours.open(table)
+        assert found is not None
+        assert sorted(found.to_pyarrow_table()["unit"].to_pylist()) == sorted(units)
+        return dict(Counter(Path(file).parent.name.removeprefix("month=") for file in found.file_uris()))
+
+    add("2026-11", 3)
+    add("undated", 3)
+    add("2027-01", 3)
+    assert add("2026-12", 12) == {"2026-11": 3, "2026-12": 12, "2027-01": 3, "undated": 3}
+    assert add("2026-12", 1) == {"2026-11": joined, "2026-12": 1, "2027-01": 3, "undated": 3}
