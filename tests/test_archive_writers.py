@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,30 @@ def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: 
     add("2027-01", 3)
     assert add("2026-12", 12) == {"2026-11": 3, "2026-12": 12, "2027-01": 3, "undated": 3}
     assert add("2026-12", 1) == {"2026-11": joined, "2026-12": 1, "2027-01": 3, "undated": 3}
+
+
+def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would read every body of the season."""
+    ours, _ = stores
+    months = []
+    whole = writer.bodies
+    monkeypatch.setattr(writer, "bodies", lambda *given, **named: (months.append(named.get("months")), whole(*given, **named))[1])
+
+    def at(month: int, session: str, points: int, served: int) -> Outcome:
+        found = outcome(session, points, served)
+        when = datetime(2027, month, 2, tzinfo=UTC)
+        found.unit = replace(found.unit, starts_at=when, over_at=when)
+        return found
+
+    write(ours, at(1, "a", 1, served=1), at(2, "b", 1, served=1))
+    months.clear()
+    known = {row["unit"]: row for row in coverage(ours)}
+    found = writer.write_outcomes(ours, [at(2, "b", 3, served=2)], writer.Context("sync", CLOCK, known), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "1.0", "3.0")]
+    assert months == [{"2027-02"}]
+    # Its game moved: the body before is in the month before.
+    months.clear()
+    known = {row["unit"]: row for row in coverage(ours)}
+    found = writer.write_outcomes(ours, [at(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "3.0", "4.0")]
+    assert months == [{"2027-02"}]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
+from operator import and_
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sideline._frames import library
@@ -185,17 +186,22 @@ def bodies(
     units: Iterable[str] | None = None,
     columns: Iterable[str] = (),
     entries: Iterable[str] | None = None,
+    months: Iterable[str] | None = None,
 ) -> "Iterator[dict[str, Any]]":
-    """Yield rows of `raw`, a few in memory at a time: those of units, those of entries, or all."""
+    """Yield rows of `raw`, a few in memory at a time: those of units, those of entries, or all. Files of other months
+    than `months` are not read."""
     table = store.open_checked("raw")
     column, values = ("entry", entries) if entries is not None else ("unit", units)
     values = None if values is None else list(values)
     if table is None or values == []:
         return
     field: Any = library("pyarrow.compute", "archive").field
+    filters = [
+        field(name).isin(list(found)) for name, found in ((column, values), (MONTH, months)) if found is not None
+    ]
     batches = table.to_pyarrow_dataset().to_batches(
         columns=list(columns) or None,
-        filter=None if values is None else field(column).isin(values),
+        filter=reduce(and_, filters) if filters else None,
         batch_size=8192 if columns else _BATCH_SIZE,
         batch_readahead=1,
         fragment_readahead=1,

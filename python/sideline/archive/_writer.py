@@ -481,7 +481,10 @@ def _find_corrections(
             outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
         ):
             before[entry(name, row["sequence"])] = row
-    for row in bodies(store, entries=before):
+    raw = store.open("raw") if before else None
+    places = [] if raw is None else _places(store, raw, {row["unit"] for row in before.values()})
+    months = {row[MONTH] for row in places if entry(row["unit"], row["sequence"]) in before}
+    for row in bodies(store, entries=before, months=months):
         name = row["unit"]
         old = decode_tables(unit_of_body(row), row["body"])
         for table, rows in changed[name].decode().items():
