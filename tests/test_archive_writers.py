@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import deltalake
+import pyarrow as pa
 import pytest
 
+from sideline.archive import _store as store
 from sideline.archive import _writer as writer
+from sideline.archive._compaction import compact, compact_all
 from sideline.archive._fetch import Outcome, read
+from sideline.archive._ledger import mark_listed
 from sideline.archive._plan import Unit
-from sideline.archive._read import bodies, coverage
+from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, now
+from sideline.archive._store import Store, internal_schemas, is_in, now
 
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 
@@ -129,3 +136,127 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
     stored = {row["unit"] for row in bodies(ours)}
     assert {one.unit.name for one in mine} <= stored
     assert len(places.bodies) == 5
+
+
+def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str] = []
+    whole = store._rows_of_file
+    monkeypatch.setattr(store, "_rows_of_file", lambda *given: (reads.append(given[1]), whole(*given))[1])
+    ours, theirs = stores
+
+    def seen() -> dict[str, str]:
+        table = ours.open("coverage")
+        assert table is not None
+        found = {row["unit"]: row["body_id"] for row in coverage_of(ours, table, body_ids(theirs), prefixes=("stats/",))}
+        assert found == body_ids(theirs)
+        assert list(to_dicts(ours.rows(table))) == table.to_pyarrow_dataset().to_table().to_pylist()
+        return found
+
+    write(theirs, outcome("a", 1, served=1), outcome("b", 1, served=1))
+    reads.clear()
+    assert set(seen()) == set(seen()) == {"stats/a", "stats/b"}
+    assert len(reads) == len(set(reads)) == 1
+    write(theirs, outcome("a", 2, served=2))
+    write(theirs, outcome("c", 2, served=2))
+    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
+    compact_all(theirs, ["coverage", "raw"])
+    reads.clear()
+    assert set(seen()) == {"stats/a", "stats/b", "stats/c"}
+    [files] = ours._files.values()
+    assert len(reads) == len(files) == 1
+    ours.forget_files()
+    seen()
+    assert len(reads) == 2
+
+
+def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
+    ours, theirs = stores
+    for number in range(1, 4):
+        write(ours if number % 2 else theirs, outcome("a", number, served=number))
+    assert {row["entry"] for row in bodies(ours)} == {"stats/a#1", "stats/a#2", "stats/a#3"}
+
+
+def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Path) -> None:
+    """Rows that another engine marked as deleted would come back."""
+    schema = internal_schemas()["listings"]
+    table = deltalake.DeltaTable.create(str(tmp_path / "listings"), schema, configuration={"delta.enableDeletionVectors": "true"})
+    deltalake.write_deltalake(table, pa.table({"listed": ["a"], "listed_at": [CLOCK]}, schema), mode="append")
+    with pytest.raises(deltalake.exceptions.DeltaProtocolError, match="deletionVectors"):
+        Store(tmp_path, Options(None)).rows(table)
+
+
+def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store], between: Callable[..., list[int]]) -> None:
+    ours, theirs = stores
+    early, late = datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+    mark_listed(ours, {})
+    assert ours.open("listings") is None
+    mark_listed(ours, {"b": early, "m": early, "o'neil": early})
+    between(ours, "listings", 1, lambda: mark_listed(theirs, {"a": early, "n": early, "z": early}))
+    mark_listed(ours, {"m": late})
+    assert last_listed(ours) == {"a": early, "b": early, "m": late, "n": early, "o'neil": early, "z": early}
+    table = ours.open("listings")
+    assert table is not None
+    assert table.to_pyarrow_dataset().count_rows() == 6
+
+
+def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
+    before = datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+    rows = [
+        {"unit": "a", "over_at": None, "teams": None, "final": True, "rows": 3},
+        {"unit": "b", "over_at": before, "teams": [1, 2], "final": None, "rows": None},
+        {"unit": "c", "over_at": datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC), "teams": [], "final": False, "rows": 0},
+    ]
+    table = writer.rows_to_arrow(rows, "coverage")
+    assert to_dicts(table) == table.to_pylist()
+    assert to_dicts(table.slice(0, 0)) == []
+
+
+@pytest.mark.parametrize(("table", "joined"), [("coverage", 1), ("raw", 3)])
+def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: tuple[Store, Store], table: str, joined: int) -> None:
+    """Otherwise each commit would read what is known of more files each month. Bodies stay: they are half of the bytes."""
+    ours, _ = stores
+    units: list[str] = []
+
+    def add(month: str, count: int) -> dict[str, int]:
+        for _ in range(count):
+            units.append(f"stats/{len(units)}")
+            row = writer.rows_to_arrow([{"unit": units[-1], "entry": units[-1], "month": month}], table)
+            ours.replace(table, lambda row=row: row, is_in("unit", units[-1:]))  # type: ignore[misc]
+        compact(ours, [table])
+        found = ours.open(table)
+        assert found is not None
+        assert sorted(found.to_pyarrow_table()["unit"].to_pylist()) == sorted(units)
+        return dict(Counter(Path(file).parent.name.removeprefix("month=") for file in found.file_uris()))
+
+    add("2026-11", 3)
+    add("undated", 3)
+    add("2027-01", 3)
+    assert add("2026-12", 12) == {"2026-11": 3, "2026-12": 12, "2027-01": 3, "undated": 3}
+    assert add("2026-12", 1) == {"2026-11": joined, "2026-12": 1, "2027-01": 3, "undated": 3}
+
+
+def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would read every body of the season."""
+    ours, _ = stores
+    months = []
+    whole = writer.bodies
+    monkeypatch.setattr(writer, "bodies", lambda *given, **named: (months.append(named.get("months")), whole(*given, **named))[1])
+
+    def at(month: int, session: str, points: int, served: int) -> Outcome:
+        found = outcome(session, points, served)
+        when = datetime(2027, month, 2, tzinfo=UTC)
+        found.unit = replace(found.unit, starts_at=when, over_at=when)
+        return found
+
+    write(ours, at(1, "a", 1, served=1), at(2, "b", 1, served=1))
+    months.clear()
+    known = {row["unit"]: row for row in coverage(ours)}
+    found = writer.write_outcomes(ours, [at(2, "b", 3, served=2)], writer.Context("sync", CLOCK, known), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "1.0", "3.0")]
+    assert months == [{"2027-02"}]
+    # Its game moved: the body before is in the month before.
+    months.clear()
+    known = {row["unit"]: row for row in coverage(ours)}
+    found = writer.write_outcomes(ours, [at(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
+    assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "3.0", "4.0")]
+    assert months == [{"2027-02"}]

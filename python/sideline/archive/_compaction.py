@@ -1,13 +1,14 @@
 """Compacts small files, and deletes files that nothing refers to."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
 from sideline.archive._memory import trim
+from sideline.archive._plan import UNDATED
 from sideline.archive._store import MONTH, Store, writer_properties
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ def compact(store: Store, names: Iterable[str]) -> None:
         table = store.open(name)
         if table is None:
             continue
-        for month, sizes in _sizes(table).items():
-            large = _max_file_size(name)
+        months = _sizes(table)
+        large = _max_file_size(name)
+        for month, sizes in months.items():
             size = compaction_size([size for size in sizes if size < large], large)
             if size is None:
                 continue
@@ -58,6 +60,19 @@ def compact(store: Store, names: Iterable[str]) -> None:
             with suppress(deltalake.exceptions.CommitFailedError):
                 if not _compact(store, table, name, month, size):
                     _compact(store, table, name, month, large)
+                for past in _past(name, months, month):
+                    _compact(store, table, name, past, large)
+
+
+def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | None) -> list[str]:
+    """Return the months before this one with several files, which games of this month no longer change.
+
+    Every commit reads what is known of every file, so that without it a sync takes longer each month. Bodies, which
+    are half of the bytes, stay.
+    """
+    if name == "raw" or month is None or month == UNDATED:
+        return []
+    return [past for past, sizes in months.items() if past is not None and past < month and len(sizes) > 1]
 
 
 def compact_all(store: Store, names: Iterable[str]) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from sideline._frames import library
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import Unit
 from sideline.archive._read import coverage_of
-from sideline.archive._store import MONTH, Store, internal_schemas, is_in
+from sideline.archive._store import MONTH, Store, internal_schemas, is_between, is_in
 from sideline.archive._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
@@ -52,7 +53,7 @@ def remove_holes(store: Store, units: Collection[str]) -> None:
         _replace(store, change, units)
 
 
-def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Row]) -> None:
+def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Mapping[str, Any]]) -> None:
     """Store the facts that parents have about units, where they differ from the known ones."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
@@ -64,7 +65,7 @@ def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Ro
         _replace(store, change, changed)
 
 
-def _with_facts(row: Row, unit: Unit) -> Row | None:
+def _with_facts(row: Mapping[str, Any], unit: Unit) -> Row | None:
     """Return the row with its parent's facts; `None` if it has them."""
     facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
     facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
@@ -76,16 +77,27 @@ def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
 
     They are in a table of their own: otherwise each sync would rewrite all of `coverage`.
     """
-    rows = [{"listed": listed, "listed_at": at} for listed, at in listed_at.items()]
-    if rows:
-        store.replace("listings", lambda: rows_to_arrow(rows, "listings"), is_in("listed", listed_at))
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    new = rows_to_arrow([{"listed": listed, "listed_at": at} for listed, at in listed_at.items()], "listings")
+    for attempt in range(_MAX_ATTEMPTS + 1 if listed_at else 0):
+        table = store.open_or_create("listings", internal_schemas()["listings"])
+        stored = store.rows(table)
+        others = stored.filter(pc.invert(pc.is_in(stored["listed"], new["listed"])))
+        rows = pa.concat_tables([others, new], promote_options="permissive")
+        ends = pc.min_max(rows["listed"]).as_py()
+        # Two bounds take less time than a list of all entries of a season.
+        predicate = is_between("listed", ends["min"], ends["max"])
+        if store.try_replace(table, rows, predicate, last=attempt == _MAX_ATTEMPTS):
+            return
+        store.wait(attempt)
 
 
 def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collection[str] = ()) -> None:
     """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage_of(table, units=units, prefixes=prefixes))
+        rows = change(coverage_of(store, table, units, prefixes))
         if rows is None:
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")

@@ -68,6 +68,7 @@ def _read_undecodable(store: Store, name: str) -> None:
                 outcomes.append(outcome)
         if outcomes:
             _write(store, outcomes, known)
+    store.forget_files()
 
 
 def _is_malformed(row: Row) -> bool:

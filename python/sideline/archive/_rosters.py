@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
 from sideline.archive._decode import decode_tables
-from sideline.archive._plan import Unit
+from sideline.archive._plan import UNDATED, Unit
 from sideline.archive._read import bodies, conform, coverage, scan, unit_of_body
 from sideline.archive._store import Store, public_schema, to_storage_types
 
@@ -27,7 +27,7 @@ def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Tabl
     Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
     did, and `listed_until` that of the first roster after the last: null for players who are listed now.
     """
-    rows = [row for row in bodies(store, [unit.name]) if row["status"] != "undecodable"]
+    rows = [row for row in bodies(store, [unit.name], months=[UNDATED]) if row["status"] != "undecodable"]
     rows.sort(key=lambda row: row["sequence"])
     known: dict[Key, Row] = {}
     for row in rows:

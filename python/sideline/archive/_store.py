@@ -4,7 +4,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -39,8 +39,9 @@ _CHECKPOINT_INTERVAL = 10
 """Commits between two checkpoints: to open a table reads every commit since the last one."""
 
 _CONFIGURATION = {
-    # Minimum and maximum of whole bodies are useless.
-    "raw": {"delta.dataSkippingStatsColumns": "entry,unit,operation,id,sequence,status,body_id,stored_at"},
+    # The columns of predicates: each commit reads what is known of every column of every file.
+    "coverage": {"delta.dataSkippingStatsColumns": "unit"},
+    "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
 
 _MAX_ROW_GROUP_BODIES = 64
@@ -244,14 +245,30 @@ def _description(name: str) -> str:
 
 def is_in(column: str, values: Iterable[object]) -> str:
     """Return a predicate: the column has one of the values. The bounds let readers skip files without them."""
-    listed = [str(value) if isinstance(value, int) else f"'{_quoted(value)}'" for value in sorted(values)]  # type: ignore[type-var]
+    listed = sorted(values)  # type: ignore[type-var]
     if not listed:
         return "false"
-    return f"{column} >= {listed[0]} AND {column} <= {listed[-1]} AND {column} IN ({', '.join(listed)})"
+    return f"{is_between(column, listed[0], listed[-1])} AND {column} IN ({', '.join(map(_literal, listed))})"
 
 
-def _quoted(value: object) -> str:
-    return str(value).replace("'", "''")
+def is_between(column: str, first: object, last: object) -> str:
+    """Return a predicate: the column has one of the bounds, or a value between them."""
+    return f"{column} >= {_literal(first)} AND {column} <= {_literal(last)}"
+
+
+def _literal(value: object) -> str:
+    return str(value) if isinstance(value, int) else "'{}'".format(str(value).replace("'", "''"))
+
+
+def _name_of(table: "DeltaTable") -> str:
+    return table.table_uri.rstrip("/").rpartition("/")[2]
+
+
+def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
+    """Return those of the columns that the file has."""
+    parquet: Any = library("pyarrow.parquet", "archive")
+    with filesystem.open_input_file(unquote(path)) as file:
+        return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
 
 
 def now() -> datetime:
@@ -299,6 +316,8 @@ class Store:
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written since they were last compacted."""
+        self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
+        """For each table and its columns, the rows of its files, by their paths."""
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
@@ -351,6 +370,42 @@ class Store:
                 return made
         raise AssertionError
 
+    def rows(self, table: "DeltaTable", columns: Sequence[str] | None = None) -> "pyarrow.Table":
+        """Return the rows of an opened table of the archive's own. Files never change, so each is read once until
+        `forget_files`: a sync reads some tables several times, in more files each night."""
+        pa: Any = library("pyarrow", "archive")
+        name = _name_of(table)
+        schema = internal_schemas()[name]
+        wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
+        files = pa.table(table.get_add_actions(flatten=True)).to_pydict()
+        paths = files["path"]
+        months = dict(zip(paths, files.get(f"partition.{MONTH}", paths), strict=True))
+        before = self._files.get((name, *wanted.names), {})
+        filesystem = None if months.keys() <= before.keys() else self._filesystem(table)
+
+        def read(path: str) -> "pyarrow.Table":
+            rows = _rows_of_file(filesystem, path, wanted.names)
+            return in_month(rows, months[path]) if MONTH in wanted.names else rows
+
+        # A new dict, without files that were replaced: another thread may read the one before.
+        found = {path: before[path] if path in before else read(path) for path in paths}
+        self._files[name, *wanted.names] = found
+        return pa.concat_tables([wanted.empty_table(), *found.values()], promote_options="permissive").select(
+            wanted.names
+        )
+
+    def forget_files(self) -> None:
+        """Drop the rows of files that were read."""
+        self._files.clear()
+
+    def _filesystem(self, table: "DeltaTable") -> Any:
+        """Return the file system of the table's folder."""
+        # Only deltalake knows the options of a bucket, and which features of later protocols it cannot read.
+        if not self.is_local or table.protocol().min_reader_version > 1:
+            return table.to_pyarrow_dataset().filesystem
+        fs: Any = library("pyarrow.fs", "archive")
+        return fs.SubTreeFileSystem(f"{self.root}/{_name_of(table)}", fs.LocalFileSystem())
+
     def replace(
         self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str
     ) -> None:
@@ -373,7 +428,7 @@ class Store:
 
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
-        name = table.table_uri.rstrip("/").rpartition("/")[2]
+        name = _name_of(table)
         self.written.add(name)
         try:
             deltalake.write_deltalake(
@@ -403,7 +458,7 @@ class Store:
         """Return the error to raise when a table could not be changed."""
         try:
             if self.is_local:
-                check_files(self.root, table.table_uri.rstrip("/").rpartition("/")[2], table)
+                check_files(self.root, _name_of(table), table)
         except DecodeError as damage:
             return damage
         return translate_error(self.root, error)

@@ -21,12 +21,15 @@ from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._memory import trim
 from sideline.archive._pipeline import MAX_CHUNK_UNITS, Pipeline
 from sideline.archive._plan import Unit
-from sideline.archive._read import coverage
+from sideline.archive._read import coverage, to_views
 from sideline.archive._store import Store, internal_schemas, now
-from sideline.archive._writer import Context, Row, interrupted_units, version, write_outcomes, write_undecodable
+from sideline.archive._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
     from sideline._client import Client
+
+Row = Mapping[str, Any]
+"""A row of `coverage` as it was before the sync."""
 
 _MAX_STEP_UNITS = 400
 _MAX_STEP_BYTES = 3 * 1024 * 1024
@@ -64,7 +67,9 @@ class Sync:
         self._window = window
         self._progress = progress
         self._id = uuid.uuid4().hex
-        self._known: dict[str, Row] = {row["unit"]: row for row in coverage(store)}
+        table = store.open_checked("coverage")
+        rows = [] if table is None else to_views(store.rows(table))
+        self._known: dict[str, Row] = {row["unit"]: row for row in rows}
         self._interrupted = interrupted_units(store, self._known)
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
@@ -79,10 +84,16 @@ class Sync:
         self.done: int = 0
         self.rows: int = 0
         self.outcomes: list[Outcome] = []
-        self.corrections: list[Row] = []
+        self.corrections: list[dict[str, Any]] = []
 
     def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         """Request and store everything that is due."""
+        try:
+            self._run(team_ids, game_ids, start, end)
+        finally:
+            self._store.forget_files()
+
+    def _run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         lists = self._lists
         if game_ids is None:
             if end is None:

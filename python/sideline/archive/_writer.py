@@ -11,7 +11,7 @@ again.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +26,7 @@ from sideline.archive._body import Body
 from sideline.archive._decode import column_names, decode_tables, decode_together, stored_schema
 from sideline.archive._fetch import Outcome
 from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
-from sideline.archive._read import bodies, bodies_of, coverage_of, unit_of_body
+from sideline.archive._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
 from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
@@ -55,11 +55,13 @@ _MAX_ATTEMPTS = 100
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
-def interrupted_units(store: Store, known: Mapping[str, Row]) -> set[str]:
+def interrupted_units(store: Store, known: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """Return the units with a body in `raw` whose storing was interrupted."""
+    table = store.open_checked("raw")
+    places = [] if table is None else to_views(store.rows(table, _PLACE_COLUMNS).select(["unit", "sequence", "status"]))
     return {
         row["unit"]
-        for row in bodies(store, columns=("unit", "sequence", "status"))
+        for row in places
         if row["status"] != UNDECODABLE and row["sequence"] > _sequence(known.get(row["unit"]))
     }
 
@@ -72,7 +74,7 @@ class Context:
     """The id of the sync: an absence counts once in each sync."""
     clock: datetime
     """The time by which the sync plans."""
-    known: Mapping[str, Row]
+    known: Mapping[str, Mapping[str, Any]]
     """Rows of `coverage` before the requests."""
 
 
@@ -107,7 +109,7 @@ def write_outcomes(
     attempt = 0
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        seen = {row["unit"]: row for row in coverage_of(table, units=mine)}
+        seen = {row["unit"]: row for row in coverage_of(store, table, mine)}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
         reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
@@ -128,7 +130,7 @@ def write_outcomes(
         while True:
             if not is_as_seen:
                 table = store.open_or_create("coverage", internal_schemas()["coverage"])
-                after = {row["unit"]: row for row in coverage_of(table, units=mine)}
+                after = {row["unit"]: row for row in coverage_of(store, table, mine)}
                 if any(version(row) != version(seen.get(name)) for name, row in after.items()):
                     break
             rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
@@ -165,7 +167,7 @@ def entry(unit: str, sequence: int) -> str:
     return f"{unit}#{sequence}"
 
 
-def _sequence(row: Row | None) -> int:
+def _sequence(row: Mapping[str, Any] | None) -> int:
     return (row["sequence"] or 0) if row else 0
 
 
@@ -194,7 +196,7 @@ def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> No
         outcome.status = "missing" if was_linked else "unavailable"
 
 
-def _is_outdated(outcome: Outcome, row: Row, known: Row | None) -> bool:
+def _is_outdated(outcome: Outcome, row: Row, known: Mapping[str, Any] | None) -> bool:
     """Return whether another writer stored a body that is newer or as new since this sync read the archive."""
     if row["body_id"] is None or version(row) == version(known):
         return False
@@ -276,7 +278,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         last: dict[str, Row] = {}
         number: dict[str, int] = {}
         months = {name: {row[MONTH]} for name, row in wanted.items()}
-        for row in bodies_of(table, names, columns=_PLACE_COLUMNS) if table is not None else ():
+        for row in _places(store, table, names) if table is not None else ():
             name = row["unit"]
             for same in wanted.keys() & _units_with_same_rows(name):
                 months[same].add(row[MONTH])
@@ -311,6 +313,15 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
     }
     return _BodyPlaces(places, interrupted_before, months)
+
+
+def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
+    """Return the rows of units in an opened table `raw`, without their bodies."""
+    pa: Any = library("pyarrow", "archive")
+    rows = store.rows(table, _PLACE_COLUMNS)
+    name = rows["unit"]
+    is_in_units = library("pyarrow.compute", "archive").is_in(name, pa.array(list(units), name.type))
+    return to_dicts(rows.filter(is_in_units))
 
 
 def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> int:
@@ -470,7 +481,10 @@ def _find_corrections(
             outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
         ):
             before[entry(name, row["sequence"])] = row
-    for row in bodies(store, entries=before):
+    raw = store.open("raw") if before else None
+    places = [] if raw is None else _places(store, raw, {row["unit"] for row in before.values()})
+    months = {row[MONTH] for row in places if entry(row["unit"], row["sequence"]) in before}
+    for row in bodies(store, entries=before, months=months):
         name = row["unit"]
         old = decode_tables(unit_of_body(row), row["body"])
         for table, rows in changed[name].decode().items():
