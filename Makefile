@@ -5,6 +5,7 @@ OUT    ?= demo-output
 SECONDS ?= 600
 SEEDS  ?= 1000
 MINUTES ?= 60
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 FUZZ   ?= event_stream websocket journal resource error_body gzip address
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -78,10 +79,11 @@ licences:
 test-rust:
 	cargo test --locked --quiet --no-default-features
 
-# A file's tests stay in one process, which has their servers and sessions. The order of the files is that of
-# tests/conftest.py: xdist's own ends with the files of few tests, some of which take minutes.
+# A file's tests stay in one process, which has their servers and sessions. Many wait for a network's time to pass, so there are
+# more processes than processors. The order of the files is that of tests/conftest.py: xdist's own ends with the files of few
+# tests, some of which take minutes.
 test-python: $(VENV)/.built $(VENV)/.tested-with
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # A test fails where a generated file is stale.
 generate: $(VENV)/.built

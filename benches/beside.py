@@ -1,4 +1,4 @@
-"""The same work by this build and by an earlier one, in turns: decoding, dicts, HTTP and event streams.
+"""The same work by this build and by an earlier one, in turns: decoding, dicts, HTTP, event streams and the start of a process.
 
     target/bench/bin/python benches/beside.py [--rounds 7]
 
@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from measure import Row, number, spread
 
 BEFORE, COMMIT = Path(__file__).parent.parent / "target/bench/before/bin/python", "100c3d3"
 KINDS = ("game", "period", "possessions", "schedule", "locations", "session stats", "roster", "small")
@@ -107,13 +109,37 @@ def write_bodies(folder: Path) -> None:
     kinds = {}
     for kind in KINDS:
         kinds[kind] = (bodies(kind)[0].operation, [body.ids for body in bodies(kind)])
-        for number, body in enumerate(bodies(kind)):
-            (folder / f"{kind}-{number}.json").write_bytes(body.raw)
+        for place, body in enumerate(bodies(kind)):
+            (folder / f"{kind}-{place}.json").write_bytes(body.raw)
     (folder / "kinds.json").write_text(json.dumps(kinds))
 
 
+def starts(base: str, rounds: int) -> tuple[list, list]:
+    """Of a process that prints a table; the least of five starts is a turn."""
+    from process import SCRIPTS
+
+    def start(python: object) -> list[float]:
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            script = f"{SCRIPTS['sideline']}\nprint(table)"
+            subprocess.run([str(python), "-I", "-c", script, base], check=True, capture_output=True)
+            took.append(time.perf_counter() - began)
+        return [min(took), 0.0]
+
+    now, then = zip(*((start(sys.executable), start(BEFORE)) for _ in range(rounds)), strict=True)
+    return list(now), list(then)
+
+
+def row(job: str, times: tuple[list, list]) -> Row:
+    wall = spread([now[0] / then[0] for now, then in zip(*times, strict=True)])
+    spent = [statistics.median(cpu for _, cpu in of_build) for of_build in times]
+    least = [f"{number(min(seconds for seconds, _ in of_build) * 1e3)} ms" for of_build in times]
+    note = f"CPU {number(spent[0] / spent[1])}×" if min(spent) > 0.001 else ""
+    return Row(f"Beside {COMMIT}", job, COMMIT, f"{wall.of('×')} of its time", times=", ".join(least), note=note)
+
+
 def rows(rounds: int) -> list:
-    from measure import Row, number, spread
     from serving import serving
 
     if not BEFORE.exists():
@@ -135,16 +161,11 @@ def rows(rounds: int) -> list:
                 for which in (0, 1) if turn % 2 else (1, 0):
                     print(job, file=builds[which].stdin, flush=True)
                     times[which].append(json.loads(builds[which].stdout.readline()))
-            wall = spread([now[0] / then[0] for now, then in zip(*times, strict=True)])
-            spent = [statistics.median(cpu for _, cpu in of_build) for of_build in times]
-            least = [f"{number(min(seconds for seconds, _ in of_build) * 1e3)} ms" for of_build in times]
-            note = f"CPU {number(spent[0] / spent[1])}×" if min(spent) > 0.001 else ""
-            found.append(
-                Row(f"Beside {COMMIT}", job, COMMIT, f"{wall.of('×')} of its time", times=", ".join(least), note=note)
-            )
+            found.append(row(job, times))
         for build in builds:
             build.stdin.close()
             build.wait()
+        found.append(row("process start → first table printed", starts(served.plain, rounds)))
     return found
 
 
