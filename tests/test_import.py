@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,33 @@ table.to_parquet({str(tmp_path / "teams.parquet")!r})
 print(json.dumps(["pyarrow" in sys.modules, "pandas" in sys.modules]))
 """
     assert in_a_new_process(code) == [True, False]
+
+
+def test_neither_shutil_nor_unicodedata_is_loaded_to_print_a_table() -> None:
+    code = """
+import json, sys
+from sideline import Client, Payload
+str(Payload.from_bytes("teams", b'{"teams": []}').table())
+print(json.dumps(["shutil" in sys.modules, "unicodedata" in sys.modules]))
+"""
+    assert in_a_new_process(code) == [False, False]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize(("columns", "expected"), [(None, 67), ("53", 53), ("0", 67), ("wide", 67)])
+def test_a_printed_table_is_as_wide_as_the_terminal(columns: str | None, expected: int) -> None:
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 67))
+    code = "import shutil, sys; from sideline._text import _terminal_width as width; print([width(), shutil.get_terminal_size((120, 24)).columns], file=sys.stderr)"
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | ({"COLUMNS": columns} if columns else {})
+    for out, width in ((theirs, expected), (subprocess.DEVNULL, expected if columns == "53" else 120)):
+        done = subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=out, stderr=subprocess.PIPE, text=True)
+        assert json.loads(done.stderr) == [width, width]
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_building_a_client_starts_no_thread() -> None:

@@ -1,6 +1,5 @@
 """Finds teams and players by name, and recognises game ids passed as session ids."""
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from sideline._core import Payload, Table
@@ -24,6 +23,8 @@ def words(name: str) -> list[str]:
     >>> words("Nikola Jokić"), words("O'Neal-Smith")
     (['nikola', 'jokic'], ['oneal', 'smith'])
     """
+    import unicodedata  # a library of its own, which few programs need
+
     # Folded twice: decomposing may produce a letter that folds again.
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
     plain = "".join(one for one in folded if not unicodedata.combining(one) and one not in "'`\u2019\u02bc")

@@ -1,7 +1,8 @@
 """Tables as aligned text and as HTML, without any library."""
 
+import os
 import re
-import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from html import escape
@@ -124,9 +125,23 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def _terminal_width() -> int:
+    """Return what `shutil.get_terminal_size` does, whose module takes longer to import than a first table to show."""
+    try:
+        width = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        width = 0
+    if width <= 0 and sys.__stdout__ is not None:
+        try:
+            width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (ValueError, OSError):  # closed, or not a terminal
+            width = 0
+    return width if width > 0 else DEFAULT_LINE_LENGTH
+
+
 def table_text(table: "Table", line: int | None = None) -> str:
     """Format a table for `print`: as many columns as fit the terminal, names and statistics first."""
-    line = max(40, shutil.get_terminal_size((DEFAULT_LINE_LENGTH, 24)).columns if line is None else line)
+    line = max(40, _terminal_width() if line is None else line)
     records = table.head(MAX_ROWS).to_dicts()
     names = ordered(table, records)
     shown = len(names)
