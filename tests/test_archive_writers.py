@@ -169,6 +169,20 @@ def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(store
     assert len(reads) == 2
 
 
+def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _ = stores
+    write(ours, outcome("a", 1, served=1), outcome("b", 1, served=1))
+    table = ours.open("coverage")
+    assert table is not None
+    ours.forget_files()
+    size = ours.rows(table).nbytes
+    for limit, kept in ((size, 1), (size - 1, 0)):
+        monkeypatch.setattr(store, "_MAX_KEPT_BYTES", limit)
+        ours.forget_files()
+        assert ours.rows(table).num_rows == 2
+        assert [len(files) for files in ours._files.values()] == [kept]
+
+
 def test_the_places_of_bodies_of_another_writer_are_seen(stores: tuple[Store, Store]) -> None:
     ours, theirs = stores
     for number in range(1, 4):

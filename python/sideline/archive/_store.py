@@ -44,6 +44,9 @@ _CONFIGURATION = {
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
 
+_MAX_KEPT_BYTES = 1024 * 1024
+"""Of a table's rows in memory during a sync; the rows of a larger table are read each time."""
+
 _MAX_ROW_GROUP_BODIES = 64
 """Bodies of a row group of `raw`, which a compaction has in memory."""
 
@@ -371,8 +374,8 @@ class Store:
         raise AssertionError
 
     def rows(self, table: "DeltaTable", columns: Sequence[str] | None = None) -> "pyarrow.Table":
-        """Return the rows of an opened table of the archive's own. Files never change, so each is read once until
-        `forget_files`: a sync reads some tables several times, in more files each night."""
+        """Return the rows of an opened table of the archive's own. Files never change, so each of a small table is read
+        once until `forget_files`: a sync reads some tables several times, in more files each night."""
         pa: Any = library("pyarrow", "archive")
         name = _name_of(table)
         schema = internal_schemas()[name]
@@ -389,7 +392,8 @@ class Store:
 
         # A new dict, without files that were replaced: another thread may read the one before.
         found = {path: before[path] if path in before else read(path) for path in paths}
-        self._files[name, *wanted.names] = found
+        is_kept = sum(rows.nbytes for rows in found.values()) <= _MAX_KEPT_BYTES
+        self._files[name, *wanted.names] = found if is_kept else {}
         return pa.concat_tables([wanted.empty_table(), *found.values()], promote_options="permissive").select(
             wanted.names
         )
