@@ -14,7 +14,8 @@ import zipfile
 from pathlib import Path
 
 SBOM = re.compile(r"[^/]+\.dist-info/sboms/[^/]+\.json")
-BUILD_FOLDER = re.compile(r"path\+file://[^#\"]*#")
+# Cargo adds the package's name where the folder has another one.
+BUILD_FOLDER = re.compile(r"path\+file://[^#\"]*#(?:sideline@)?")
 
 
 def clean(text: str) -> str:

@@ -50,6 +50,11 @@ def build(folder: Path, out: Path) -> Path:
     return next(out.glob("*.whl"))
 
 
+def runs(python: str) -> bool:
+    """Whether there is a Python behind the name: pyenv has a script for each version that it knows."""
+    return subprocess.run([python, "--version"], check=False, capture_output=True).returncode == 0
+
+
 def differences(one: Path, other: Path) -> list[str]:
     """Return the names of the files that differ between two wheels."""
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
@@ -85,7 +90,7 @@ def main() -> int:
     arguments.add_argument("pythons", nargs="*")
     options = arguments.parse_args()
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
-    pythons: list[str] = options.pythons or [found for name in PYTHONS if (found := shutil.which(name))]
+    pythons: list[str] = options.pythons or [found for name in PYTHONS if (found := shutil.which(name)) and runs(found)]
     failures = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

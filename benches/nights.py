@@ -2,10 +2,11 @@
 
     target/bench/bin/python benches/nights.py [--nights 100] [--games-a-night 2] [--json nights.json] [--figure nights.svg]
 
-The service is the second service of the tests, in a process of its own: CPU seconds are those of the client, all its
-threads together. Each night games were played since the last; now and then a stat of a game of the last five days is corrected. The
-archive syncs from the season's first day. Logs are kept as short as those of real nights, of which Delta Lake keeps a month. Bytes are those of every Parquet file that a commit added. Exits with 1 where more than five
-times the final bytes were written, or a partition has more than twelve files.
+The service is the second service of the tests, in a process of its own: CPU seconds are those of the client, all its threads
+together. Each night games were played since the last; now and then a stat of a game of the last five days is corrected. The archive
+syncs from the season's first day. Logs are kept as short as those of real nights, of which Delta Lake keeps a month. Bytes are those
+of every Parquet file that a commit added. Exits with 1 where more than five times the final bytes were written, or a partition has
+more than twelve files.
 """
 
 from __future__ import annotations
