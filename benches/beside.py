@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from archive import BEFORE, COMMIT
 from measure import Row, number, spread
 
-BEFORE, COMMIT = Path(__file__).parent.parent / "target/bench/before/bin/python", "100c3d3"
 KINDS = ("game", "period", "possessions", "schedule", "locations", "session stats", "roster", "small")
 FOUR = ["player_id", "t", "x", "y"]
 FILLED = 0.15
