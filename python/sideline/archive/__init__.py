@@ -45,7 +45,7 @@ from sideline._core import Table, _epoch_ms, _ids
 from sideline._frames import library
 from sideline._progress import ProgressOption
 from sideline._types import Ids, LazyModule, Time
-from sideline.archive import _audits, _compaction, _plan, _read
+from sideline.archive import _arrow, _audits, _compaction, _plan, _read
 from sideline.archive._changes import KEYS, Changes, current_state, state_at
 from sideline.archive._changes import changes as changes_between
 from sideline.archive._export import Address, Exported
@@ -575,9 +575,6 @@ def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
 
 def _drift_since(client: "sideline.Client", before: Mapping[tuple[str, str], int]) -> Table:
     """Return the rows of the client's `drift` whose count grew, with the difference."""
-    pa = library("pyarrow", "archive")
-    table = client.drift().to_arrow()
-    rows = [
-        {**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in table.to_pylist()
-    ]
-    return table_from_arrow("drift", pa.Table.from_pylist([row for row in rows if row["count"]], table.schema))
+    drift = client.drift()
+    rows = [{**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in drift.to_dicts()]
+    return table_from_arrow("drift", _arrow.table([row for row in rows if row["count"]], drift.to_arrow().schema))

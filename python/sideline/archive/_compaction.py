@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
+from sideline.archive import _arrow
 from sideline.archive._memory import trim
 from sideline.archive._plan import UNDATED
 from sideline.archive._store import MONTH, Store, writer_properties
@@ -110,9 +111,8 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     """Return the sizes of the files of each month, the newest first."""
-    pa = library("pyarrow", "archive")
     sizes: dict[str | None, list[int]] = defaultdict(list)
-    files = pa.table(table.get_add_actions(flatten=True))
+    files = _arrow.imported(table.get_add_actions(flatten=True))
     partition = f"partition.{MONTH}"
     months = files[partition].to_pylist() if partition in files.column_names else [None] * files.num_rows
     for month, size in zip(months, files["size_bytes"].to_pylist(), strict=True):
@@ -125,7 +125,7 @@ def mean_size(store: Store, name: str) -> int | None:
     table = store.open(name)
     if table is None:
         return None
-    files = library("pyarrow", "archive").table(table.get_add_actions(flatten=True))
+    files = _arrow.imported(table.get_add_actions(flatten=True))
     rows = sum(count or 0 for count in files["num_records"].to_pylist())
     return sum(files["size_bytes"].to_pylist()) // rows if rows else None
 

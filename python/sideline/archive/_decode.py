@@ -8,6 +8,7 @@ from sideline._core import Payload, Table, _batch_table
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline._types import TableName
+from sideline.archive import _arrow
 from sideline.archive._plan import RESOURCES, Unit
 from sideline.archive._store import check_storable, public_schema, to_storage_types
 
@@ -74,7 +75,7 @@ def decode_together(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow
 @cache
 def stored_schema(name: str) -> "pyarrow.Schema":
     """Return the columns of a table as they are stored. A box score has those of its stat codes after them."""
-    return to_storage_types(public_schema(name).empty_table()).schema
+    return to_storage_types(_arrow.empty(public_schema(name))).schema
 
 
 def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
@@ -86,13 +87,14 @@ def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
     for name, value in keys.items():
         if value is not None and name in rows.column_names and rows[name].null_count:
             place = rows.schema.get_field_index(name)
-            rows = rows.set_column(place, rows.schema.field(place), pc.fill_null(rows[name], value))
+            filled = pc.fill_null(rows[name], _arrow.array([value], rows[name].type)[0])
+            rows = rows.set_column(place, rows.schema.field(place), filled)
     return rows
 
 
 def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
     """Return the unit's tables without rows."""
-    return {name: to_storage_types(public_schema(name).empty_table()) for name in RESOURCES[unit.operation].tables}
+    return {name: to_storage_types(_arrow.empty(public_schema(name))) for name in RESOURCES[unit.operation].tables}
 
 
 def _payload(unit: Unit, raw: bytes) -> Payload:

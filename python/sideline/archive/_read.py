@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
-from operator import and_
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sideline._frames import library
+from sideline.archive import _arrow
 from sideline.archive._decode import decode_tables
 from sideline.archive._plan import RESOURCES, TABLES, Unit
 from sideline.archive._store import MONTH, Store, internal_schemas, public_schema
@@ -195,19 +195,15 @@ def bodies(
     values = None if values is None else list(values)
     if table is None or values == []:
         return
-    field: Any = library("pyarrow.compute", "archive").field
-    filters = [
-        field(name).isin(list(found)) for name, found in ((column, values), (MONTH, months)) if found is not None
-    ]
-    batches = table.to_pyarrow_dataset().to_batches(
-        columns=list(columns) or None,
-        filter=reduce(and_, filters) if filters else None,
-        batch_size=8192 if columns else _BATCH_SIZE,
-        batch_readahead=1,
-        fragment_readahead=1,
+    found = store.batches(
+        table,
+        None if values is None else (column, values),
+        columns=list(columns) or internal_schemas()["raw"].names,
+        months=None if months is None else set(months),
+        size=8192 if columns else _BATCH_SIZE,
     )
-    for batch in batches:
-        yield from batch.to_pylist()
+    for batch in found:
+        yield from to_dicts(batch)
 
 
 def unit_of_body(row: Mapping[str, Any]) -> Unit:
@@ -292,27 +288,26 @@ def coverage(
     units = None if units is None else list(units)
     if table is None or units == []:
         return []
-    name = library("pyarrow.compute", "archive").field("unit")
-    return to_dicts(
-        table.to_pyarrow_dataset().to_table(
-            columns=None if columns is None else list(columns), filter=None if units is None else name.isin(units)
-        )
+    found = store.batches(
+        table,
+        None if units is None else ("unit", units),
+        columns=internal_schemas()["coverage"].names if columns is None else list(columns),
     )
+    return [row for batch in found for row in to_dicts(batch)]
 
 
 def coverage_of(
     store: Store, table: "DeltaTable", units: Iterable[str], prefixes: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
     """Return rows of an opened table `coverage`: those of units, and of names that begin so."""
-    pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
     rows = store.rows(table)
     name = rows["unit"]
     wanted = (pc.starts_with(name, prefix) for prefix in prefixes)
-    return to_dicts(rows.filter(reduce(pc.or_, wanted, pc.is_in(name, pa.array(list(units), name.type)))))
+    return to_dicts(rows.filter(reduce(pc.or_, wanted, pc.is_in(name, _arrow.array(units, name.type)))))
 
 
-def to_dicts(rows: "pyarrow.Table") -> list[dict[str, Any]]:
+def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]]:
     """Return rows in storage types as dicts."""
     return [dict(row) for row in to_views(rows)]
 
@@ -336,7 +331,7 @@ class RowView(Mapping[str, Any]):
         return len(self._columns)
 
 
-def to_views(rows: "pyarrow.Table") -> list[RowView]:
+def to_views(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[RowView]:
     """Return rows in storage types. pyarrow's own conversion of times takes eight times as long."""
     pa: Any = library("pyarrow", "archive")
 

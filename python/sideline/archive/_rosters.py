@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sideline._frames import library
+from sideline.archive import _arrow
 from sideline.archive._decode import decode_tables
 from sideline.archive._plan import UNDATED, Unit
 from sideline.archive._read import bodies, conform, coverage, scan, unit_of_body
@@ -37,9 +38,7 @@ def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Tabl
                 [] if row["body"] is None else decode_tables(unit_of_body(row), row["body"])["players"].to_pylist()
             )
             known = _next(known, players, row["served_at"] or row["stored_at"])
-    pa: Any = library("pyarrow", "archive")
-    schema = to_storage_types(public_schema("players").empty_table()).schema
-    return pa.Table.from_pylist(list(known.values()), schema)
+    return _arrow.table(list(known.values()), to_storage_types(_arrow.empty(public_schema("players"))).schema)
 
 
 def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:

@@ -4,7 +4,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from urllib.request import url2pathname
 from sideline._core import __version__
 from sideline._frames import library
 from sideline._schemas import SCHEMAS
+from sideline.archive import _arrow
 from sideline.archive._memory import load_deltalake, trim
 from sideline.archive._storage_options import Options
 from sideline.archive._store_errors import check_files, translate_error
@@ -29,6 +30,9 @@ _MAX_ATTEMPTS = 40
 
 MONTH = "month"
 """The partition column of the tables. `scan` and `to_arrow` do not show it."""
+
+_MONTH_OF_FILE = f"partition.{MONTH}"
+"""Its column in the list of a table's files."""
 
 LINEAGE = ("url", "sideline_version")
 """Internal columns of `coverage`: the address of a unit's body, and the version of sideline that stored it."""
@@ -175,8 +179,7 @@ def _listing_fields(pa: Any) -> list[Any]:
 
 def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     """Add the partition column."""
-    pa: Any = library("pyarrow", "archive")
-    return rows.append_column(MONTH, pa.repeat(pa.scalar(month), rows.num_rows))
+    return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
 
 
 def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
@@ -202,10 +205,10 @@ def check_storable(table: "pyarrow.Table") -> None:
 
 
 def _check_times(field: "pyarrow.Field", column: Any) -> None:
-    pa: Any = library("pyarrow", "archive")
-    ends = library("pyarrow.compute", "archive").min_max(column.cast(pa.int64())).as_py()
+    ends = library("pyarrow.compute", "archive").min_max(column)
+    first, last = ends["min"].value, ends["max"].value
     second = _PER_SECOND[field.type.unit]
-    if ends["min"] is not None and (ends["min"] // second < _MIN_TIME or ends["max"] // second > _MAX_TIME):
+    if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
         raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
 
 
@@ -272,6 +275,37 @@ def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarro
     parquet: Any = library("pyarrow.parquet", "archive")
     with filesystem.open_input_file(unquote(path)) as file:
         return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
+
+
+def _files(table: "DeltaTable", *facts: str) -> list[dict[str, Any]]:
+    """Return the path and month of each file, and other facts where the log has them."""
+    actions = _arrow.imported(table.get_add_actions(flatten=True))
+    has = [name for name in ("path", _MONTH_OF_FILE, *facts) if name in actions.column_names]
+    files: list[dict[str, Any]] = actions.select(has).to_pylist()
+    return files
+
+
+def _is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
+    """Return whether none of a file's texts in a column lies between the bounds."""
+    least, most = file.get(f"min.{column}"), file.get(f"max.{column}")
+    return least is not None and most is not None and (bounds[1] < least or most < bounds[0])
+
+
+def _has_one(column: Any, texts: Collection[str]) -> Any:
+    """Return for each text of the column whether it is one of these."""
+    return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
+
+
+def _with_columns(
+    rows: "pyarrow.RecordBatch", names: Sequence[str], schema: "pyarrow.Schema", month: str | None
+) -> "pyarrow.RecordBatch":
+    """Return rows of a file with these columns: `month` is in its path, and it may be older than others."""
+    pa: Any = library("pyarrow", "archive")
+    present = set(rows.schema.names)
+    lacks = {name: pa.nulls(rows.num_rows, schema.field(name).type) for name in names if name not in present}
+    if MONTH in lacks and month is not None:
+        lacks[MONTH] = _arrow.repeated(month, rows.num_rows)
+    return pa.RecordBatch.from_arrays([lacks[name] if name in lacks else rows[name] for name in names], list(names))
 
 
 def now() -> datetime:
@@ -380,9 +414,7 @@ class Store:
         name = _name_of(table)
         schema = internal_schemas()[name]
         wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        files = pa.table(table.get_add_actions(flatten=True)).to_pydict()
-        paths = files["path"]
-        months = dict(zip(paths, files.get(f"partition.{MONTH}", paths), strict=True))
+        months = {file["path"]: file.get(_MONTH_OF_FILE, "") for file in _files(table)}
         before = self._files.get((name, *wanted.names), {})
         filesystem = None if months.keys() <= before.keys() else self._filesystem(table)
 
@@ -391,12 +423,44 @@ class Store:
             return in_month(rows, months[path]) if MONTH in wanted.names else rows
 
         # A new dict, without files that were replaced: another thread may read the one before.
-        found = {path: before[path] if path in before else read(path) for path in paths}
+        found = {path: before[path] if path in before else read(path) for path in months}
         is_kept = sum(rows.nbytes for rows in found.values()) <= _MAX_KEPT_BYTES
         self._files[name, *wanted.names] = found if is_kept else {}
-        return pa.concat_tables([wanted.empty_table(), *found.values()], promote_options="permissive").select(
+        return pa.concat_tables([_arrow.empty(wanted), *found.values()], promote_options="permissive").select(
             wanted.names
         )
+
+    def batches(
+        self,
+        table: "DeltaTable",
+        texts: tuple[str, Collection[str]] | None,
+        *,
+        columns: Sequence[str],
+        months: Collection[str] | None = None,
+        size: int = 8192,
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """Yield the rows of an opened table of the archive's own, `size` in memory at a time: those with one of the
+        texts in a column, or all. What cannot have them is not read: files of other months, files and row groups."""
+        parquet: Any = library("pyarrow.parquet", "archive")
+        schema = internal_schemas()[_name_of(table)]
+        filesystem = self._filesystem(table)
+        column, wanted = texts or (None, ())
+        bounds = (min(wanted, default=""), max(wanted, default=""))
+        for file in _files(table, f"min.{column}", f"max.{column}"):
+            month = file.get(_MONTH_OF_FILE)
+            is_other_month = months is not None and month not in months
+            if is_other_month or (column is not None and _is_outside(file, column, bounds)):
+                continue
+            with filesystem.open_input_file(unquote(file["path"])) as opened:
+                stored = parquet.ParquetFile(opened)
+                names = [name for name in {*columns, column} if name in stored.schema_arrow.names]
+                groups = list(range(stored.num_row_groups))
+                if column is not None:
+                    keys = (stored.read_row_group(group, [column])[column] for group in groups)
+                    groups = [group for group, key in enumerate(keys) if True in _has_one(key, wanted).to_pylist()]
+                for batch in stored.iter_batches(size, groups, names, use_threads=False):
+                    rows = batch if column is None else batch.filter(_has_one(batch[column], wanted))
+                    yield _with_columns(rows, columns, schema, month)
 
     def forget_files(self) -> None:
         """Drop the rows of files that were read."""

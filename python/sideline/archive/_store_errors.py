@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from sideline._frames import library
 from sideline._text import visible
+from sideline.archive import _arrow
 from sideline.errors import ConfigurationError, DecodeError
 
 if TYPE_CHECKING:
@@ -108,6 +109,6 @@ def remedy(name: str) -> str:
 
 
 def _files(table: "DeltaTable") -> "list[tuple[str, int]]":
-    actions = library("pyarrow", "archive").table(table.get_add_actions())
+    actions = _arrow.imported(table.get_add_actions())
     paths, sizes = (actions.column(name).to_pylist() for name in ("path", "size_bytes"))
     return [(unquote(path), size) for path, size in zip(paths, sizes, strict=True)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sideline._core import __version__
 from sideline._frames import library
-from sideline.archive import _corrections, _rosters
+from sideline.archive import _arrow, _corrections, _rosters
 from sideline.archive._body import Body
 from sideline.archive._decode import column_names, decode_tables, decode_together, stored_schema
 from sideline.archive._fetch import Outcome
@@ -119,7 +119,7 @@ def write_outcomes(
             # Between the two versions another writer may have changed other units.
             if not is_done or table.version() != before + 1:
                 continue
-            seen |= {row["unit"]: row for row in reserved.to_pylist()}
+            seen |= {row["unit"]: row for row in to_dicts(reserved)}
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
         stored = _write_units(store, ours, seen, context, now())
@@ -317,10 +317,9 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
 
 def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
     """Return the rows of units in an opened table `raw`, without their bodies."""
-    pa: Any = library("pyarrow", "archive")
     rows = store.rows(table, _PLACE_COLUMNS)
     name = rows["unit"]
-    is_in_units = library("pyarrow.compute", "archive").is_in(name, pa.array(list(units), name.type))
+    is_in_units = library("pyarrow.compute", "archive").is_in(name, _arrow.array(units, name.type))
     return to_dicts(rows.filter(is_in_units))
 
 
@@ -365,7 +364,7 @@ def _one_by_one(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
 
     def batches() -> "Iterator[pyarrow.RecordBatch]":
         for row in rows:
-            batch = pa.RecordBatch.from_pylist([{**row, "body": None}], schema)
+            batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
             if row["body"]:
                 raw = row["body"].raw
                 # The bytes themselves: pyarrow's pool would keep the memory of copies.
@@ -416,7 +415,7 @@ def _write(
             changed.setdefault(name, []).append((outcome, month))
 
     def decoded(name: str) -> "Iterator[pyarrow.Table]":
-        yield in_month(stored_schema(name).empty_table(), "")
+        yield in_month(_arrow.empty(stored_schema(name)), "")
         if name == "players":
             yield from (in_month(_rosters.history(store, outcome.unit), month) for outcome, month in changed[name])
             return
@@ -575,4 +574,4 @@ def coverage_row(outcome: Outcome) -> Row:
 
 def rows_to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
     """Return rows of one of the archive's own tables."""
-    return library("pyarrow", "archive").Table.from_pylist(list(rows), internal_schemas()[name])
+    return _arrow.table(rows, internal_schemas()[name])

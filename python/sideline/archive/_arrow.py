@@ -1,0 +1,63 @@
+"""Makes Arrow arrays and tables of Python values without pandas.
+
+pyarrow's own functions import pandas where it is installed, to recognise its objects. A nightly sync needs none of it,
+and the import would be a fifth of its time. arro3 comes with deltalake.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sideline._frames import library
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def array(values: Iterable[Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
+    """Return texts, bytes, numbers, booleans, times, or lists of them, as an array of that type."""
+    pa: Any = library("pyarrow", "archive")
+    arro3: Any = library("arro3.core", "archive")
+    values = list(values)
+    if pa.types.is_timestamp(kind):
+        micros = (None if value is None else (value - _EPOCH) // timedelta(microseconds=1) for value in values)
+        return array(micros, pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind, safe=False)
+    if pa.types.is_dictionary(kind):
+        return array(values, kind.value_type).dictionary_encode().cast(kind)
+    if pa.types.is_list(kind):
+        # A null offset makes its list null.
+        ends: list[int | None] = []
+        flat: list[Any] = []
+        for value in values:
+            ends.append(None if value is None else len(flat))
+            flat += value or []
+        return pa.ListArray.from_arrays(array([*ends, len(flat)], pa.int32()), array(flat, kind.value_type), type=kind)
+    return pa.array(arro3.Array(values, type=arro3.DataType.from_arrow(kind)))
+
+
+def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":
+    """Return rows in the columns of the schema; what a row lacks is null."""
+    pa: Any = library("pyarrow", "archive")
+    columns = [array((row.get(field.name) for row in rows), field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def repeated(text: str, count: int) -> "pyarrow.Array":
+    """Return a text so many times."""
+    pa: Any = library("pyarrow", "archive")
+    first = pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
+    return array([text], pa.string()).take(first)
+
+
+def empty(schema: "pyarrow.Schema") -> "pyarrow.Table":
+    """Return a table without rows."""
+    made: pyarrow.Table = library("pyarrow", "archive").Table.from_batches([], schema)
+    return made
+
+
+def imported(stream: Any) -> "pyarrow.Table":
+    """Return the table of another library."""
+    made: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
+    return made
