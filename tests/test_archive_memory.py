@@ -38,7 +38,7 @@ def run(code: str, *arguments: str, **environment: str) -> str:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({}, "narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
+    [({}, "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
 )
 def test_deltalake_is_loaded_so_that_it_keeps_no_freed_memory(given: dict[str, str], expected: str, tmp_path: Path) -> None:
     found = run(

@@ -1,6 +1,7 @@
 """Converts tables to frames of other libraries, each of which is loaded only when it is used."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 def library(name: str, extra: str) -> Any:
     """Import an optional library; if it is missing, the error names the extra to install."""
+    # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
+    if (loaded := sys.modules.get(name)) is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
     package = name.partition(".")[0]
     try:
         return import_module(name)
