@@ -207,6 +207,13 @@ mod tests {
     }
 
     #[test]
+    fn broken_connections_are_an_outage() {
+        for error in [connect(), Error::Transport("broke".into()), Error::Timeout("late".into())] {
+            assert!(may_affect_all(&error), "{error}");
+        }
+    }
+
+    #[test]
     fn only_a_service_that_has_responded_may_be_restarting() {
         for reached in [false, true] {
             let outage = Outage::new(reached);

@@ -173,6 +173,8 @@ mod tests {
         for far in ["86401", "18446744073709551615", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"] {
             assert_eq!(parse_retry_after(far, noon), Some(MAX_RETRY_AFTER), "{far}");
         }
+        assert_eq!(parse_retry_after("86399", noon), Some(seconds(86_399)));
+        assert_eq!(parse_retry_after("86401", noon), Some(seconds(86_400)), "a day at most");
         assert_eq!(parse_retry_after("", noon), None);
         assert_eq!(parse_retry_after("soon", noon), None);
         assert_eq!(parse_retry_after("-1", noon), None);

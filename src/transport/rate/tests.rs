@@ -392,6 +392,24 @@ fn late_timers_do_not_lower_the_users_limit() {
     assert_eq!(limiter.earliest_send(start), start + 2 * quarter);
 }
 
+#[test]
+fn a_period_ends_once_enough_responses_are_there() {
+    for (accepted, refused) in [(MIN_RESPONSES, 0), (MIN_RESPONSES - 1, 1)] {
+        let (mut limiter, start) = (RateLimiter::new(None), Instant::now());
+        for _ in 0..accepted + refused {
+            limiter.record_sent(start);
+        }
+        for _ in 0..refused {
+            limiter.record_refused(start, start + PERIOD / 2, None);
+        }
+        for count in 1..=accepted {
+            assert_eq!((limiter.period.accepted, limiter.period.refused), (count - 1, refused));
+            limiter.record_accepted(start, start + PERIOD);
+        }
+        assert_eq!((limiter.period.accepted, limiter.period.refused), (0, 0));
+    }
+}
+
 /// Regression: refusals too few to end their period slowed down requests sent minutes later.
 #[test]
 fn old_refusals_do_not_slow_down_new_requests() {
