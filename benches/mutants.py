@@ -92,13 +92,16 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
     chosen = [part for name in files for part in ("--file", name)] + [
         part for name in GENERATED for part in ("--exclude", name)
     ]
+    folder = copied(WORK / "rust", tracked())
     listed = subprocess.run(
-        ["cargo", "mutants", "--list", "--json", *chosen], cwd=ROOT, check=True, capture_output=True, text=True
+        ["cargo", "mutants", "--list", "--json", *chosen], cwd=folder, check=True, capture_output=True, text=True
     )
     score = Score(area, total=len(json.loads(listed.stdout)))
     command = [
         "cargo",
         "mutants",
+        # In a copy that stays, so that cargo compiles what changes from one mutant to the next.
+        "--in-place",
         "--shuffle",
         "--output",
         str(out),
@@ -112,7 +115,7 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
     interrupted_after(
         seconds,
         [*command, *chosen, "--", "--", *tests],
-        ROOT,
+        folder,
         {"CARGO_TARGET_DIR": str(WORK / "cargo"), "CARGO_PROFILE_DEV_DEBUG": "0", "SIDELINE_SEEDS": "20"},
     )
     outcomes = out / "mutants.out" / "outcomes.json"
@@ -129,20 +132,31 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
     return score
 
 
+def tracked() -> dict[str, str]:
+    """Return the files of the project, each with its own name."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return {name: name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
+
+
+def copied(folder: Path, names: dict[str, str]) -> Path:
+    """Copy files to other names in a folder. A file that is there as it is keeps its time."""
+    for name, other in names.items():
+        target = folder / other
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != (ROOT / name).read_bytes():
+            shutil.copy(ROOT / name, target)
+    return folder
+
+
 def stage(patterns: list[str], tests: list[str]) -> Path:
     """Copy the project with the package under src/, where mutmut looks for it; Rust's src/ stays behind."""
     folder = WORK / "python"
     shutil.rmtree(folder, ignore_errors=True)
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.splitlines()
     extension = next((ROOT / "python" / "sideline").glob("_core*.so")).relative_to(ROOT)
-    for name in (*tracked, str(extension)):
-        if name.startswith("src/") or not (ROOT / name).is_file():
-            continue
-        target = folder / ("src" + name.removeprefix("python") if name.startswith("python/") else name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
+    names = [name for name in (*tracked(), str(extension)) if not name.startswith("src/")]
+    copied(
+        folder, {name: f"src/{name.removeprefix('python/')}" if name.startswith("python/") else name for name in names}
+    )
     settings = {
         "source_paths": ["src/"],
         "only_mutate": [f"src/sideline/{pattern}" for pattern in patterns],
