@@ -249,6 +249,30 @@ def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: 
     assert add("2026-12", 1) == {"2026-11": joined, "2026-12": 1, "2027-01": 3, "undated": 3}
 
 
+def test_a_replaced_table_is_opened_once_and_has_the_rows_of_other_writers(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open a table takes longer each night: all of its log since the last checkpoint is read."""
+    ours, theirs = stores
+    opened: list[str] = []
+    whole = Store.open
+    monkeypatch.setattr(Store, "open", lambda self, name: (opened.append(name) if self is ours else None, whole(self, name))[1])
+    for number in range(3):
+        for writer_of, session in ((ours, "a"), (theirs, "b")):
+            rows = writer.rows_to_arrow([{"change": f"{session}{number}", "month": "x"}, {"change": session}], "corrections")
+            writer_of.replace("corrections", lambda rows=rows: rows, is_in("change", [f"{session}{number}", session]))  # type: ignore[misc]
+    compact(ours, ["corrections"])
+    assert opened == ["corrections", "corrections"], "the first time it is not there yet, and is created"
+    found = whole(ours, "corrections")
+    assert found is not None
+    assert sorted(found.to_pyarrow_table()["change"].to_pylist()) == ["a", "a0", "a1", "a2", "b", "b0", "b1", "b2"]
+
+
+def test_a_table_whose_rows_matter_is_not_shared(stores: tuple[Store, Store]) -> None:
+    """A thread that reads it again would hide another writer's rows from one that has read it before."""
+    ours, _ = stores
+    write(ours, outcome("a", 1, served=1))
+    assert {name for name, table in ours.written.items() if table is None} >= {"coverage", "raw"}
+
+
 def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it would read every body of the season."""
     ours, _ = stores

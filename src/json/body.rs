@@ -78,3 +78,20 @@ impl std::fmt::Debug for Body {
         write!(f, "Body({} bytes)", self.len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_of_known_length_is_received_without_a_copy() {
+        let mut body = Body::with_capacity(1000);
+        let start = body.padded.as_ptr();
+        for _ in 0..10 {
+            body.extend_from_slice(&[b'1'; 100]);
+        }
+        let body = body.finish();
+        assert_eq!((body.padded.as_ptr(), body.len()), (start, 1000));
+        assert!(matches!(body.padded(), Cow::Borrowed(_)));
+    }
+}

@@ -141,10 +141,27 @@ fn is_same_kind(first: &Error, second: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::RequestError;
+    use crate::error::{ApiError, RequestError};
 
     fn connect() -> Error {
         Error::Connect("refused".into())
+    }
+
+    fn answered(kind: ApiErrorKind) -> Error {
+        Error::Api(Box::new(ApiError {
+            kind,
+            status: 0,
+            message: "no".into(),
+            rules: Vec::new(),
+            request_id: None,
+            method: "GET".into(),
+            url: "http://host/".into(),
+            attempts: 1,
+            elapsed: Duration::ZERO,
+            advice: Advice::default(),
+            hint: "".into(),
+            retry_after: None,
+        }))
     }
 
     /// The second in which an outage is detected, with one failure per second.
@@ -204,6 +221,16 @@ mod tests {
             }
             assert!(!may_affect_all(&error) && outage.error().is_none());
         }
+    }
+
+    #[test]
+    fn answers_of_other_kinds_restart_the_count() {
+        let (mut state, start) = (OutageState::default(), Instant::now());
+        for second in 0..60 {
+            let kind = if second % 2 == 0 { ApiErrorKind::RateLimited } else { ApiErrorKind::Server };
+            assert!(!state.record_failure(&answered(kind), false, start + Duration::from_secs(second)), "{second}");
+        }
+        assert_eq!(detected_after(OutageState::default(), &answered(ApiErrorKind::Server), false), Some(10));
     }
 
     #[test]

@@ -48,7 +48,7 @@ def compact(store: Store, names: Iterable[str]) -> None:
     """Compact small files where a partition has many. Commits of other writers take precedence."""
     deltalake: Any = library("deltalake", "archive")
     for name in sorted(names):
-        table = store.open(name)
+        table = store.reopen(name)
         if table is None:
             continue
         months = _sizes(table)
@@ -120,9 +120,8 @@ def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:
     return sizes
 
 
-def mean_size(store: Store, name: str) -> int | None:
+def mean_size(table: "DeltaTable | None") -> int | None:
     """Return the mean bytes of a row in the table's files, or `None` without rows."""
-    table = store.open(name)
     if table is None:
         return None
     files = _arrow.imported(table.get_add_actions(flatten=True))

@@ -98,7 +98,7 @@ def status(
         games.values(),
         units=units,
         first_stored=_first_stored(store),
-        interrupted_units=interrupted_units(store, {row["unit"]: row for row in units}),
+        interrupted_units=interrupted_units(store, store.open_checked("raw"), {row["unit"]: row for row in units}),
         violations=[{**row, **rules[row["rule"]]} for row in found],
         # The service's clock at the last sync may be ahead of this machine's.
         clock=clock or max([now, *planned]),

@@ -48,7 +48,7 @@ _CONFIGURATION = {
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
 
-_MAX_KEPT_BYTES = 1024 * 1024
+_MAX_KEPT_BYTES = 4 * 1024 * 1024
 """Of a table's rows in memory during a sync; the rows of a larger table are read each time."""
 
 _MAX_ROW_GROUP_BODIES = 64
@@ -351,8 +351,9 @@ class Store:
         self.options = options
         self.fence: int | None = None
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
-        self.written: set[str] = set()
-        """The names of the tables that this object has written since they were last compacted."""
+        self.written: dict[str, DeltaTable | None] = {}
+        """The names of the tables that this object has written since they were last compacted, and those that were
+        written by `replace`, opened."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
 
@@ -364,6 +365,21 @@ class Store:
             table: DeltaTable = self.options.open(kind, f"{self.root}/{name}")
         except deltalake.exceptions.TableNotFoundError:
             return None
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise translate_error(self.root, error) from None
+        return table
+
+    def reopen(self, name: str) -> "DeltaTable | None":
+        """Return the current table, for changes that do not depend on rows read before: threads may share it.
+
+        Of a table that `replace` has written, only what is new in its log is read.
+        """
+        deltalake: Any = library("deltalake", "archive")
+        table = self.written.get(name)
+        if table is None:
+            return self.open(name)
+        try:
+            table.update_incremental()
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise translate_error(self.root, error) from None
         return table
@@ -483,9 +499,9 @@ class Store:
         """
         for attempt in range(_MAX_ATTEMPTS):
             found = rows()
-            if self.try_replace(
-                self.open_or_create(name, found.schema), found, predicate, last=attempt == _MAX_ATTEMPTS - 1
-            ):
+            table = self.reopen(name) or self.open_or_create(name, found.schema)
+            if self.try_replace(table, found, predicate, last=attempt == _MAX_ATTEMPTS - 1):
+                self.written[name] = table
                 return
             self.wait(attempt)
 
@@ -497,7 +513,7 @@ class Store:
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         name = _name_of(table)
-        self.written.add(name)
+        self.written.setdefault(name, None)
         try:
             deltalake.write_deltalake(
                 table,

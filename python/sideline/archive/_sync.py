@@ -70,7 +70,8 @@ class Sync:
         table = store.open_checked("coverage")
         rows = [] if table is None else to_views(store.rows(table))
         self._known: dict[str, Row] = {row["unit"]: row for row in rows}
-        self._interrupted = interrupted_units(store, self._known)
+        raw = store.open_checked("raw")
+        self._interrupted = interrupted_units(store, raw, self._known)
         self._lists = Discovery(client, clock)
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
@@ -78,7 +79,7 @@ class Sync:
         self._order: dict[str, int] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
-            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(store, "raw") or _DEFAULT_BODY_SIZE)
+            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(raw) or _DEFAULT_BODY_SIZE)
         )
         self._stored_chunks = 0
         self.done: int = 0
@@ -403,7 +404,8 @@ class Sync:
                 pipeline.add(fetched, parts)
                 # A name would keep the bodies until the next ones are there.
                 del fetched
-        self._store.open_or_create("coverage", internal_schemas()["coverage"])
+        if not self._known and not self._stored_chunks:
+            self._store.open_or_create("coverage", internal_schemas()["coverage"])
         self._compact()
         if shown:
             shown(True)

@@ -55,9 +55,8 @@ _MAX_ATTEMPTS = 100
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
-def interrupted_units(store: Store, known: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the units with a body in `raw` whose storing was interrupted."""
-    table = store.open_checked("raw")
+def interrupted_units(store: Store, table: "DeltaTable | None", known: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the units with a body in an opened table `raw` whose storing was interrupted."""
     places = [] if table is None else to_views(store.rows(table, _PLACE_COLUMNS).select(["unit", "sequence", "status"]))
     return {
         row["unit"]
