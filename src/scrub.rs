@@ -32,7 +32,7 @@ const MIN_PART_LEN: usize = 6;
 /// From this length on, case is ignored: a peer may lower-case a URL.
 const MIN_CASE_INSENSITIVE_LEN: usize = 8;
 /// Parameters whose value is a credential (docs/wire.md).
-const SECRET_PARAMETERS: [&[u8]; 2] = [b"apikey", b"token"];
+static SECRET_PARAMETERS: [Needle; 2] = [Needle::folded(b"apikey"), Needle::folded(b"token")];
 /// Maximum length of a username and password before a host.
 const MAX_USERINFO: usize = 16 * 1024;
 
@@ -121,16 +121,18 @@ struct LearnedSecrets {
 /// The forms of some secrets.
 #[derive(Clone, Default)]
 struct Needles {
-    forms: Vec<Needle>,
-    /// What they may begin with.
+    /// Each with what it may begin with.
+    forms: Vec<(ByteSet, Needle)>,
+    /// What any of them may begin with.
     first_bytes: ByteSet,
 }
 
 impl Needles {
     fn add(&mut self, secret: &str) {
         for form in needles_of(secret) {
-            self.first_bytes.add(form.first_bytes());
-            self.forms.push(form);
+            let first_bytes = form.first_bytes();
+            self.first_bytes.add(first_bytes);
+            self.forms.push((first_bytes, form));
         }
     }
 }
@@ -282,6 +284,7 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
                     out.push(' ');
                 }
             }
+            letter if letter.is_ascii_graphic() => out.push(letter),
             letter => push_visible(&mut out, letter),
         }
         at += letter.len_utf8();
@@ -294,7 +297,10 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
 
 /// Number of bytes of a secret, in any spelling, at the start of `rest`.
 fn secret_at(secrets: &[Arc<Needles>], rest: &[u8], is_cut: bool) -> Option<usize> {
-    secrets.iter().flat_map(|needles| &needles.forms).find_map(|needle| matches(needle, rest, is_cut))
+    let first = *rest.first()?;
+    let likely = secrets.iter().filter(|needles| needles.first_bytes.contains(first));
+    let forms = likely.flat_map(|needles| &needles.forms).filter(|(first_bytes, _)| first_bytes.contains(first));
+    forms.map(|(_, needle)| needle).find_map(|needle| matches(needle, rest, is_cut))
 }
 
 impl Debug for Scrubber {
@@ -375,8 +381,8 @@ fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> 
     if before.is_ascii_alphanumeric() || !is_name_part(rest) {
         return None;
     }
-    let (name, equals) = SECRET_PARAMETERS.into_iter().find_map(|name| {
-        let len = matches(&Needle::folded(name), rest, false)?;
+    let (name, equals) = SECRET_PARAMETERS.iter().find_map(|name| {
+        let len = matches(name, rest, false)?;
         unit(&rest[len..]).filter(|unit| unit.byte == b'=').map(|unit| (len, unit))
     })?;
     let name = name + equals.len;
@@ -397,7 +403,8 @@ fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
     if before != b':' {
         return None;
     }
-    let slashes = matches(&Needle::folded(b"//"), rest, false)?;
+    static SLASHES: Needle = Needle::folded(b"//");
+    let slashes = matches(&SLASHES, rest, false)?;
     let depth = unit(rest)?.depth;
     let (mut at, mut end) = (slashes, None);
     while let Some(unit) = unit(&rest[at..]).filter(|_| at < MAX_USERINFO) {

@@ -382,6 +382,36 @@ def test_a_retry_is_silent_where_logging_is_not_set_up(run: Callable[[str], Any]
     assert [asked.status for asked in service.requests[-2:]] == [503, 200]
 
 
+def test_logging_is_loaded_by_the_program_alone_and_receives_records_from_then_on(run: Callable[[str], Any], service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", delay=1.0, status=503, headers={"Retry-After": "0"}, times=1)
+    loaded, retries = run(
+        """
+        waiting = threading.Thread(target=client.teams)
+        waiting.start()
+        time.sleep(0.3)
+        loaded = "logging" in sys.modules
+        import io, logging
+        seen = io.StringIO()
+        logging.basicConfig(level="WARNING", stream=seen, format="%(name)s %(message)s")
+        waiting.join()
+        print(json.dumps([loaded, seen.getvalue()]))
+        """
+    )
+    assert not loaded
+    assert "retrying in" in retries
+
+
+def test_a_new_field_is_a_warning_alone_where_logging_is_not_set_up(run: Callable[[str], Any], service: sideline.Simulator) -> None:
+    service.faults.add("/v1/data/teams", status=200, body=json.dumps({"teams": [{"id": 1, "name": "One", "new": 1}]}))
+    program = """
+        import warnings
+        with warnings.catch_warnings(record=True) as warned:
+            client.teams()
+        print(json.dumps([str(one.message) for one in warned]))
+        """
+    assert "an unknown field: teams[].new" in run(program)[0]
+
+
 def test_logging_is_the_standard_one_and_holds_no_secret(run: Callable[[str], Any], service: sideline.Simulator) -> None:
     text = run(
         """

@@ -3,12 +3,13 @@
 They would be public API under a public name, so other modules reach them only through here (ruff: SLF).
 """
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sideline._core import CoreClient, Payload, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypeVar
 
     from sideline._client_base import BaseClient
     from sideline._core import CoreStream
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from sideline.errors import DecodeError, SidelineError
     from sideline.live import LiveStream
 
-_C = TypeVar("_C", bound="BaseClient")
+    # Otherwise the bound is compiled, and the first `compile` of a process takes a millisecond.
+    _C = TypeVar("_C", bound=BaseClient)
 
 table_from_arrow = Table._from_arrow
 
@@ -30,7 +32,7 @@ def core_of(client: "BaseClient") -> CoreClient:
     return client._core
 
 
-def keep_alive(client: _C, service: object) -> _C:
+def keep_alive(client: "_C", service: object) -> "_C":
     """Return the client, which now refers to the service: it is not collected before the client."""
     client._service = service
     return client

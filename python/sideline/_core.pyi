@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime, timedelta
+from logging import Logger
 from os import PathLike
 from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final
 from uuid import UUID
@@ -562,6 +563,9 @@ def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str
 
 def _fault_options() -> list[tuple[str, str, str, str]]:
     """Every option as name, type and default in Python, and meaning; in order."""
+
+def _logger() -> Logger:
+    """The logger of the Python side. It is set up like that of records once there is a client."""
 
 def _operations() -> list[dict[str, Any]]:
     """Every operation that is a method of the clients, in order."""

@@ -17,10 +17,10 @@ def check_drift(payload: Payload, *, strict: bool) -> None:
 def report_drift(payload: Payload, *, warn: bool) -> None:
     """Log each path that is found for the first time, and warn at the caller's line outside this package."""
     # Imported here, because few responses need them.
-    import logging
     import warnings
 
     from sideline._access import drift_of
+    from sideline._core import _logger
     from sideline.errors import SchemaDriftWarning
 
     for path, kind, _, is_new in drift_of(payload):
@@ -31,7 +31,7 @@ def report_drift(payload: Payload, *, warn: bool) -> None:
             else:
                 what = f"an unknown field: {path} ({kind})" if kind else f"a response without {field}"
             text = f"{payload.operation}: the service sent {what}; to_dict() has it, client.drift() lists all"
-            logging.getLogger("sideline").warning("%s", text)
+            _logger().warning("%s", text)
             if warn:
                 warnings.warn(text, SchemaDriftWarning, stacklevel=_stack_level())
 

@@ -1,13 +1,12 @@
 """Makes a plan from the service's lists, with the same discovery as a sync of an archive, but strict."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sideline._access import core_of, options_of
 from sideline._arguments import check_range
-from sideline._core import _epoch_ms, _ids
+from sideline._core import _epoch_ms, _ids, _logger
 from sideline._plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 from sideline._types import TableName
 from sideline.archive import _plan
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from sideline._client import Client
     from sideline._client_base import BaseClient
     from sideline._types import Time
-
-_LOG = logging.getLogger("sideline")
 
 _MAX_WINDOW_MS = 30 * 60_000
 """The longest range of locations that the service accepts, in milliseconds."""
@@ -115,7 +112,7 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
     untracked = [game for game in lists.missing_games if game.is_absence]
     for game in untracked:
         lists.missing_games.remove(game)
-        _LOG.warning("the plan of %s leaves out game %s: %s", selection.table, game.unit.id, game.error)
+        _logger().warning("the plan of %s leaves out game %s: %s", selection.table, game.unit.id, game.error)
 
 
 def _raise_holes(table: str, lists: Discovery) -> None:

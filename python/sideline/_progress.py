@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from sideline._core import CoreProgress
@@ -92,6 +91,8 @@ def _tqdm_bar(where: str) -> "_Tqdm | None":
 
 
 def _is_installed(name: str) -> bool:
+    from importlib.util import find_spec
+
     try:
         return find_spec(name) is not None
     except ValueError:

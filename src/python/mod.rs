@@ -91,6 +91,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(operations::operations, module)?)?;
     module.add_function(wrap_pyfunction!(fault_options::described, module)?)?;
+    module.add_function(wrap_pyfunction!(logging::logger, module)?)?;
     module.add_function(wrap_pyfunction!(runtime::shutdown, module)?)?;
     // Also without a client: tables can be made from files.
     module.py().import("atexit")?.call_method1("register", (module.getattr("_shutdown")?,)).map(|_| ())

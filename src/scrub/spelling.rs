@@ -1,5 +1,7 @@
 //! Spellings of a text: plain, percent-encoded any number of times, in JSON or in HTML.
 
+use std::borrow::Cow;
+
 /// Maximum number of nested encodings.
 const MAX_DEPTH: usize = 8;
 
@@ -33,18 +35,18 @@ impl ByteSet {
 /// A text to look for.
 #[derive(Clone)]
 pub(super) struct Needle {
-    bytes: Vec<u8>,
+    bytes: Cow<'static, [u8]>,
     /// Whether to ignore case.
     folds: bool,
 }
 
 impl Needle {
     pub(super) fn new(text: &str, folds: bool) -> Self {
-        Needle { bytes: text.as_bytes().to_vec(), folds }
+        Needle { bytes: text.as_bytes().to_vec().into(), folds }
     }
 
-    pub(super) fn folded(text: &[u8]) -> Self {
-        Needle { bytes: text.to_vec(), folds: true }
+    pub(super) const fn folded(text: &'static [u8]) -> Self {
+        Needle { bytes: Cow::Borrowed(text), folds: true }
     }
 
     /// The bytes that a spelling of the needle may begin with.
@@ -97,7 +99,10 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
 
 /// The most likely reading of a text's start.
 pub(super) fn unit(rest: &[u8]) -> Option<SpelledByte> {
-    spelled(rest).next()
+    match *rest.first()? {
+        b'%' | b'\\' | b'&' => spelled(rest).next(),
+        byte => Some(SpelledByte { byte, len: 1, depth: 0 }),
+    }
 }
 
 /// Whether a name may begin here.
@@ -106,7 +111,7 @@ pub(super) fn is_name_part(rest: &[u8]) -> bool {
 }
 
 /// Possible readings of a text's start, the longest spelling first.
-fn spelled(rest: &[u8]) -> impl Iterator<Item = SpelledByte> {
+pub(super) fn spelled(rest: &[u8]) -> impl Iterator<Item = SpelledByte> {
     let plain = rest.first().map(|byte| SpelledByte { byte: *byte, len: 1, depth: 0 });
     let blank = plain.filter(|unit| unit.byte == b'+').map(|_| SpelledByte { byte: b' ', len: 1, depth: 0 });
     let percent = if rest.first() == Some(&b'%') { percent(rest) } else { [None; MAX_DEPTH] };

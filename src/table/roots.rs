@@ -3,6 +3,7 @@
 use super::declaration::{Resource, Root};
 use super::path::{self, Segment};
 use crate::json::{Cursor, JsonError, ReadResult, found};
+use memchr::{memchr, memmem};
 
 /// A member of the body that decides the root.
 struct RootMember<'a> {
@@ -52,6 +53,7 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
     let needed: Vec<&'static str> =
         resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
     let mut members: Vec<RootMember> = Vec::new();
+    let mut follows = None;
     cursor.advance(1);
     if !cursor.has_first_item(b'}') {
         return Ok(members);
@@ -67,8 +69,10 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
         }
         let has = |key: &&str| members.iter().any(|member| member.key == *key);
         let is_decided = match keyed.first() {
-            Some(first) => has(first),
-            None => !needed.is_empty() && needed.iter().all(has),
+            Some(first) if has(first) => true,
+            _ if needed.is_empty() || !needed.iter().all(has) => false,
+            Some(_) => !*follows.get_or_insert_with(|| may_follow(*cursor, &keyed)),
+            None => true,
         };
         if is_decided {
             return Ok(members);
@@ -78,6 +82,16 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
             return Ok(members);
         }
     }
+}
+
+/// Whether one of the keys may be in the rest of the body. To search it takes a fraction of reading it.
+fn may_follow(cursor: Cursor, keys: &[&str]) -> bool {
+    let mut end = cursor;
+    end.advance(end.len());
+    let rest = end.span_from(&cursor).bytes();
+    let is_there = |key: &&str| memmem::find_iter(rest, key).any(|at| at > 0 && rest[at - 1] == b'"');
+    // An escape may spell any letter.
+    memchr(b'\\', rest).is_some() || keys.iter().any(is_there)
 }
 
 fn leading_key(root: &Root) -> Option<&'static str> {
@@ -181,6 +195,21 @@ mod tests {
         assert_eq!(find_in(roots, "{\"x\": 1}"), Ok(""));
         assert_eq!(find_in(roots, "{}"), Ok(""));
         assert_eq!(find_in(BARE_FIRST, "{\"x\": 1, \"teams\": []}"), Ok("teams[]"));
+    }
+
+    #[test]
+    fn what_a_bare_document_needs_does_not_hide_a_root_with_a_key_that_follows() {
+        const GAME: &[Root] = &[root("").needs(&["id"]), root("events[?]")];
+        for (rest, expected) in [
+            ("", ""),
+            (",\"x\":\"/events?\"", ""),
+            (",\"x\":{\"events\":[]}", ""),
+            (",\"x\":\"\\n\"", ""),
+            (",\"events\":[]", "events[?]"),
+            (",\"x\":{},\"\\u0065vents\":[]", "events[?]"),
+        ] {
+            assert_eq!(find_in(GAME, &format!("{{\"id\":1{rest}}}")), Ok(expected), "{rest}");
+        }
     }
 
     #[test]

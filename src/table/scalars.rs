@@ -1,6 +1,7 @@
 //! Columns computed from the text of one value, by pure functions.
 
 use crate::json::{Span, simd};
+use memchr::memchr;
 
 /// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. Returns the float nearest to the text, so that `12:30.1`
 /// is exactly `750.1`.
@@ -70,9 +71,17 @@ pub(super) fn any_clock(text: &[u8]) -> Option<f64> {
 
 /// The value of a query parameter of a link.
 fn parameter_of<'a>(link: &'a str, parameter: &str) -> Option<&'a str> {
-    let (_, query) = link.split_once('?')?;
-    let query = query.split_once('#').map_or(query, |(query, _)| query);
-    query.split('&').find_map(|pair| pair.strip_prefix(parameter)?.strip_prefix('='))
+    // By memchr, which searches texts as short as these in a fraction of the time of `str::split`.
+    let before = |byte, text: &'a str| memchr(byte, text.as_bytes()).map(|at| (&text[..at], &text[at + 1..]));
+    let (_, query) = before(b'?', link)?;
+    let mut query = before(b'#', query).map_or(query, |(query, _)| query);
+    loop {
+        let (pair, rest) = before(b'&', query).map_or((query, None), |(pair, rest)| (pair, Some(rest)));
+        if let Some(value) = pair.strip_prefix(parameter).and_then(|pair| pair.strip_prefix('=')) {
+            return Some(value);
+        }
+        query = rest?;
+    }
 }
 
 /// A query parameter as milliseconds.
@@ -147,6 +156,27 @@ fn push_digits(text: &mut Vec<u8>, value: u64) {
 mod tests {
     use super::*;
     use crate::json::{Body, Cursor};
+
+    #[test]
+    fn a_parameter_of_a_link_is_found_by_its_whole_name_before_the_fragment() {
+        for (link, from) in [
+            ("/v1/x?from=12&to=3", Some(12)),
+            ("/v1/x?to=3&from=12", Some(12)),
+            ("/v1/x?from=12#from=4", Some(12)),
+            ("/v1/x?é=1&xfrom=2&from=12", Some(12)),
+            ("/v1/x?from&from=12", Some(12)),
+            ("/v1/x?from=&from=12", None),
+            ("/v1/x?to=3#from=12", None),
+            ("/v1/x?from=1x", None),
+            ("/v1/x?fromage=1", None),
+            ("/v1/x?", None),
+            ("from=12", None),
+        ] {
+            assert_eq!(link_ms(link.as_bytes(), "from"), from, "{link}");
+        }
+        assert_eq!(link_text(b"/a?from=1%202 /b?from=3", "from"), Some(&b"1%202"[..]));
+        assert_eq!(link_text(b"/a?from= /b?from=3", "from"), None);
+    }
 
     /// The seconds of a text; checks that the fast and the slow way agree.
     fn clock(text: &str) -> Option<f64> {

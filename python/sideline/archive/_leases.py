@@ -8,7 +8,6 @@ Leases save requests. The stored data is right without them, because `_writer` o
 """
 
 import json
-import logging
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from sideline._core import _logger
 from sideline._frames import library
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Leases:
         try:
             self._change(change)
         except Exception as error:  # noqa: BLE001 - everything is stored, and leases expire by themselves
-            logging.getLogger("sideline").warning("leases were not given back: %s", type(error).__name__)
+            _logger().warning("leases were not given back: %s", type(error).__name__)
 
     def wait(self) -> None:
         """Wait between two attempts to take parts of other machines."""
@@ -120,9 +120,7 @@ class Leases:
             try:
                 self._change(change)
             except Exception as error:  # noqa: BLE001 - the next renewal may succeed
-                logging.getLogger("sideline").warning(
-                    "a lease of the archive was not renewed: %s", type(error).__name__
-                )
+                _logger().warning("a lease of the archive was not renewed: %s", type(error).__name__)
 
     def _change(self, change: Callable[[Record], Any]) -> Any:
         """Apply a function to the object, after any other machine's change."""
@@ -162,7 +160,7 @@ def leases(store: "Store") -> Leases | None:
         found = Leases(store.options.open(_bucket, store.root))
         found.take([])
     except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
-        logging.getLogger("sideline").warning(
+        _logger().warning(
             "the archive's bucket has no leases (%s): machines that sync at once may request the same",
             type(error).__name__,
         )
