@@ -266,11 +266,16 @@ def test_a_replaced_table_is_opened_once_and_has_the_rows_of_other_writers(store
     assert sorted(found.to_pyarrow_table()["change"].to_pylist()) == ["a", "a0", "a1", "a2", "b", "b0", "b1", "b2"]
 
 
-def test_a_table_whose_rows_matter_is_not_shared(stores: tuple[Store, Store]) -> None:
-    """A thread that reads it again would hide another writer's rows from one that has read it before."""
+def test_no_two_threads_have_the_same_opened_table(stores: tuple[Store, Store]) -> None:
+    """One would wait for the table and the other for Python's lock. The tests of kills have six writers."""
     ours, _ = stores
-    write(ours, outcome("a", 1, served=1))
-    assert {name for name, table in ours.written.items() if table is None} >= {"coverage", "raw"}
+    rows = writer.rows_to_arrow([{"change": "a"}], "corrections")
+    ours.replace("corrections", lambda: rows, is_in("change", ["a"]))
+    first, second = ours.reopen("corrections"), ours.reopen("corrections")
+    assert first is not second
+    assert first is not None
+    assert second is not None
+    assert first.version() == second.version()
 
 
 def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:

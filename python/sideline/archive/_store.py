@@ -351,9 +351,10 @@ class Store:
         self.options = options
         self.fence: int | None = None
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
-        self.written: dict[str, DeltaTable | None] = {}
-        """The names of the tables that this object has written since they were last compacted, and those that were
-        written by `replace`, opened."""
+        self.written: set[str] = set()
+        """The names of the tables that this object has written since they were last compacted."""
+        self._replaced: dict[str, DeltaTable] = {}
+        """Tables that `replace` has written, and that no thread uses now."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
 
@@ -370,12 +371,12 @@ class Store:
         return table
 
     def reopen(self, name: str) -> "DeltaTable | None":
-        """Return the current table, for changes that do not depend on rows read before: threads may share it.
+        """Return the current table. Of one that `replace` has written, only what is new in its log is read.
 
-        Of a table that `replace` has written, only what is new in its log is read.
+        It is the caller's alone: in two threads, one would wait for the table and the other for Python's lock.
         """
         deltalake: Any = library("deltalake", "archive")
-        table = self.written.get(name)
+        table = self._replaced.pop(name, None)
         if table is None:
             return self.open(name)
         try:
@@ -479,8 +480,9 @@ class Store:
                     yield _with_columns(rows, columns, schema, month)
 
     def forget_files(self) -> None:
-        """Drop the rows of files that were read."""
+        """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
+        self._replaced.clear()
 
     def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
@@ -501,7 +503,7 @@ class Store:
             found = rows()
             table = self.reopen(name) or self.open_or_create(name, found.schema)
             if self.try_replace(table, found, predicate, last=attempt == _MAX_ATTEMPTS - 1):
-                self.written[name] = table
+                self._replaced[name] = table
                 return
             self.wait(attempt)
 
@@ -513,7 +515,7 @@ class Store:
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
         name = _name_of(table)
-        self.written.setdefault(name, None)
+        self.written.add(name)
         try:
             deltalake.write_deltalake(
                 table,
