@@ -142,3 +142,8 @@ def test_a_place_that_moved_is_a_correction_and_a_version_alone_is_none() -> Non
     assert (moved["field"], moved["old"], moved["new"], moved["old_version"], moved["new_version"]) == ("player_x", "10.0", "11.0", 3, 4)
     [gone] = corrections("shots", old, old[:2])
     assert (gone["field"], gone["new"], json.loads(gone["key"])) == ("row", None, {"occurred_at": 2})
+
+
+def test_a_correction_shows_texts_as_they_are_written() -> None:
+    [corrected] = corrections("shots", [row(occurred_at=1, shot_type="Šok")], [row(occurred_at=1, shot_type="Žiedas")])
+    assert (corrected["old"], corrected["new"]) == ('"Šok"', '"Žiedas"')

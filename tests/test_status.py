@@ -23,7 +23,8 @@ from service import Service
 from trust import Killed, killed_after, untrue
 
 import sideline
-from sideline.archive._status import SEVERITY
+from sideline.archive._plan import MIN_SETTLED_TIME
+from sideline.archive._status import SEVERITY, _Game, _holds
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
 
 EXAMPLES = os.environ.get("STATUS_EXAMPLES")
@@ -238,3 +239,18 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     assert {"game_id", "table", "status", "reasons", "last_changed"} <= set(rows[0])
     assert {row["status"] for row in rows} <= set(SEVERITY)
     assert run("--since", "soon").returncode == 1
+
+
+def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> None:
+    hour, least = timedelta(hours=1), MIN_SETTLED_TIME
+    row = {"start": NOW, "end": NOW + 24 * hour}
+    for starts_at, is_held in (
+        (NOW - least - hour, False),
+        (NOW - least, True),
+        (NOW + 24 * hour + least, True),
+        (NOW + 24 * hour + least + hour, False),
+        (None, True),
+    ):
+        assert _holds(row, _Game("g", starts_at=starts_at)) == is_held, starts_at
+    far = _Game("g", starts_at=NOW + 1000 * hour)
+    assert all(_holds({**row, name: None}, far) for name in row)
