@@ -33,7 +33,7 @@ print(json.dumps([report.complete, "pyarrow" in sys.modules, "pandas" in sys.mod
 
 
 def test_a_sync_does_not_load_pandas(tmp_path: Path) -> None:
-    """It would be a fifth of a nightly sync's time, and a tenth of its memory."""
+    """It would be a fifth of a nightly sync's time, and an eighth of its memory."""
     code = SYNCED.format(folder=str(tmp_path / "archive"))
     with small_season() as service:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, **service.environ})

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def library(name: str, extra: str) -> Any:
     """Import an optional library; if it is missing, the error names the extra to install."""
     # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
-    if (loaded := sys.modules.get(name)) is not None and not getattr(loaded.__spec__, "_initializing", False):
+    if (loaded := sys.modules.get(name)) is not None and not getattr(
+        getattr(loaded, "__spec__", None), "_initializing", False
+    ):
         return loaded
     package = name.partition(".")[0]
     try:

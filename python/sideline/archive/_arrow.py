@@ -45,7 +45,7 @@ def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarr
 
 
 def repeated(text: str, count: int) -> "pyarrow.Array":
-    """Return a text so many times."""
+    """Return an array that has the text `count` times."""
     pa: Any = library("pyarrow", "archive")
     first = pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
     return array([text], pa.string()).take(first)
@@ -58,6 +58,6 @@ def empty(schema: "pyarrow.Schema") -> "pyarrow.Table":
 
 
 def imported(stream: Any) -> "pyarrow.Table":
-    """Return the table of another library."""
+    """Return the table that another library exports."""
     made: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
     return made

@@ -7,7 +7,7 @@ from sideline._frames import library
 
 
 class Body:
-    """A body of a response. It is held compressed, in a fifth of its size or less."""
+    """A body of a response. It is held compressed, in a third to a twelfth of its size."""
 
     __slots__ = ("_compressed", "id", "size")
 

@@ -277,10 +277,12 @@ def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarro
         return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
 
 
-def _files(table: "DeltaTable", *facts: str) -> list[dict[str, Any]]:
-    """Return the path and month of each file, and other facts where the log has them."""
+def _listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
+    """Return the path and month of each file, and the bounds of a column where the log has them."""
     actions = _arrow.imported(table.get_add_actions(flatten=True))
-    has = [name for name in ("path", _MONTH_OF_FILE, *facts) if name in actions.column_names]
+    wanted = ["path", _MONTH_OF_FILE] if column is None else ["path", _MONTH_OF_FILE, f"min.{column}", f"max.{column}"]
+    # Not all: to turn times into Python values imports pandas.
+    has = [name for name in wanted if name in actions.column_names]
     files: list[dict[str, Any]] = actions.select(has).to_pylist()
     return files
 
@@ -431,7 +433,7 @@ class Store:
         name = _name_of(table)
         schema = internal_schemas()[name]
         wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        months = {file["path"]: file.get(_MONTH_OF_FILE, "") for file in _files(table)}
+        months = {file["path"]: file.get(_MONTH_OF_FILE, "") for file in _listed_files(table)}
         before = self._files.get((name, *wanted.names), {})
         filesystem = None if months.keys() <= before.keys() else self._filesystem(table)
 
@@ -463,7 +465,7 @@ class Store:
         filesystem = self._filesystem(table)
         column, wanted = texts or (None, ())
         bounds = (min(wanted, default=""), max(wanted, default=""))
-        for file in _files(table, f"min.{column}", f"max.{column}"):
+        for file in _listed_files(table, column):
             month = file.get(_MONTH_OF_FILE)
             is_other_month = months is not None and month not in months
             if is_other_month or (column is not None and _is_outside(file, column, bounds)):
