@@ -87,9 +87,18 @@ pub(crate) fn event_stream(bytes: &[u8]) {
     assert_eq!((&items, end), (&whole, whole_end), "the result does not depend on how the bytes are split");
     assert_eq!(decoder.last_event_id(), whole_decoder.last_event_id());
     assert!(end.is_err() || items.len() >= expected.len(), "an oversized item is reported, not lost");
+    // An id in a line that is too long is unknown: later events have the one before.
+    let is_long_id = |line: &[u8]| line.len() > limit + 9 && line.windows(2).take(4).any(|text| text == b"id");
+    let is_id_known = !stream.split(|byte| matches!(byte, b'\n' | b'\r')).any(is_long_id);
+    let is_same = |one: &SseItem, other: &SseItem| match (one, other) {
+        (SseItem::Event(one), SseItem::Event(other)) if !is_id_known => {
+            (&one.event, &one.data) == (&other.event, &other.data)
+        }
+        _ => one == other,
+    };
     let mut expected = expected.iter();
     let is_read = |item: &&SseItem| !matches!(item, SseItem::Skipped(_));
-    assert!(items.iter().filter(is_read).all(|item| expected.any(|other| other == item)));
+    assert!(items.iter().filter(is_read).all(|item| expected.any(|other| is_same(item, other))));
 }
 
 /// Each line of the text is a message.

@@ -165,7 +165,8 @@ impl SseDecoder {
         result
     }
 
-    /// Skips the event, which became too long with a line of `bytes` bytes.
+    /// Skips the event, which became too long with a line of `bytes` bytes. If the line was its id, the id before stays: the next
+    /// request asks for too much rather than too little.
     fn skip(&mut self, bytes: u64) -> Result<(), EventTooLarge> {
         let size = self.long_event.unwrap_or(self.data.len() as u64).saturating_add(bytes);
         self.long_event = Some(size);
@@ -314,6 +315,8 @@ mod tests {
         assert_eq!(all(10, b"data: 12345\ndata:67890\ndata: x\n\ndata: b\n\n"), ok("skipped 12, b", ""));
         let long = [&b"id: 7\ndata: "[..], &[b'x'; 40], b"\nevent: a\n\ndata: c\n\n"].concat();
         assert_eq!(all(10, &long), ok("skipped 46, c", "7"));
+        let id = [&b"id: 7\ndata: a\n\nid: "[..], &[b'8'; 40], b"\ndata: b\n\ndata: c\n\n"].concat();
+        assert_eq!(all(10, &id), ok("a, skipped 45, c", "7"));
         let comment = [&b"data: d\n:"[..], &[b'x'; 40], b"\n\n"].concat();
         assert_eq!(all(10, &comment), ok("skipped 41, d", ""));
         let first = [&b"\xEF\xBB\xBF:"[..], &[b'x'; 40], b"\n\n"].concat();
