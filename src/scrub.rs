@@ -412,7 +412,7 @@ fn userinfo_at(rest: &[u8], before: u8) -> Option<(usize, usize)> {
             b'@' => end = Some(at + unit.len),
             // An `@` with more encoding belongs to the password.
             _ if unit.depth > depth => {}
-            b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' => break,
+            b'/' | b'?' | b'#' | b'"' | b'<' | b'>' => break,
             byte if byte.is_ascii_whitespace() => break,
             _ => {}
         }

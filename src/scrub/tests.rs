@@ -68,6 +68,7 @@ fn a_credential_parameter_is_hidden_at_any_depth_whoever_it_belongs_to() {
         ("give token= or game_id=", "give token= or game_id="),
         ("https://ann:other@h:1/a@b?x=c@d", "https://h:1/a@b?x=c@d"),
         ("to https://ann:o%2Fth%20er@h/ or //x", "to https://h/ or //x"),
+        ("https://ann:'oth'er@h:1/", "https://h:1/"),
         ("next=https%3A%2F%2Fann%3Aother%40h%2F", "next=https%3A%2F%2Fh%2F"),
         ("/v1/data/teams?id=a@b", "/v1/data/teams?id=a@b"),
     ] {
