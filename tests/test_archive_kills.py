@@ -90,7 +90,7 @@ def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
     counted = killed_at(None)
     undisturbed.sync(game_ids=games)
     first, before = counted[0], contents(undisturbed)
-    assert first > 15
+    assert first > 10
 
     disturbed = [archive_of(asks, tmp_path / str(number)) for number in range(1, first + 1)]
     for number, archive in enumerate(disturbed, 1):
@@ -141,8 +141,8 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
     old = {session: asks.stats(session) for session in sessions}
     player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
     league.correct(game, player, "AST", 1)
-    # The event's coverage, the bodies, four tables, the correction: all but the coverage.
-    killed_at(7)
+    # The bodies, four tables, the correction: all but the coverage.
+    killed_at(6)
     with pytest.raises(Killed):
         archive.sync(game_ids=[game], correction_window=None)
     killed_at(None)

@@ -57,12 +57,27 @@ def test_a_chunk_ends_with_the_step_that_fills_it(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 3)
     monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 1_000)
     stored = Stored()
-    with Pipeline(stored, first=lambda: stored.chunks.append((["lists"], ()))) as steps:
+    with Pipeline(stored) as steps:
         for step in (fetched(1), fetched(2), fetched(3, 4), fetched(999), fetched(1_000), fetched(5)):
             steps.add(step, [])
         steps.add(fetched(6), [7, 8])
         steps.add(fetched(9), [])
-    assert stored.chunks == [(["lists"], ()), (["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
+    assert stored.chunks == [(["1", "2", "3", "4"], []), (["999", "1000"], []), (["5", "6"], [7, 8]), (["9"], ())]
+
+
+def test_what_the_lists_have_is_in_the_first_chunk_and_fills_chunks_of_its_own_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MIN_CHUNK_UNITS", 3)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 3)
+    for number, chunks in ((0, ["8"]), (2, ["0", "1", "8"]), (3, ["0", "1", "2"]), (4, ["0", "1", "2"])):
+        stored = Stored()
+        with Pipeline(stored, first=(one.read() for one in fetched(*range(number)))) as steps:
+            steps.add(fetched(8), [])
+        assert stored.chunks[0] == (chunks, [] if number == 2 else ())
+        assert [name for names, _ in stored.chunks for name in names] == [*map(str, range(number)), "8"]
+    stored = Stored()
+    with Pipeline(stored, first=(one.read() for one in fetched(1, 2))):
+        pass
+    assert stored.chunks == [(["1", "2"], ())]
 
 
 def test_chunks_grow_with_what_was_stored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +86,17 @@ def test_chunks_grow_with_what_was_stored(monkeypatch: pytest.MonkeyPatch) -> No
     stored = Stored()
     run(stored, *(fetched(1) for _ in range(60)))
     assert [len(ids) for ids, _ in stored.chunks] == [4, 4, 4, 6, 9, 10, 10, 10, 3]
+
+
+def test_a_sync_of_few_units_is_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MIN_CHUNK_UNITS", 2)
+    monkeypatch.setattr(pipeline, "MAX_CHUNK_UNITS", 6)
+    for units, sizes in ((5, [5]), (6, [6]), (7, [2, 2, 2, 1])):
+        stored = Stored()
+        with Pipeline(stored, units=units) as steps:
+            for _ in range(units):
+                steps.add(fetched(1), [])
+        assert [len(ids) for ids, _ in stored.chunks] == sizes
 
 
 def test_leases_are_released_where_nothing_is_left_to_store() -> None:

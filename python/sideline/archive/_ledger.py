@@ -89,6 +89,7 @@ def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
         # Two bounds take less time than a list of all entries of a season.
         predicate = is_between("listed", ends["min"], ends["max"])
         if store.try_replace(table, rows, predicate, last=attempt == _MAX_ATTEMPTS):
+            store.keep(table)
             return
         store.wait(attempt)
 
@@ -99,9 +100,11 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collec
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
         rows = change(coverage_of(store, table, units, prefixes))
         if rows is None:
+            store.keep(table)
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
         if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
+            store.keep(table)
             return
         store.wait(attempt)
 

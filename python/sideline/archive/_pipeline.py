@@ -1,5 +1,6 @@
 """Reads bodies and stores chunks while the next units are fetched, each in a thread of its own."""
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,22 +14,30 @@ MAX_CHUNK_BYTES = 48 * 1024 * 1024
 chunks, and the steps that are fetched and read."""
 
 MIN_CHUNK_UNITS = 100
-"""Units of the first chunk. A later one has half as many as were stored before, so a killed sync keeps most."""
+"""Units of the first chunk. A later one has half as many as were stored before, so a killed sync keeps most. A sync of
+no more units than a chunk may have is one chunk: each chunk rewrites a file of `coverage`, and opens every table."""
 
 
 class Pipeline:
     """Holds what was fetched until a chunk is full. An error of an earlier step is raised by a later call."""
 
     def __init__(
-        self, store: Callable[[list[Outcome], Sequence[int]], None], first: Callable[[], None] = lambda: None
+        self,
+        store: Callable[[list[Outcome], Sequence[int]], None],
+        first: Iterable[Outcome] = (),
+        units: float = math.inf,
     ) -> None:
-        """Call `first`, then `store` for each chunk, with the parts whose leases it releases."""
+        """Call `store` for each chunk, with the parts whose leases it releases.
+
+        `first` is read while the first step is fetched, and precedes it in the first chunk. `units`: how many follow.
+        """
+        self._min_units = MIN_CHUNK_UNITS if units > MAX_CHUNK_UNITS else MAX_CHUNK_UNITS
         self._store = store
         self._held: list[Outcome] = []
         self._size = self._closed = 0
         self._reading, self._storing = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        self._read_last: Future[None] | None = None
-        self._stored_last: Future[None] = self._storing.submit(first)
+        self._stored_last: Future[None] | None = None
+        self._read_last: Future[None] = self._reading.submit(self._hold_first, first)
 
     def __enter__(self) -> "Pipeline":
         return self
@@ -37,7 +46,7 @@ class Pipeline:
         """Store what is held, also where the caller was interrupted or a body could not be read."""
         errors: list[Exception] = []
         with self._storing, self._reading:
-            for finish in (self._wait_for_reading, lambda: self._close_chunk(()), lambda: self._stored_last.result()):
+            for finish in (self._wait_for_reading, lambda: self._close_chunk(()), self._wait_for_storing):
                 try:
                     finish()
                 except Exception as found:  # noqa: BLE001 - raised below, unless the caller's own error says more
@@ -51,27 +60,41 @@ class Pipeline:
         self._read_last = self._reading.submit(self._read, deque(fetched), parts)
 
     def _wait_for_reading(self) -> None:
-        if self._read_last is not None:
-            self._read_last.result()
+        self._read_last.result()
+
+    def _wait_for_storing(self) -> None:
+        if self._stored_last is not None:
+            self._stored_last.result()
 
     def _read(self, fetched: deque[Fetched], parts: Sequence[int]) -> None:
         first = len(self._held)
         while fetched:
             # One after another, so that only one body is held twice.
-            outcome = fetched.popleft().read()
-            self._held.append(outcome)
-            self._size += outcome.body.size if outcome.body else 0
+            self._hold(fetched.popleft().read())
         cause = connection_error(self._held[first:])
-        most = min(MAX_CHUNK_UNITS, max(MIN_CHUNK_UNITS, self._closed // 2))
-        if parts or cause or len(self._held) >= most or self._size >= MAX_CHUNK_BYTES:
+        if parts or cause or self._is_full():
             self._close_chunk(parts)
         if cause is not None:
             raise cause
+
+    def _hold_first(self, outcomes: Iterable[Outcome]) -> None:
+        for outcome in outcomes:
+            self._hold(outcome)
+            if self._is_full():
+                self._close_chunk(())
+
+    def _hold(self, outcome: Outcome) -> None:
+        self._held.append(outcome)
+        self._size += outcome.body.size if outcome.body else 0
+
+    def _is_full(self) -> bool:
+        most = min(MAX_CHUNK_UNITS, max(self._min_units, self._closed // 2))
+        return len(self._held) >= most or self._size >= MAX_CHUNK_BYTES
 
     def _close_chunk(self, parts: Sequence[int]) -> None:
         """Store what is held, after the chunk before."""
         chunk, self._held, self._size = self._held, [], 0
         self._closed += len(chunk)
-        self._stored_last.result()
+        self._wait_for_storing()
         if chunk or parts:
             self._stored_last = self._storing.submit(self._store, chunk, parts)

@@ -190,10 +190,10 @@ def bodies(
 ) -> "Iterator[dict[str, Any]]":
     """Yield rows of `raw`, a few in memory at a time: those of units, those of entries, or all. Files of other months
     than `months` are not read."""
-    table = store.open_checked("raw")
     column, values = ("entry", entries) if entries is not None else ("unit", units)
     values = None if values is None else list(values)
-    if table is None or values == []:
+    table = None if values == [] else store.open_checked("raw")
+    if table is None:
         return
     found = store.batches(
         table,
@@ -312,12 +312,32 @@ def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]
     return [dict(row) for row in to_views(rows)]
 
 
+class _Columns(dict[str, list[Any]]):
+    """The values of each column, made when it is first asked for: planning reads half of those of `coverage`."""
+
+    def __init__(self, rows: "pyarrow.Table | pyarrow.RecordBatch") -> None:
+        super().__init__()
+        self.rows = rows
+
+    def __missing__(self, name: str) -> list[Any]:
+        """Convert a column. pyarrow's own conversion of times takes eight times as long."""
+        pa: Any = library("pyarrow", "archive")
+        column = self.rows[name]
+        if pa.types.is_timestamp(column.type):
+            microseconds = column.cast(pa.int64()).to_pylist()
+            values = [None if since is None else _EPOCH + timedelta(microseconds=since) for since in microseconds]
+        else:
+            values = column.to_pylist()
+        self[name] = values
+        return values
+
+
 class RowView(Mapping[str, Any]):
     """A row of columns. A dict of each row would take most of the time in which a sync reads `coverage`."""
 
     __slots__ = ("_columns", "_place")
 
-    def __init__(self, columns: Mapping[str, list[Any]], place: int) -> None:
+    def __init__(self, columns: _Columns, place: int) -> None:
         self._columns = columns
         self._place = place
 
@@ -325,21 +345,13 @@ class RowView(Mapping[str, Any]):
         return self._columns[name][self._place]
 
     def __iter__(self) -> "Iterator[str]":
-        return iter(self._columns)
+        return iter(self._columns.rows.schema.names)
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self._columns.rows.schema.names)
 
 
 def to_views(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[RowView]:
-    """Return rows in storage types. pyarrow's own conversion of times takes eight times as long."""
-    pa: Any = library("pyarrow", "archive")
-
-    def values(column: Any) -> list[Any]:
-        if not pa.types.is_timestamp(column.type):
-            return list(column.to_pylist())
-        microseconds = column.cast(pa.int64()).to_pylist()
-        return [None if since is None else _EPOCH + timedelta(microseconds=since) for since in microseconds]
-
-    columns = {name: values(rows[name]) for name in rows.column_names}
+    """Return rows in storage types."""
+    columns = _Columns(rows)
     return [RowView(columns, place) for place in range(rows.num_rows)]

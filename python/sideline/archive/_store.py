@@ -355,8 +355,8 @@ class Store:
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
         """The names of the tables that this object has written since they were last compacted."""
-        self._replaced: dict[str, DeltaTable] = {}
-        """Tables that `replace` has written, and that no thread uses now."""
+        self._kept: dict[str, DeltaTable] = {}
+        """Opened tables that no thread uses now."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
 
@@ -372,13 +372,17 @@ class Store:
             raise translate_error(self.root, error) from None
         return table
 
+    def keep(self, table: "DeltaTable") -> None:
+        """Take back an opened table that the caller no longer uses, until `forget_files`."""
+        self._kept[_name_of(table)] = table
+
     def reopen(self, name: str) -> "DeltaTable | None":
-        """Return the current table. Of one that `replace` has written, only what is new in its log is read.
+        """Return the current table. Of one that was kept, only what is new in its log is read.
 
         It is the caller's alone: in two threads, one would wait for the table and the other for Python's lock.
         """
         deltalake: Any = library("deltalake", "archive")
-        table = self._replaced.pop(name, None)
+        table = self._kept.pop(name, None)
         if table is None:
             return self.open(name)
         try:
@@ -389,7 +393,7 @@ class Store:
 
     def open_checked(self, name: str) -> "DeltaTable | None":
         """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
-        table = self.open(name)
+        table = self.reopen(name)
         if table is not None and self.is_local:
             check_files(self.root, name, table)
         return table
@@ -398,7 +402,7 @@ class Store:
         """Return the table; create it if it does not exist."""
         deltalake: Any = library("deltalake", "archive")
         for attempt in range(_MAX_ATTEMPTS):
-            if (table := self.open(name)) is not None:
+            if (table := self.reopen(name)) is not None:
                 return table
             try:
                 made: DeltaTable = self.options.open(
@@ -484,7 +488,7 @@ class Store:
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
-        self._replaced.clear()
+        self._kept.clear()
 
     def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
@@ -503,9 +507,9 @@ class Store:
         """
         for attempt in range(_MAX_ATTEMPTS):
             found = rows()
-            table = self.reopen(name) or self.open_or_create(name, found.schema)
+            table = self.open_or_create(name, found.schema)
             if self.try_replace(table, found, predicate, last=attempt == _MAX_ATTEMPTS - 1):
-                self._replaced[name] = table
+                self.keep(table)
                 return
             self.wait(attempt)
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -20,7 +20,7 @@ from sideline.archive._ledger import mark_listed, update_facts, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._memory import trim
 from sideline.archive._pipeline import MAX_CHUNK_UNITS, Pipeline
-from sideline.archive._plan import Unit
+from sideline.archive._plan import LIST_OPERATIONS, Unit
 from sideline.archive._read import coverage, to_views
 from sideline.archive._store import Store, internal_schemas, now
 from sideline.archive._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
@@ -70,6 +70,8 @@ class Sync:
         table = store.open_checked("coverage")
         rows = [] if table is None else to_views(store.rows(table))
         self._known: dict[str, Row] = {row["unit"]: row for row in rows}
+        if table is not None:
+            store.keep(table)
         raw = store.open_checked("raw")
         self._interrupted = interrupted_units(store, raw, self._known)
         self._lists = Discovery(client, clock)
@@ -81,6 +83,8 @@ class Sync:
         self._body_size = min(
             _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(raw) or _DEFAULT_BODY_SIZE)
         )
+        if raw is not None:
+            store.keep(raw)
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
@@ -245,6 +249,7 @@ class Sync:
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at
             yield outcome
+        mark_listed(self._store, self._listed)
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
         """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
@@ -256,24 +261,15 @@ class Sync:
             and stored["body_id"] == body_id(body)
         )
 
-    def _write_fragments(self) -> None:
-        fragments = self._fragments()
-        while chunk := list(islice(fragments, MAX_CHUNK_UNITS)):
-            # Stored fragments are not reported, because their list is.
-            problems = [outcome for outcome in chunk if not outcome.is_stored]
-            for outcome in problems:
-                of_list = self._source(outcome.unit)
-                outcome.unit = replace(
-                    outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
-                )
-            if problems:
-                write_undecodable(self._store, problems, now())
-                update_holes(self._store, (), problems, (), self._id)
-            self.outcomes += problems
-            self._write([outcome for outcome in chunk if outcome.is_stored])
-            for outcome in chunk:
-                outcome.release()
-        mark_listed(self._store, self._listed)
+    def _store_problems(self, fragments: Sequence[Outcome]) -> None:
+        """Store fragments that cannot be decoded as holes of their list."""
+        for outcome in fragments:
+            of_list = self._source(outcome.unit)
+            outcome.unit = replace(
+                outcome.unit, team_id=of_list.team_id, start=of_list.start, end=of_list.end, is_malformed=True
+            )
+        write_undecodable(self._store, fragments, now())
+        update_holes(self._store, (), fragments, (), self._id)
 
     def _source(self, unit: Unit) -> Received:
         lists = self._lists
@@ -383,7 +379,8 @@ class Sync:
         for name, unit in listed.items():
             if unit.event_id is not None and (at := self._listed_at[name]) is not None:
                 self._listed[unit.event_id] = at
-        shown = bar(self._progress, "sync", sum(map(len, groups)), self)  # type: ignore[arg-type]
+        total = sum(map(len, groups))
+        shown = bar(self._progress, "sync", total, self)  # type: ignore[arg-type]
         done = 0
 
         def on_ended(ended: int) -> None:
@@ -396,7 +393,7 @@ class Sync:
             if leases is not None and parts:
                 leases.release(parts)
 
-        with Pipeline(store, first=self._write_fragments) as pipeline:
+        with Pipeline(store, self._fragments(), total) as pipeline:
             for units, parts in self._steps(groups, leases):
                 fetched = list(fetch(self._client, units, on_ended))
                 done += len(units)
@@ -428,14 +425,20 @@ class Sync:
                 self._sizes[one.operation] = (count + 1, size + one.size)
 
     def _store_chunk(self, outcomes: list[Outcome]) -> None:
-        for outcome in outcomes:
+        fragments = [outcome for outcome in outcomes if outcome.unit.operation in LIST_OPERATIONS]
+        units = [outcome for outcome in outcomes if outcome.unit.operation not in LIST_OPERATIONS]
+        for outcome in units:
             outcome.listed_at = self._listed_at.get(outcome.unit.name)
-        self._write([outcome for outcome in outcomes if not self._lists.is_unknown_team(outcome)])
-        self.rows += sum(outcome.rows for outcome in outcomes)
+        if problems := [outcome for outcome in fragments if not outcome.is_stored]:
+            self._store_problems(problems)
+        stored = [outcome for outcome in fragments if outcome.is_stored]
+        self._write([*stored, *(outcome for outcome in units if not self._lists.is_unknown_team(outcome))])
+        self.rows += sum(outcome.rows for outcome in units)
         for outcome in outcomes:
             outcome.release()
         trim()
-        self.outcomes += outcomes
+        # Stored fragments are not reported, because their list is.
+        self.outcomes += [*problems, *units]
         self._stored_chunks += 1
         if self._stored_chunks % _COMPACT_INTERVAL == 0:
             self._compact()

@@ -139,6 +139,7 @@ def write_outcomes(
             if not rows or store.try_replace(
                 table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
             ):
+                store.keep(table)
                 return stored.corrections
             is_as_seen = False
             attempt += 1
@@ -220,8 +221,10 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
             continue
         columns = column_names("box_score", outcome.unit, outcome.body.raw) if outcome.body else []
         if not names:
-            table = store.open("box_score")
-            stored = [field.name for field in table.schema().fields] if table else columns
+            stored = columns
+            if (table := store.reopen("box_score")) is not None:
+                stored = [field.name for field in table.schema().fields]
+                store.keep(table)
             names = {name.lower(): name for name in stored}
         odd = next((name for name in columns if names.get(name.lower(), name) != name), None)
         if odd is None:
@@ -300,6 +303,8 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         if not added:
             attempt += 1
             store.wait(attempt)
+    if table is not None:
+        store.keep(table)
     new_units = {row["unit"] for row in new}
     places = {
         name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
@@ -479,8 +484,10 @@ def _find_corrections(
             outcome.unit.operation == "schedule" or (row["final"] and is_final(outcome.unit, clock))
         ):
             before[entry(name, row["sequence"])] = row
-    raw = store.open("raw") if before else None
+    raw = store.reopen("raw") if before else None
     places = [] if raw is None else _places(store, raw, {row["unit"] for row in before.values()})
+    if raw is not None:
+        store.keep(raw)
     months = {row[MONTH] for row in places if entry(row["unit"], row["sequence"]) in before}
     for row in bodies(store, entries=before, months=months):
         name = row["unit"]
