@@ -232,7 +232,10 @@ fn check_display_url(text: &str) {
     if shown.ends_with('…') {
         return;
     }
-    let Ok(parsed) = Url::parse(&shown) else { panic!("{shown} was {url}") };
+    let Ok(parsed) = Url::parse(&shown) else {
+        // A host that looks like a parameter is hidden with what follows it.
+        return assert!(url.host_str().is_some_and(|host| host.contains('=')), "{shown} was {url}");
+    };
     assert!(parsed.password().is_none() && parsed.username().is_empty(), "{shown}");
     for (name, value) in form_urlencoded::parse(parsed.query().unwrap_or_default().as_bytes()) {
         let is_secret = ["apikey", "token"].contains(&name.to_ascii_lowercase().as_str());
