@@ -93,6 +93,8 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
         part for name in GENERATED for part in ("--exclude", name)
     ]
     folder = copied(WORK / "rust", tracked())
+    # The end of the last area's time may have torn it.
+    shutil.rmtree(WORK / "cargo" / "debug" / "incremental", ignore_errors=True)
     listed = subprocess.run(
         ["cargo", "mutants", "--list", "--json", *chosen], cwd=folder, check=True, capture_output=True, text=True
     )

@@ -229,7 +229,7 @@ class Sync:
         write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
 
     def _fragments(self) -> Iterator[Outcome]:
-        """Yield each team, game and event of the lists as a body of its own."""
+        """Yield each team, game and event of the lists as a body of its own; store when settled ones were listed."""
         lists = self._lists
         pieces: list[tuple[Unit, Any, Received]] = []
         if "teams" in self._wanted:
