@@ -372,9 +372,10 @@ class Store:
             raise translate_error(self.root, error) from None
         return table
 
-    def keep(self, table: "DeltaTable") -> None:
-        """Take back an opened table that the caller no longer uses, until `forget_files`."""
-        self._kept[_name_of(table)] = table
+    def keep(self, table: "DeltaTable | None") -> None:
+        """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""
+        if table is not None:
+            self._kept[_name_of(table)] = table
 
     def reopen(self, name: str) -> "DeltaTable | None":
         """Return the current table. Of one that was kept, only what is new in its log is read.

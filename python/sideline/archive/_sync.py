@@ -70,8 +70,7 @@ class Sync:
         table = store.open_checked("coverage")
         rows = [] if table is None else to_views(store.rows(table))
         self._known: dict[str, Row] = {row["unit"]: row for row in rows}
-        if table is not None:
-            store.keep(table)
+        store.keep(table)
         raw = store.open_checked("raw")
         self._interrupted = interrupted_units(store, raw, self._known)
         self._lists = Discovery(client, clock)
@@ -83,8 +82,7 @@ class Sync:
         self._body_size = min(
             _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(raw) or _DEFAULT_BODY_SIZE)
         )
-        if raw is not None:
-            store.keep(raw)
+        store.keep(raw)
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0

@@ -303,8 +303,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         if not added:
             attempt += 1
             store.wait(attempt)
-    if table is not None:
-        store.keep(table)
+    store.keep(table)
     new_units = {row["unit"] for row in new}
     places = {
         name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
@@ -486,8 +485,7 @@ def _find_corrections(
             before[entry(name, row["sequence"])] = row
     raw = store.reopen("raw") if before else None
     places = [] if raw is None else _places(store, raw, {row["unit"] for row in before.values()})
-    if raw is not None:
-        store.keep(raw)
+    store.keep(raw)
     months = {row[MONTH] for row in places if entry(row["unit"], row["sequence"]) in before}
     for row in bodies(store, entries=before, months=months):
         name = row["unit"]
