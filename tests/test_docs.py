@@ -20,6 +20,7 @@ import yaml
 from matplotlib.image import imread
 
 import sideline
+from forks import Forks, forks
 from sideline import cli
 
 ROOT = Path(__file__).parent.parent
@@ -46,14 +47,39 @@ def test_the_page_of_tables_is_current() -> None:
     assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run python docs/make_tables.py"
 
 
+@pytest.fixture(scope="module")
+def process() -> Iterator[Forks]:
+    with forks() as process:
+        yield process
+
+
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page.name}:{block.line}")
-def test_python_blocks_of_the_documentation_run(block: Block, service: sideline.Simulator, tmp_path: Path) -> None:
-    (tmp_path / "test_block.py").write_text(block.code, encoding="utf-8")
-    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if "def test_" in block.code else []
+def test_python_blocks_of_the_documentation_run(block: Block, process: Forks, service: sideline.Simulator, tmp_path: Path) -> None:
+    path = tmp_path / "test_block.py"
+    path.write_text(block.code, encoding="utf-8")
     env = {**service.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "HOME": str(tmp_path)}
-    command = [sys.executable, "-W", "error", *tests, "test_block.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=env)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    done = process.run(path, env, is_pytest="def test_" in block.code)
+    assert (done.status, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("import sys; print('here'); sys.exit(7)", 7, "here"),
+        ("import warnings; warnings.warn('old')", 1, "UserWarning: old"),
+        ("raise KeyError('x')", 1, "KeyError: 'x'"),
+        ("import sideline; import time; time.sleep(9)", 124, ""),
+        ("import atexit; atexit.register(print, 'last')", 0, "last"),
+        ("def test_one(): assert 1 == 2", 1, "assert 1 == 2"),
+    ],
+)
+def test_a_fork_behaves_like_a_process_of_its_own(code: str, status: int, said: str, process: Forks, tmp_path: Path) -> None:
+    path = tmp_path / "test_script.py"
+    path.write_text(code, encoding="utf-8")
+    done = process.run(path, os.environ, is_pytest="def test_" in code, timeout=5)
+    assert done.status == status, done
+    assert said in done.stdout + done.stderr
+    assert process.run(path, {"NAME": "value"}, is_pytest="def test_" in code, timeout=5).status == status, "the next fork is clean"
 
 
 SHELL = [
