@@ -1,29 +1,46 @@
 # `make demo` and `make test` need a Rust toolchain, Python 3.11 or later and make. All else goes into .venv here.
 
-PYTHON ?= python3
-OUT    ?= demo-output
+PYTHON  ?= python3
+OUT     ?= demo-output
 SECONDS ?= 600
-SEEDS  ?= 1000
+SEEDS   ?= 1000
 MINUTES ?= 60
+FUZZ    ?= event_stream websocket journal resource error_body gzip address
+# Many tests wait for a network's time to pass, so there are more processes than processors.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
-FUZZ   ?= event_stream websocket journal resource error_body gzip address
-VENV   := .venv
-BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+VENV    := .venv
+BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The versions that the tests last passed with, for one version of Python.
-LOCK    = tests/lock-$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
-RUST   := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PY     := python tests docs benches examples notebooks tools .github
+LOCK     = tests/lock-$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
+RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+PY      := python tests docs benches examples notebooks tools .github
 
-.PHONY: help demo test lint lint-rust lint-python lint-dependencies licences test-rust test-python docs site bench fuzz miri notebooks simulate soak spark generate mutants lock rehearse
+# One set of packages and features for clippy, tests and the extension: each crate is compiled once.
+CRATES  := --locked --package sideline --package sideline-python --features sideline/test-util
+# What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
+MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
+	$(shell $(BIN)/python tools/pyo3_settings.py)
+# nextest runs the tests of all binaries side by side.
+RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
+# A file's tests stay in one process, which has their servers and sessions. The order of the files is that of tests/conftest.py:
+# xdist's own ends with the files of few tests, some of which take minutes.
+PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+.PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
+	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock rehearse
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
-	@echo "make test    every check and test"
-	@echo "make lint    the checks alone: rustfmt, clippy, ruff, mypy"
+	@echo "make check   what a change needs: format, lint, types, unit tests"
+	@echo "make test    everything that proves a promise of the documentation"
+	@echo "make test-all  the same with larger numbers, Spark, a soak, packaging, mutants"
+	@echo "make lint    rustfmt, clippy, ruff, mypy, zizmor, cargo-deny"
+	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
 	@echo "make generate  write the clients, Faults.add, the exports and their tables from the declarations"
 	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make tiers   write tests/TIERS.md: which tests each of the three commands runs"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
 	@echo "make soak    everything at once for SOAK_SECONDS (default an hour) against random faults; soak-report.md"
@@ -39,22 +56,32 @@ help:
 demo: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
 
-# Compilers and pip wait for different things, so two go at a time; then the tests take every processor.
+# Compilers and Python wait for different things, so two go at a time; then the tests take every processor.
+check:
+	$(MAKE) --jobs=2 lint unit-rust
+	$(MAKE) unit-python
+
 test:
 	$(MAKE) --jobs=2 lint test-rust
 	$(MAKE) test-python
 
+# SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
+test-all: test
+	$(MAKE) simulate SEEDS=100000
+	$(PIP) --group spark
+	$(PYTEST) -m extended
+	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(MAKE) soak
+	$(MAKE) spark
+	$(MAKE) mutants MINUTES=$(if $(filter command line environment,$(origin MINUTES)),$(MINUTES),20)
+
 lint: lint-rust lint-python lint-dependencies
 
-# A toolchain of the minimal profile has neither rustfmt nor clippy. Clippy has a folder of its own: maturin sets variables
-# that pyo3's build scripts look at, and in one folder the two would compile pyo3 anew after each other. Only the library
-# knows Python, so with Python the tests and benches would be the same again.
-lint-rust: $(VENV)/.made
-	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --check; \
+# A toolchain of the minimal profile has neither rustfmt nor clippy. After the extension, whose settings of PyO3 it shares.
+lint-rust: $(VENV)/.built
+	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --all --check; \
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
-	@if cargo clippy --version >/dev/null 2>&1; then set -ex; \
-	cargo clippy --locked --quiet --target-dir target/lint --all-targets --no-default-features -- -D warnings; \
-	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --quiet --target-dir target/lint --lib -- -D warnings; \
+	@if cargo clippy --version >/dev/null 2>&1; then set -x; \
+	$(MATURIN) cargo clippy --quiet $(CRATES) --package sideline-benches --all-targets -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
 lint-python: $(VENV)/.tested-with
@@ -72,18 +99,27 @@ lint-dependencies:
 	else echo "SKIPPED advisories: their database cannot be reached"; fi; \
 	else echo "SKIPPED cargo-deny: not installed (cargo install --locked cargo-deny)"; fi
 
+msrv:
+	@version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); set -ex; \
+	rustup toolchain install "$$version" --profile minimal; \
+	cargo "+$$version" check --target-dir target/msrv $(CRATES) --all-targets
+
 # Needs cargo-about (cargo install --locked cargo-about --features cli). A test fails where the file is stale.
 licences:
-	cargo about generate --locked --offline --all-features about.hbs --output-file THIRD-PARTY-LICENSES.txt
+	cargo about generate --locked --offline --manifest-path crates/python/Cargo.toml about.hbs --output-file THIRD-PARTY-LICENSES.txt
 
-test-rust:
-	cargo test --locked --quiet --no-default-features
+# After the extension: two builds at a time would only wait for each other.
+test-rust: $(VENV)/.built
+	$(RUST_TESTS)
 
-# A file's tests stay in one process, which has their servers and sessions. Many wait for a network's time to pass, so there are
-# more processes than processors. The order of the files is that of tests/conftest.py: xdist's own ends with the files of few
-# tests, some of which take minutes.
+unit-rust: $(VENV)/.built
+	$(RUST_TESTS) --lib
+
 test-python: $(VENV)/.built $(VENV)/.tested-with
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not extended"
+
+unit-python: $(VENV)/.built $(VENV)/.tested-with
+	$(PYTEST) -m "not extended" tests/unit
 
 # A test fails where a generated file is stale.
 generate: $(VENV)/.built
@@ -91,6 +127,9 @@ generate: $(VENV)/.built
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
+
+tiers: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python tools/make_tiers.py
 
 site: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/mkdocs build --strict
@@ -101,7 +140,8 @@ notebooks: $(VENV)/.built $(VENV)/.tested-with
 # An environment of its own: an editable install would put the release build where the tests look for theirs.
 bench:
 	$(PYTHON) -m venv target/bench
-	target/bench/bin/python -m pip install --quiet --disable-pip-version-check "maturin>=1.16,<2" "zopflipy==1.14" --requirement benches/requirements.txt
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --group bench --group build --group release
 	rm -rf target/bench/wheels
 	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --compression-level 9 --out target/bench/wheels
 	target/bench/bin/python .github/shrink_wheels.py target/bench/wheels
@@ -119,24 +159,24 @@ fuzz:
 # Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --no-default-features --lib -- json:: table:: fork_safe::
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --lib -- json:: table:: fork_safe::
 
 # A random sample of each area's mutants; AREA=name takes one area.
 mutants: $(VENV)/.built $(VENV)/.tested-with
 	@cargo mutants --version || { echo "install it first: cargo install --locked cargo-mutants"; exit 1; }
-	$(PIP) "mutmut>=3.8,<4"
+	$(PIP) --group mutants
 	$(BIN)/python benches/mutants.py --minutes $(MINUTES) $(if $(AREA),--area "$(AREA)")
 
 rehearse: $(VENV)/.made
-	$(PIP) "zopflipy==1.14"
+	$(PIP) --group release
 	$(BIN)/python .github/rehearse.py
 
 # The trace of one night, or as many nights as SEEDS says.
 simulate:
 ifdef SEED
-	SIDELINE_SEED=$(SEED) cargo test --locked --quiet --no-default-features --lib -- simulation::one_night --exact --ignored --nocapture
+	SIDELINE_SEED=$(SEED) cargo test --quiet $(CRATES) --lib -- simulation::one_night --exact --ignored --nocapture
 else
-	SIDELINE_SEEDS=$(SEEDS) cargo test --locked --quiet --no-default-features --lib -- simulation::two_hundred_nights --exact --nocapture
+	SIDELINE_SEEDS=$(SEEDS) cargo test --quiet $(CRATES) --lib -- simulation::two_hundred_nights --exact --nocapture
 endif
 
 # In a fresh .venv: newer versions of the development tools, once the tests pass with them.
@@ -148,31 +188,29 @@ soak: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tests/soak.py soak-report.md
 
 spark: $(VENV)/.built $(VENV)/.tested-with
+	$(PIP) --group spark
 	$(BIN)/python tests/spark_cluster.py
 
+# pip knows dependency groups since version 25.1.
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) "maturin>=1.9.4,<2"
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --group build
 	touch $@
 
 # With the dev profile: fat LTO is for wheels.
 $(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
-	$(BIN)/maturin develop --locked
+	$(BIN)/maturin develop --locked --features sideline/test-util
 	touch $@
 
 $(VENV)/.arrow: $(VENV)/.made
 	$(PIP) "pyarrow>=16"
 	touch $@
 
+# With the versions of the lock; with others where one of them was withdrawn.
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
-	$(BIN)/python -c 'import tomllib; \
-	pyproject = tomllib.load(open("pyproject.toml", "rb")); \
-	lists = [*pyproject["project"]["optional-dependencies"].values(), *pyproject["dependency-groups"].values()]; \
-	print(*(one for each in lists for one in each), sep="\n")' > $(VENV)/requirements.txt
-	@# First the versions of the lock, as they are; then what it lacks. A version may have been withdrawn since.
-	$(if $(wildcard $(LOCK)),-$(PIP) --no-deps --requirement $(LOCK))
-	$(PIP) --requirement $(VENV)/requirements.txt
+	$(PIP) $(if $(wildcard $(LOCK)),--constraint $(LOCK)) --group dev || $(PIP) --group dev
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1
 	touch $@

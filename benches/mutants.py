@@ -107,7 +107,6 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
         "--shuffle",
         "--output",
         str(out),
-        "--no-default-features",
         # Else each mutant is built three times: for users, for its unit tests and for those in tests/.
         "--cargo-arg=--lib",
         "--cargo-arg=--locked",

@@ -104,7 +104,7 @@ impl Default for Timeouts {
 const MAX_RESPONSE_BYTES: usize = 512 * 1024 * 1024;
 
 /// Longer timeouts are a wrong unit; the bound also keeps sums with the clock from overflowing.
-pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Explicit settings; the others are looked up by `resolve`.
 #[derive(Debug, Clone, Default)]

@@ -64,8 +64,7 @@ impl Error {
     }
 
     /// The class in `sideline/errors.py`; `None`: one of Python's own.
-    #[cfg(feature = "python")]
-    pub(crate) fn class_name(&self) -> Option<&'static str> {
+    pub fn class_name(&self) -> Option<&'static str> {
         Some(match self {
             Error::Argument(_) | Error::File { .. } => return None,
             Error::Configuration(_) => "ConfigurationError",
@@ -270,7 +269,6 @@ impl ApiErrorKind {
         }
     }
 
-    #[cfg(feature = "python")]
     fn class_name(self) -> &'static str {
         use ApiErrorKind::*;
         match self {

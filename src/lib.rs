@@ -8,7 +8,7 @@
 //! | [`advice`] | what a user can do about an error, as data |
 //! | [`config`] | base URLs, credentials (redacted), limits, timeouts |
 //! | [`error`] | the error type |
-//! | `machine` | the time of day, randomness and waiting threads: everything that is not tokio's |
+//! | [`machine`] | the time of day, randomness and waiting threads: everything that is not tokio's |
 //! | [`scrub`] | text of peers and URLs that is safe to show |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | the operations of the service |
@@ -19,7 +19,6 @@
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
 //! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
 //! | [`simulator`] | the whole service on loopback |
-//! | `python` | what Python sees |
 
 pub mod advice;
 pub mod config;
@@ -27,7 +26,7 @@ pub mod error;
 pub mod fetch;
 pub mod json;
 pub mod live;
-mod machine;
+pub mod machine;
 pub mod operation;
 pub mod resource;
 pub mod scrub;
@@ -38,15 +37,10 @@ pub mod simulator;
 pub mod table;
 pub mod transport;
 
-#[cfg(any(feature = "python", test))]
-mod fork_safe;
+pub mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
-// Waits for the interpreter, which has no other clock.
-#[cfg(feature = "python")]
-#[allow(clippy::disallowed_methods)]
-mod python;
 #[cfg(test)]
 mod simulation;

@@ -310,13 +310,13 @@ impl Debug for Scrubber {
 }
 
 /// Our own text with a caller's arguments: without control characters, and short.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+pub fn shown(text: &str) -> Cow<'_, str> {
     let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
     cut(visible(&text[..end]), MAX_TEXT)
 }
 
 /// Escapes control characters.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
     }

@@ -9,7 +9,7 @@ const MAX_INTEGER_DIGITS: usize = 4300;
 
 /// A JSON number: an integer of any size if it has neither point nor exponent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number<'a> {
+pub enum Number<'a> {
     Int(i64),
     Float(f64),
     /// An integer beyond 64 bits, as written.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zero bytes after the body, so that wide reads need no bounds check.
-pub(crate) const PADDING: usize = 64;
+pub const PADDING: usize = 64;
 
 /// A body's bytes, followed by [`PADDING`] zero bytes. Grows while it is received and is read-only afterwards.
 #[derive(Clone, Default)]
@@ -35,7 +35,7 @@ impl Body {
         &self.padded[..self.len]
     }
     /// The bytes and their padding; copied if `finish` was not called.
-    pub(crate) fn padded(&self) -> Cow<'_, [u8]> {
+    pub fn padded(&self) -> Cow<'_, [u8]> {
         if self.padded.len() == self.len + PADDING {
             return Cow::Borrowed(&self.padded);
         }
@@ -45,10 +45,10 @@ impl Body {
         Cow::Owned(copy)
     }
     /// Whether the whole body has been validated, so that it need not be checked again.
-    pub(crate) fn is_validated(&self) -> bool {
+    pub fn is_validated(&self) -> bool {
         self.validated.load(Ordering::Relaxed)
     }
-    pub(crate) fn mark_validated(&self) {
+    pub fn mark_validated(&self) {
         self.validated.store(true, Ordering::Relaxed);
     }
     pub fn len(&self) -> usize {

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// padding, whatever its arguments: an argument out of range is cut to the range. Each body has padding of its own, so
 /// cursors with the same `end` are in the same body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     at: *const u8,
     start: *const u8,
     end: *const u8,
@@ -208,7 +208,7 @@ fn unlikely(at: *const u8) -> *const u8 {
 
 /// Text of the body. Unlike a slice it may be read a little past its end, into the padding.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Span<'a> {
+pub struct Span<'a> {
     at: *const u8,
     len: usize,
     body: PhantomData<&'a [u8]>,

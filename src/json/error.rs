@@ -5,7 +5,7 @@ use super::json_path;
 
 /// Small enough to be returned in a register for every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
+pub enum ErrorKind {
     /// A value of another kind.
     Expected(Expected),
     /// A number that JSON does not allow, such as `007` or `1.`.
@@ -34,11 +34,11 @@ pub(crate) enum ErrorKind {
     Unpadded,
 }
 
-pub(crate) type ReadResult<T> = Result<T, ErrorKind>;
+pub type ReadResult<T> = Result<T, ErrorKind>;
 
 /// What is expected at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub enum Expected {
     Value,
     Object,
     Array,
@@ -64,7 +64,7 @@ impl Expected {
 
 /// What is wrong with a body, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JsonError {
+pub struct JsonError {
     pub message: String,
     /// Such as `$.teams[0].id`.
     pub path: String,
@@ -108,7 +108,7 @@ impl ErrorKind {
     }
 }
 
-pub(crate) fn found(rest: &[u8]) -> String {
+pub fn found(rest: &[u8]) -> String {
     match rest.first() {
         Some(b'{') => "an object".into(),
         Some(b'[') => "an array".into(),

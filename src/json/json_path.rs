@@ -11,7 +11,7 @@ enum PathStep {
 
 /// The path, such as `$.teams[0].id`, of the value that starts at or contains `offset`. The body may be broken
 /// anywhere.
-pub(crate) fn at(body: &[u8], offset: usize) -> String {
+pub fn at(body: &[u8], offset: usize) -> String {
     let body = &body[..offset.min(body.len())];
     let mut steps: Vec<PathStep> = Vec::new();
     let mut key_next = false;

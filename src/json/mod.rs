@@ -8,21 +8,19 @@
 //! | `skip` | passing over values, with or without validating them |
 //! | `error`, `json_path` | what is wrong with a body, and where |
 
-#[cfg(any(feature = "python", test))]
 mod any_value;
 mod body;
 mod cursor;
 mod error;
-pub(crate) mod json_path;
+pub mod json_path;
 mod number;
-pub(crate) mod simd;
+pub mod simd;
 mod skip;
 mod text;
 
-#[cfg(feature = "python")]
-pub(crate) use any_value::Number;
+pub use any_value::Number;
 pub use body::Body;
-pub(crate) use {
+pub use {
     cursor::{Cursor, Span},
     error::{ErrorKind, Expected, JsonError, ReadResult, found},
     number::MaybeInteger,
@@ -31,13 +29,13 @@ pub(crate) use {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A body's JSON, without a byte order mark.
-pub(crate) fn without_mark(body: &Body) -> &[u8] {
+pub fn without_mark(body: &Body) -> &[u8] {
     let bytes = body.as_slice();
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
 /// A cursor at the start of the JSON of a padded body. Does not check that the body is UTF-8.
-pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
+pub fn start(padded: &[u8]) -> Option<Cursor<'_>> {
     let mut cursor = Cursor::new(padded)?;
     if padded.starts_with(BYTE_ORDER_MARK) {
         cursor.advance(BYTE_ORDER_MARK.len());
@@ -46,7 +44,7 @@ pub(crate) fn start(padded: &[u8]) -> Option<Cursor<'_>> {
 }
 
 /// A cursor at the start of a body that is valid UTF-8, and so is every string read from it.
-pub(crate) fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
+pub fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
     let body = whole.as_slice();
     if i32::try_from(body.len()).is_err() {
         return Err(ErrorKind::TooLong.at(body, 0));
@@ -63,7 +61,7 @@ pub(crate) fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, Jso
 
 /// Why a body is not JSON: the same text and offset for tables, dicts and the schema check. `None` if it is JSON.
 #[cold]
-pub(crate) fn syntax_error(body: &Body) -> Option<JsonError> {
+pub fn syntax_error(body: &Body) -> Option<JsonError> {
     let padded = body.padded();
     let mut cursor = match open(body, &padded) {
         Ok(cursor) => cursor,

@@ -58,7 +58,7 @@ impl IntegerPart {
 
 /// A number where an integer is expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum MaybeInteger {
+pub enum MaybeInteger {
     /// Null is `None`.
     Integer(Option<i64>),
     Fraction(f64),
@@ -163,7 +163,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// The common forms: up to 15 digits, up to 8 of them after a point, no exponent. Otherwise stays.
-    #[cfg(any(feature = "python", test))]
     #[inline(always)]
     pub(super) fn short_number(&mut self) -> Option<ShortNumber> {
         let whole = self.whole_part()?;

@@ -41,7 +41,7 @@ fn portable_string_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that ends or complicates a string; 16 if there is none.
 #[inline(always)]
-pub(crate) fn plain_prefix16(block: &[u8; 16]) -> usize {
+pub fn plain_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(string_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
@@ -78,13 +78,13 @@ fn portable_token_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that cannot be part of a number or literal; 16 if there is none.
 #[inline(always)]
-pub(crate) fn flat_prefix16(block: &[u8; 16]) -> usize {
+pub fn flat_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(token_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
 /// Like [`plain_prefix16`], for 64 bytes.
 #[inline(always)]
-pub(crate) fn plain_prefix64(block: &[u8; 64]) -> usize {
+pub fn plain_prefix64(block: &[u8; 64]) -> usize {
     let parts = block.as_chunks::<16>().0.iter().enumerate();
     let string_end_mask = parts.fold(0, |mask, (part, bytes)| mask | u64::from(string_end_mask(bytes)) << (16 * part));
     string_end_mask.trailing_zeros() as usize
@@ -92,7 +92,7 @@ pub(crate) fn plain_prefix64(block: &[u8; 64]) -> usize {
 
 /// The number written by the first `count` (1 to 8) bytes, which are digits.
 #[inline(always)]
-pub(crate) fn parse_digits(word: u64, count: usize) -> u64 {
+pub fn parse_digits(word: u64, count: usize) -> u64 {
     // The shift turns missing digits into leading zeros; then pairs, fours and the eight are combined.
     let values = (word ^ u64::from_ne_bytes([b'0'; 8])) << (64 - 8 * count);
     let pairs = values.wrapping_mul(10).wrapping_add(values >> 8);
@@ -104,7 +104,7 @@ pub(crate) fn parse_digits(word: u64, count: usize) -> u64 {
 
 /// The eight digits of a number below 10^8, the first lowest: the inverse of [`parse_digits`].
 #[inline(always)]
-pub(crate) fn split_digits(value: u32) -> u64 {
+pub fn split_digits(value: u32) -> u64 {
     let value = u64::from(value);
     // Split into fours, pairs and digits; the multiplications divide exactly for numbers this small.
     let fours = (value / 10_000) | (value % 10_000) << 32;
@@ -117,7 +117,7 @@ pub(crate) fn split_digits(value: u32) -> u64 {
 /// Bytes that are not digits, with an extra bit above them that is always set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn non_digit_mask(block: &[u8; 16]) -> u32 {
+pub fn non_digit_mask(block: &[u8; 16]) -> u32 {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_set1_epi8, _mm_sub_epi8,
     };
@@ -130,24 +130,24 @@ pub(crate) fn non_digit_mask(block: &[u8; 16]) -> u32 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use portable_non_digit_mask as non_digit_mask;
+pub use portable_non_digit_mask as non_digit_mask;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(crate) fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
+pub fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
     block.iter().enumerate().fold(!0xFFFF, |mask, (place, byte)| mask | u32::from(!byte.is_ascii_digit()) << place)
 }
 
 /// The first `count` bytes; the others are zero.
 #[inline(always)]
-pub(crate) fn low_bytes(word: u64, count: usize) -> u64 {
+pub fn low_bytes(word: u64, count: usize) -> u64 {
     if count >= 8 { word } else { word & ((1 << (8 * count)) - 1) }
 }
 
 /// The first sixteen bytes of a text to compare with; bytes beyond its end are not compared.
 #[derive(Debug, Clone)]
 #[repr(align(16))]
-pub(crate) struct Prefix16 {
+pub struct Prefix16 {
     bytes: [u8; 16],
     mask: [u8; 16],
 }
@@ -188,7 +188,7 @@ impl Prefix16 {
 
 /// The structural bytes of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StructuralMasks {
+pub struct StructuralMasks {
     pub quotes: u64,
     /// `{` and `[`.
     pub opening: u64,
@@ -200,7 +200,7 @@ pub(crate) struct StructuralMasks {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     };
@@ -234,11 +234,11 @@ pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use portable_structural_masks as structural_masks;
+pub use portable_structural_masks as structural_masks;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(crate) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
     let mut masks = StructuralMasks { quotes: 0, opening: 0, closing: 0, special: 0 };
     for (place, byte) in block.iter().enumerate() {
         masks.quotes |= u64::from(*byte == b'"') << place;
@@ -251,7 +251,7 @@ pub(crate) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
 
 /// Each bit becomes the parity of itself and those below: set from a quote up to, but not including, the next.
 #[inline(always)]
-pub(crate) fn prefix_xor(mut bits: u64) -> u64 {
+pub fn prefix_xor(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }

@@ -111,7 +111,7 @@ fn close_ends_all_waits() {
     shuttle::check_random(model, SCHEDULES);
 }
 
-/// The protocol of `src/python/loop_waker.rs`: whoever adds the first completion writes a byte; the loop reads bytes before it takes all
+/// The protocol of `crates/python/src/loop_waker.rs`: whoever adds the first completion writes a byte; the loop reads bytes before it takes all
 /// completions. In the other order it could consume the byte of a completion that it has not taken.
 #[test]
 fn an_event_loop_is_woken_for_every_completion() {

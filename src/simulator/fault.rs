@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime};
 /// the table of docs/testing.md follow from it.
 ///
 /// Each has its meaning for users, its type and default, and the values that an error names.
+#[macro_export]
 macro_rules! fault_options {
     ($callback:ident) => {
         $callback! {
@@ -61,8 +62,6 @@ macro_rules! fault_options {
         }
     };
 }
-#[cfg(feature = "python")]
-pub(crate) use fault_options;
 
 macro_rules! declare {
     ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $expected:literal;)+) => {

@@ -39,8 +39,6 @@ mod service;
 mod tests;
 mod throttle;
 
-#[cfg(feature = "python")]
-pub(crate) use fault::fault_options;
 pub use fault::{Fault, Gzip, Words};
 pub use faults::Faults;
 pub use live::{StreamFault, StreamFaultKind, Streams, TokenStore};

@@ -140,7 +140,7 @@ impl ResponseMemory {
 
 /// The bytes of one response, freed on drop.
 #[derive(Debug)]
-pub(crate) struct Lease {
+pub struct Lease {
     memory: Arc<ResponseMemory>,
     id: u64,
     wait: Mutex<WaitTime>,

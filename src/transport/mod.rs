@@ -43,6 +43,7 @@ pub(crate) mod simulated;
 
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
+pub use memory::Lease;
 pub use probe::{Probe, ProbeFailure, Stage};
 pub(crate) use send::no_response;
 
@@ -79,7 +80,7 @@ pub struct Response {
     /// Why the body is not data although the status is 200: it is an error document, or not JSON.
     pub refusal: Option<Box<Error>>,
     /// Counts the body towards `max_response_bytes` until it is released.
-    pub(crate) lease: Option<Arc<memory::Lease>>,
+    pub lease: Option<Arc<Lease>>,
 }
 
 impl Response {
@@ -217,7 +218,7 @@ impl Transport {
     }
 
     /// For all text from a peer or a library.
-    pub(crate) fn scrubber(&self) -> &Scrubber {
+    pub fn scrubber(&self) -> &Scrubber {
         &self.shared.scrubber
     }
 

@@ -1,10 +1,10 @@
 //! Rust errors to Python exceptions, whose classes are in `sideline/errors.py`: under the stable ABI a Rust exception
 //! class cannot have fields.
 
-use crate::advice::Advice;
-use crate::error::{ApiError, ApiErrorKind, Error};
-use crate::python::interpreter_exit;
-use crate::scrub::{Scrubbed, shown};
+use sideline::advice::Advice;
+use sideline::error::{ApiError, ApiErrorKind, Error};
+use crate::interpreter_exit;
+use sideline::scrub::{Scrubbed, shown};
 use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

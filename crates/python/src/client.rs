@@ -1,16 +1,16 @@
 //! The core of the sync and the async client: `call_sync` waits, `call_async` returns an awaitable.
 
-use crate::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
-use crate::error::{Error, Result};
-use crate::fetch::{self, Drift, DriftField};
-use crate::fork_safe::ForkSafe;
-use crate::live;
-use crate::machine;
-use crate::operation::{self, Arguments, Value};
-use crate::python::payload::{self, PyPayload};
-use crate::python::table::PyTable;
-use crate::python::{convert, errors, interpreter_exit, logging, runtime};
-use crate::transport::{CallTimeout, Probe, Stage, Transport, certificate};
+use sideline::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
+use sideline::error::{Error, Result};
+use sideline::fetch::{self, Drift, DriftField};
+use sideline::fork_safe::ForkSafe;
+use sideline::live;
+use sideline::machine;
+use sideline::operation::{self, Arguments, Value};
+use crate::payload::{self, PyPayload};
+use crate::table::PyTable;
+use crate::{convert, errors, interpreter_exit, logging, runtime};
+use sideline::transport::{CallTimeout, Probe, Stage, Transport, certificate};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

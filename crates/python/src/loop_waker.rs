@@ -2,9 +2,9 @@
 //! and the loop's own thread takes them: no thread of ours waits for the interpreter, and many completions wake the
 //! loop once.
 
-use crate::fork_safe::pid;
-use crate::python::errors;
-use crate::python::wait::Wait;
+use sideline::fork_safe::pid;
+use crate::errors;
+use crate::wait::Wait;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;

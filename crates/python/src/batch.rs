@@ -1,14 +1,14 @@
 //! Many ids in one call: fetched by a sync or async client, and read as one table.
 
-use crate::error::{Error, Result};
-use crate::fetch::{self, Counters, UnitOutcome};
-use crate::machine;
-use crate::operation::Value;
-use crate::python::client::{CoreClient, with_pickle_hint};
-use crate::python::payload::PyPayload;
-use crate::python::table::PyTable;
-use crate::python::{capsule, convert, errors, runtime, to_dicts};
-use crate::resource::coverage::Covered;
+use sideline::error::{Error, Result};
+use sideline::fetch::{self, Counters, UnitOutcome};
+use sideline::machine;
+use sideline::operation::Value;
+use crate::client::{CoreClient, with_pickle_hint};
+use crate::payload::PyPayload;
+use crate::table::PyTable;
+use crate::{capsule, convert, errors, runtime, to_dicts};
+use sideline::resource::coverage::Covered;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;

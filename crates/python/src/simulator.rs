@@ -1,11 +1,11 @@
 //! The service on loopback, for Python.
 
-use crate::config::Sport;
-use crate::json::Body;
-use crate::python::dicts::objects;
-use crate::python::{convert, errors, fault_options, interpreter_exit, payload};
-use crate::scrub::Scrubber;
-use crate::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
+use sideline::config::Sport;
+use sideline::json::Body;
+use crate::dicts::objects;
+use crate::{convert, errors, fault_options, interpreter_exit, payload};
+use sideline::scrub::Scrubber;
+use sideline::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,12 +1,12 @@
 //! The fixed schema of each table.
 
-use crate::config::Sport;
-use crate::python::payload::parse_sport;
-use crate::python::table::{Pickled, PyTable};
-use crate::python::{capsule, errors};
-use crate::resource;
-use crate::scrub;
-use crate::table as engine;
+use sideline::config::Sport;
+use crate::payload::parse_sport;
+use crate::table::{Pickled, PyTable};
+use crate::{capsule, errors};
+use sideline::resource;
+use sideline::scrub;
+use sideline::table as engine;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};

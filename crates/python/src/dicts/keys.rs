@@ -2,7 +2,7 @@
 
 use super::ParseError;
 use super::strings::{hash16, text};
-use crate::json::{Cursor, simd::low_bytes};
+use sideline::json::{Cursor, simd::low_bytes};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 

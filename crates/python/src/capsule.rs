@@ -1,7 +1,7 @@
 //! Arrow data in and out: the Arrow PyCapsule interface, by pyo3-arrow.
 
-use crate::python::cast::cast;
-use crate::python::convert;
+use crate::cast::cast;
+use crate::convert;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, StructArray};

@@ -1,4 +1,4 @@
-//! What Python sees. This module knows Python and decides nothing.
+//! What Python sees of sideline. This crate knows Python and decides nothing.
 //!
 //! | module | content |
 //! |---|---|
@@ -13,11 +13,13 @@
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`], [`operations`] | arguments in; their declarations out |
 //! | [`errors`] | exceptions out |
-//! | [`runtime`], [`crate::fork_safe`], [`interpreter_exit`] | the threads, and how they survive a fork and the interpreter's exit |
+//! | [`runtime`], [`sideline::fork_safe`], [`interpreter_exit`] | the threads, and how they survive a fork and the interpreter's exit |
 //! | [`loop_waker`], [`wait`] | completing what an event loop awaits: calls; stream items |
 //! | [`logging`] | log records in Python's `logging` |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
+// Waits for the interpreter, which has no other clock.
+#![allow(clippy::disallowed_methods)]
 #![allow(clippy::doc_lazy_continuation, reason = "`>>>` begins one of Python's examples, and what it gives follows")]
 
 mod batch;

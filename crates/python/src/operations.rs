@@ -1,7 +1,7 @@
 //! The declarations of the operations as plain data, for the generator of the Python clients.
 
-use crate::operation::argument::{Argument, Kind};
-use crate::operation::{OPERATIONS, Operation, Reach};
+use sideline::operation::argument::{Argument, Kind};
+use sideline::operation::{OPERATIONS, Operation, Reach};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

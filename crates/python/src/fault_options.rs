@@ -1,8 +1,9 @@
 //! The options of a fault: from Python's arguments, and as data for the generator of `Faults.add`.
 
-use crate::python::simulator::fitting;
-use crate::simulator::{Fault, Words, fault_options};
-use axum::body::Bytes;
+use crate::simulator::fitting;
+use sideline::fault_options;
+use sideline::simulator::{Fault, Gzip, Words};
+use bytes::Bytes;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
@@ -109,9 +110,9 @@ impl<T: OptionType> OptionType for Option<T> {
     }
 }
 
-impl<T: Words> OptionType for T {
+impl OptionType for Gzip {
     fn annotation() -> String {
-        let words: Vec<_> = T::WORDS.iter().map(|(word, _)| format!("{word:?}")).collect();
+        let words: Vec<_> = Self::WORDS.iter().map(|(word, _)| format!("{word:?}")).collect();
         format!("Literal[{}]", words.join(", "))
     }
     fn source(&self) -> String {
@@ -119,7 +120,7 @@ impl<T: Words> OptionType for T {
     }
     fn read(given: &Given<'_, '_>) -> PyResult<Self> {
         let text: String = given.extract()?;
-        let found = T::WORDS.iter().find(|(word, _)| *word == text);
+        let found = Self::WORDS.iter().find(|(word, _)| *word == text);
         let refusal = || PyValueError::new_err(format!("{} is {}, not {text:?}", given.name, given.expected));
         found.map(|(_, value)| *value).ok_or_else(refusal)
     }

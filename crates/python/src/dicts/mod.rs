@@ -10,10 +10,10 @@
 mod keys;
 mod strings;
 
-use crate::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
-use crate::python::errors;
-use crate::scrub::Scrubber;
-use crate::table::DecodeError;
+use sideline::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
+use crate::errors;
+use sideline::scrub::Scrubber;
+use sideline::table::DecodeError;
 use keys::{KeyCache, KeyId, ObjectKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList};

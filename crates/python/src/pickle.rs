@@ -1,12 +1,12 @@
 //! A payload as plain values and back, for `pickle`.
 
-use crate::error::Result;
-use crate::fetch::Payload;
-use crate::json::Body;
-use crate::operation::{Merge, context_name};
-use crate::scrub::Scrubber;
-use crate::table::Context;
-use crate::transport::Response;
+use sideline::error::Result;
+use sideline::fetch::Payload;
+use sideline::json::Body;
+use sideline::operation::{Merge, context_name};
+use sideline::scrub::Scrubber;
+use sideline::table::Context;
+use sideline::transport::Response;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

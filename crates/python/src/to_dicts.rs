@@ -1,6 +1,6 @@
 //! A table's rows as dicts, without any library.
 
-use crate::python::payload::epoch;
+use crate::payload::epoch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};

@@ -1,6 +1,6 @@
 //! The pure parts in Rust alone: no Python, and no socket.
 //!
-//!     cargo bench --no-default-features --bench pure
+//!     cargo bench --package sideline-benches
 
 // A program of its own, that ships with nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]

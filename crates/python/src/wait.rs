@@ -2,10 +2,10 @@
 //! loop directly, without a Tokio task, and the loop runs the waiting task's step at once, a turn earlier than with a
 //! future of its own.
 
-use crate::fork_safe::pid;
-use crate::live::Buffer;
-use crate::python::errors;
-use crate::python::loop_waker::{self, Completion, LoopWaker};
+use sideline::fork_safe::pid;
+use sideline::live::Buffer;
+use crate::errors;
+use crate::loop_waker::{self, Completion, LoopWaker};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -1,12 +1,12 @@
 //! Converts Python values to the arguments of operations. The accepted types depend on the argument's name; operations
 //! check the values.
 
-use crate::config::MAX_TIMEOUT;
-use crate::fetch::PlannedId;
-use crate::operation::argument::{Argument, Kind};
-use crate::operation::{self, Arguments, Value};
-use crate::python::errors;
-use crate::transport::CallTimeout;
+use sideline::config::MAX_TIMEOUT;
+use sideline::fetch::PlannedId;
+use sideline::operation::argument::{Argument, Kind};
+use sideline::operation::{self, Arguments, Value};
+use crate::errors;
+use sideline::transport::CallTimeout;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};

@@ -1,15 +1,15 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
-use crate::config::Sport;
-use crate::error::Error;
-use crate::fetch::{self, DriftField};
-use crate::json::Body;
-use crate::operation::{sport_of, with_sport};
-use crate::python::dicts::objects;
-use crate::python::table::PyTable;
-use crate::python::{convert, errors, pickle};
-use crate::table::Context;
-use crate::transport::Response;
+use sideline::config::Sport;
+use sideline::error::Error;
+use sideline::fetch::{self, DriftField};
+use sideline::json::Body;
+use sideline::operation::{sport_of, with_sport};
+use crate::dicts::objects;
+use crate::table::PyTable;
+use crate::{convert, errors, pickle};
+use sideline::table::Context;
+use sideline::transport::Response;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -1,10 +1,10 @@
 //! The threads behind every client: per process one tokio runtime for calls and one for streams, started on first use
 //! and stopped before the interpreter exits.
 
-use crate::error::{Error, Result};
-use crate::fork_safe::ForkSafe;
-use crate::python::{errors, interpreter_exit, logging, loop_waker};
-use crate::scrub::Scrubbed;
+use sideline::error::{Error, Result};
+use sideline::fork_safe::ForkSafe;
+use crate::{errors, interpreter_exit, logging, loop_waker};
+use sideline::scrub::Scrubbed;
 use pyo3::prelude::*;
 use std::future::Future;
 use std::sync::Mutex;

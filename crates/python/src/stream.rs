@@ -1,19 +1,19 @@
 //! Live streams, their items and their journals. Items that have arrived are taken without waiting.
 
-use crate::config::{MAX_TIMEOUT, Secret};
-use crate::error::{Error, Result};
-use crate::fork_safe::pid;
-use crate::live::{
+use sideline::config::{MAX_TIMEOUT, Secret};
+use sideline::error::{Error, Result};
+use sideline::fork_safe::pid;
+use sideline::live::{
     self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamCounts, StreamOptions,
     Taken,
 };
-use crate::operation;
-use crate::python::client::{CoreClient, option};
-use crate::python::delta_json::IncrementalParser;
-use crate::python::payload::{datetime, parse_sport};
-use crate::python::table::PyTable;
-use crate::python::wait::{self, Wait};
-use crate::python::{convert, errors, interpreter_exit, runtime};
+use sideline::operation;
+use crate::client::{CoreClient, option};
+use crate::delta_json::IncrementalParser;
+use crate::payload::{datetime, parse_sport};
+use crate::table::PyTable;
+use crate::wait::{self, Wait};
+use crate::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};

@@ -2,7 +2,7 @@
 //! `pthread_exit`, and unwinding through Rust frames aborts the process. So the exit waits for threads that run Rust
 //! code which may attach; threads that come later are parked, as Python would.
 
-use crate::fork_safe::{ForkSafe, pid};
+use sideline::fork_safe::{ForkSafe, pid};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::convert::Infallible;

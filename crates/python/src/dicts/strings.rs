@@ -1,7 +1,7 @@
 //! Python strings; short ones are cached, since most recur.
 
 use super::ParseError;
-use crate::json::{Cursor, ErrorKind};
+use sideline::json::{Cursor, ErrorKind};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;

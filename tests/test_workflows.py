@@ -1,0 +1,152 @@
+"""Each job of CI calls a make target that a person calls, and that target installs all that the tests of the job import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+TESTS = ROOT / "tests"
+JOBS = {
+    f"{path.stem}:{name}": job
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items()
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+GROUPS: dict[str, list[Any]] = PROJECT["dependency-groups"]
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+pytestmark = pytest.mark.source
+
+
+def normalized(requirement: str) -> str:
+    """The name of a requirement: "moto[s3]>=5.2" is moto."""
+    return re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-")
+
+
+def packages(group: str, groups: dict[str, list[Any]]) -> set[str]:
+    """The packages that a group requires, by their names."""
+    names = set()
+    for entry in groups[group]:
+        names |= packages(entry["include-group"], groups) if isinstance(entry, dict) else {normalized(entry)}
+    return names
+
+
+def rules() -> dict[str, tuple[list[str], str]]:
+    """The prerequisites and the recipe of each target of the Makefile."""
+    found: dict[str, tuple[list[str], str]] = {}
+    target = ""
+    for line in MAKEFILE.splitlines():
+        head = re.match(r"((?:\$\(VENV\)/)?[\w.-]+):(?!=)\s*(.*)", line)
+        if head and not line.startswith("."):
+            target = head[1]
+            found[target] = (head[2].split(), "")
+        elif line.startswith("\t") and target:
+            found[target] = (found[target][0], f"{found[target][1]}{line}\n")
+    return found
+
+
+RULES = rules()
+
+
+def recipe(target: str) -> str:
+    """All that `make TARGET` runs: its prerequisites' recipes and its own, with those of the targets that it makes."""
+    prerequisites, own = RULES[target]
+    inner = re.findall(r"\$\(MAKE\)(?: --jobs=\d+)?((?: [a-z-]+)+)", own)
+    before = [name for name in prerequisites if name in RULES]
+    return "".join(recipe(name) for name in [*before, *" ".join(inner).split()]) + own
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    return [step["run"] for step in job.get("steps", []) if "run" in step]
+
+
+def targets(job: dict[str, Any]) -> list[str]:
+    return [name for command in commands(job) for name in re.findall(r"\bmake ([a-z-]+)", command)]
+
+
+def installed(target: str, groups: dict[str, list[Any]]) -> set[str]:
+    return set().union(*(packages(group, groups) for group in re.findall(r"--group (\w+)", recipe(target))))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The top-level modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+OURS = {"sideline", "pyspark_sideline", "tests", *(path.stem for path in TESTS.rglob("*.py")), *(path.name for path in TESTS.iterdir() if path.is_dir())}
+LATER = {"pyspark"}
+"""Only `make test-all` installs it: without it the tests that need it are skipped."""
+
+
+@cache
+def imported() -> set[str]:
+    """The packages that the tests import."""
+    modules = {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters"}
+    distributions = packages_distributions()
+    return {normalized(distributions[name][0]) if name in distributions else name for name in modules}
+
+
+def lacking(target: str, groups: dict[str, list[Any]]) -> set[str]:
+    """What tests import and `make TARGET` does not install."""
+    return imported() - installed(target, groups)
+
+
+WITH_TESTS = [name for name, job in JOBS.items() if any("$(PYTEST)" in recipe(target) for target in targets(job))]
+
+
+def test_every_target_that_a_job_makes_exists() -> None:
+    made = {target for job in JOBS.values() for target in targets(job)}
+    assert {"check", "msrv", "test", "site"} <= made <= set(RULES)
+
+
+def test_jobs_of_ci_only_install_tools_of_rust_and_make_targets() -> None:
+    allowed = re.compile(r"(rustup toolchain install|cargo install --locked|make) [^\n]+")
+    assert [(name, command) for name, job in JOBS.items() if name.startswith("ci:") for command in commands(job) if not allowed.fullmatch(command)] == []
+
+
+def test_python_tests_run_in_ci_on_each_system() -> None:
+    assert {"ci:check", "ci:test"} <= set(WITH_TESTS)
+    matrix = JOBS["ci:test"]["strategy"]["matrix"]
+    assert {matrix["runner"][0], *(row["runner"] for row in matrix["include"])} == {"ubuntu-24.04", "macos-15", "windows-2025"}
+
+
+@pytest.mark.parametrize("name", WITH_TESTS)
+def test_a_job_installs_what_its_tests_import(name: str) -> None:
+    for target in targets(JOBS[name]):
+        assert lacking(target, GROUPS) == set(), f"make {target}"
+
+
+def test_the_site_has_its_builder() -> None:
+    assert {"mkdocs-material", "mkdocstrings"} <= installed("site", GROUPS)
+
+
+@pytest.mark.parametrize("package", sorted({"obstore", "adbc-driver-postgresql", "polars", "matplotlib", "moto", "deltalake"}))
+def test_a_missing_package_is_noticed(package: str) -> None:
+    without = {**GROUPS, "test": [entry for entry in GROUPS["test"] if normalized(entry) != package]}
+    assert lacking("test", without) == lacking("check", without) == {package}
+
+
+def test_development_has_the_packages_of_all_extras_but_spark() -> None:
+    needed = {normalized(requirement) for requirements in EXTRAS.values() for requirement in requirements}
+    assert needed - packages("dev", GROUPS) == {"pyspark"} == packages("spark", GROUPS)
+
+
+def test_the_script_of_the_machine_and_the_readme_make_the_same_target() -> None:
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec make test")
+    assert "\nmake test " in (ROOT / "README.md").read_text(encoding="utf-8")
