@@ -66,7 +66,7 @@ def players_named(rosters: "BaseBatch", name: str) -> Table:
     named = dict(zip(teams["team_id"], teams["name"], strict=True))
     from sideline._access import with_texts
 
-    return with_texts(found, [("team_name", "team name", [named.get(one) for one in found["team_id"]], False)])
+    return with_texts(found, [("team_name", "Team name", [named.get(one) for one in found["team_id"]], False)])
 
 
 def as_list(ids: "Ids | Payload") -> Any:

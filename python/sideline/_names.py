@@ -65,7 +65,7 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
             values: list[Any] = [None if ids is None else [names.get(one) for one in ids] for ids in table[column]]
         else:
             values = [names.get(one) for one in table[column]]
-        added.append((name, f"name of {column}, if the same body has it", values, is_list))
+        added.append((name, f"Name of {column}; null if the same body has none", values, is_list))
     return with_texts(table, added) if added else table
 
 

@@ -70,7 +70,7 @@ class Season(BaseSeason):
     """
 
     def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
-        """Returns the plan of a table, as `Client.plan` over the season's range.
+        """Return the plan of a table, as `Client.plan` over the season's range.
 
         >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
         True
@@ -88,7 +88,7 @@ class AsyncSeason(BaseSeason):
     """
 
     async def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
-        """Returns the plan of a table, as `AsyncClient.plan` over the season's range.
+        """Return the plan of a table, as `AsyncClient.plan` over the season's range.
 
         >>> plan = await client.season("2026-27", team_ids=[team_id]).plan("shots")
         >>> len(plan) > 0

@@ -142,15 +142,15 @@ class BaseBatch:
         return table
 
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
-        """As `table(name, columns).to_arrow()`: a `pyarrow.Table`."""
+        """Return a `pyarrow.Table`, like `table(name, columns).to_arrow()`."""
         return self.table(name, columns).to_arrow()
 
     def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "polars.DataFrame":
-        """As `table(name, columns).to_polars()`: a `polars.DataFrame`."""
+        """Return a `polars.DataFrame`, like `table(name, columns).to_polars()`."""
         return self.table(name, columns).to_polars()
 
     def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pandas.DataFrame":
-        """As `table(name, columns).to_pandas()`: a `pandas.DataFrame`."""
+        """Return a `pandas.DataFrame`, like `table(name, columns).to_pandas()`."""
         return self.table(name, columns).to_pandas()
 
     @property

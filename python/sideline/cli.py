@@ -291,7 +291,7 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def fields_of(of: object) -> dict[str, object]:
-    """The fields of a dataclass."""
+    """Return the fields of a dataclass."""
     return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
 
 

@@ -66,7 +66,7 @@ def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
 
 @pytest.fixture(scope="session")
 def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
-    """The simulated service on loopback: one per session (or worker of pytest-xdist), with a frozen clock.
+    """Serve a simulated season on loopback: one per session (or worker of pytest-xdist), with a frozen clock.
 
     A test with the marker `sideline` gets its own. Faults are removed after each test.
     """
@@ -86,14 +86,14 @@ def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
 
 @pytest.fixture
 def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
-    """A `sideline.Client` of the simulated service; it reads no `SIDELINE_` variable."""
+    """Provide a `sideline.Client` of the simulated service; it reads no `SIDELINE_` variable."""
     with sideline_simulator.client() as client:
         yield client
 
 
 @pytest.fixture
 def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
-    """A `sideline.AsyncClient` of the simulated service, for any event loop; it reads no `SIDELINE_` variable."""
+    """Provide a `sideline.AsyncClient` of the service, for any event loop; it reads no `SIDELINE_` variable."""
     from sideline._access import core_of
 
     client = sideline_simulator.async_client()

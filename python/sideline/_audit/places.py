@@ -63,7 +63,7 @@ def shot_frames_agree(tables: Tables) -> Rows:
 
 
 def _with_chart(tables: Tables, shots: "polars.DataFrame") -> "polars.DataFrame":
-    """With `chart_x` and `chart_y`, the shooter seen from the hoop as the positions on the court say."""
+    """Add `chart_x` and `chart_y`, the shooter's offset from the hoop computed from the positions on the court."""
     pl = tables.pl
     side = pl.col("hoop_y").sign()
     return shots.with_columns(
