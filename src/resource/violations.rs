@@ -16,7 +16,7 @@ static TABLE: Table = Table {
         col("session_id", Text, "session_id").doc("Session id"),
         col("player_id", Int64, "player_id").doc("Player id, if the violation concerns a player; 0 marks a team total"),
         col("expected", Text, "expected").doc("Value that the rule expects"),
-        col("found", Text, "found").doc("Value in the tables; null if there is none"),
+        col("found", Text, "found").doc("Value in the tables; null if they have none"),
         col("message", Text, "message").required().doc("Description of the violation in a sentence"),
     ],
 };
