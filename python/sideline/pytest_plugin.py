@@ -50,8 +50,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Reject the marker where it has no effect: methods of `unittest.TestCase` take no parameters."""
     if isinstance(item, pytest.Function) and "sideline_simulator" in item.fixturenames and _marked(item) is not None:
-        given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-        if "sideline_simulator" not in given:
+        params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+        if "sideline_simulator" not in params:
             pytest.fail("the marker sideline has no effect on a method of unittest.TestCase", pytrace=False)
 
 
