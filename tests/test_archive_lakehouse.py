@@ -295,7 +295,7 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     archive.sync(**SPAN)
     table = archive.delta("shots")
     comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
-    assert comments["points"] == "points scored; 0 on a miss [points]"
+    assert comments["points"] == "Points scored; 0 for a miss [points]"
     assert all(comments.values()), comments
     assert table.metadata().description == "One row for each field-goal attempt."
     assert table.metadata().partition_columns == ["month"]

@@ -150,7 +150,7 @@ def test_names_stand_beside_ids(second: Service, asks: sideline.Client) -> None:
     assert [row["player_name"] for row in events.to_dicts()] == [full[row["player_id"]] for row in events.to_dicts()]
     lineups = payload.table("possessions", names=True).to_dicts()
     assert lineups[0]["player_names"] == [full[one] for one in lineups[0]["player_ids"]]
-    assert "name of player_ids" in (payload.table("possessions", names=True).schema["player_names"].description or "")
+    assert "Name of player_ids" in (payload.table("possessions", names=True).schema["player_names"].description or "")
     batch = asks.shots([session.id for _, session in second.season.sessions()[:2]])
     assert batch.table(names=True)["player_name"] == [full[one] for one in batch.table()["player_id"]]
 

@@ -114,7 +114,7 @@ class AsyncClient(BaseClient):
     # operations
 
     async def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
-        """Returns a token that opens the websocket of one game (docs/wire.md, "Websocket").
+        """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
 
@@ -131,7 +131,7 @@ class AsyncClient(BaseClient):
         return await self._core.token_async(game_id, call_limits(timeout))
 
     async def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
-        """Returns the teams whose name has these words, as the table `teams`.
+        """Return the teams whose name has these words, as the table `teams`.
 
         Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
         which may be none. It sends one request.
@@ -152,7 +152,7 @@ class AsyncClient(BaseClient):
         team_id: Ids | None = None,
         timeout: Timeout | float | None = None,
     ) -> Table:
-        """Returns the players whose name has these words, as the table `players` with a column `team_name`.
+        """Return the players whose name has these words, as the table `players` with a column `team_name`.
 
         Parameters:
             name: each of its words begins a word of the player's first, last or displayed name, whatever its case and
@@ -182,7 +182,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         columns: Sequence[str] | None = None,
     ) -> sideline.Plan:
-        """Returns the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+        """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
         rather than leave out a session. Locations are planned in windows of 30 minutes.
@@ -213,7 +213,7 @@ class AsyncClient(BaseClient):
         return await plan_async(self, selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> sideline.AsyncSeason:
-        """Returns a season, July to June, by its name, "2026-27", or by the year in which it begins.
+        """Return a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
         The season plans and scans tables over its range. This sends no request.
 
@@ -225,7 +225,7 @@ class AsyncClient(BaseClient):
         return AsyncSeason(self, season, team_ids)
 
     async def doctor(self) -> doctor.Report:
-        """Checks the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
+        """Check the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for
         that. It sends about ten small requests. `sideline doctor` is the same on the command line.
@@ -239,7 +239,7 @@ class AsyncClient(BaseClient):
         return await doctor_async(self)
 
     async def aclose(self) -> None:
-        """Closes the connections; a call in flight ends with an error. It may be called again."""
+        """Close the connections; a call in flight ends with an error. It may be called again."""
         self._core.close()
 
     async def __aenter__(self) -> Self:

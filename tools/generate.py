@@ -1,4 +1,4 @@
-"""Writes what follows from the declarations of operations, faults and errors: both clients, closed sets, `Faults.add`,
+"""Writes files from the declarations of operations, faults and errors: both clients, closed sets, `Faults.add`,
 the package's exports, tables of the documentation.
 
 `make generate` runs it against the built extension; a test fails where a file is stale.
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def files() -> dict[Path, str]:
-    """Every generated file, and what it should hold."""
+    """Return the text of every generated file."""
     types, simulator, package = PACKAGE / "_types.py", PACKAGE / "simulator.py", PACKAGE / "__init__.py"
     exports = between(package.read_text(encoding="utf-8"), "    # generated\n", "    # end\n", imports())
     pages = {"guide": methods(), "testing": faults(), "errors": advice(), "reference": references()}
@@ -94,13 +94,13 @@ def files() -> dict[Path, str]:
 
 
 def page(name: str, text: str) -> str:
-    """A page of the documentation with its generated part."""
+    """Return a page of the documentation with its generated part."""
     source = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     return between(source, "<!-- generated -->\n", "<!-- end -->\n", text)
 
 
 def closed_sets() -> str:
-    """The aliases of the closed sets that are too long for a signature."""
+    """Return the aliases of the closed sets that are too long for a signature."""
     sets = {"TableName": list(_schemas("basketball"))}
     for operation in _operations():
         for argument in operation["arguments"]:
@@ -117,13 +117,13 @@ def alias(operation: dict[str, Any], argument: dict[str, Any]) -> str:
 
 
 def between(text: str, begin: str, end: str, new: str) -> str:
-    """The text with another part between two marks."""
+    """Return the text with another part between two marks."""
     head, _, rest = text.partition(begin)
     return head + begin + new + end + rest.partition(end)[2]
 
 
 def client(is_async: bool) -> str:
-    """The module of one client."""
+    """Return the module of one client."""
     template = TEMPLATE.read_text(encoding="utf-8")
     body = template.partition('"""\n\n')[2]
     body = body.replace("    # operations\n", "\n".join(method(operation) for operation in _operations()))
@@ -137,7 +137,7 @@ def client(is_async: bool) -> str:
 
 
 def synchronous(source: str) -> str:
-    """The same code without coroutines."""
+    """Return the same code without coroutines."""
     for asynchronous, plain in (
         (r"\basync (def|with) ", r"\1 "),
         (r"(?<!\w)\(await (client\.\w+\((?:[^()]|\([^()]*\))*\))\)", r"\1"),
@@ -157,7 +157,7 @@ def synchronous(source: str) -> str:
 
 
 def method(operation: dict[str, Any]) -> str:
-    """The source of one method, with its overloads."""
+    """Return the source of one method, with its overloads."""
     if not takes_many(operation):
         return signature(operation, "Payload", "Id") + body(operation)
     single = signature(operation, "Payload", "Id", is_overload=True)
@@ -166,12 +166,12 @@ def method(operation: dict[str, Any]) -> str:
 
 
 def takes_many(operation: dict[str, Any]) -> bool:
-    """Whether its first argument may hold several ids."""
+    """Return whether the first argument of the operation may hold several ids."""
     return any(argument["takes_many"] for argument in operation["arguments"])
 
 
 def annotation(operation: dict[str, Any], argument: dict[str, Any], first: str) -> str:
-    """The type of an argument; of an id in first place, and of what goes with each id, in one of the overloads."""
+    """Return the type of an argument in one of the overloads; `first` is the type of an id in first place."""
     if argument["takes_many"]:
         return first
     words = ", ".join(f'"{word}"' for word in argument["choices"])
@@ -193,7 +193,7 @@ def annotation(operation: dict[str, Any], argument: dict[str, Any], first: str) 
 
 
 def signature(operation: dict[str, Any], returns: str, first: str, is_overload: bool = False) -> str:
-    """The head of a method whose first argument, where it takes several ids, is of the type `first`."""
+    """Return the head of a method; an argument of several ids has the type `first`."""
     written = [(one, f"{one['name']}: {annotation(operation, one, first)}") for one in operation["arguments"]]
     parameters = ["self", *(text for one, text in written if not one["is_keyword_only"]), "*"]
     parameters += [text for one, text in written if one["is_keyword_only"]]
@@ -205,7 +205,7 @@ def signature(operation: dict[str, Any], returns: str, first: str, is_overload: 
 
 
 def body(operation: dict[str, Any]) -> str:
-    """The docstring of a method and what it does."""
+    """Return the docstring and the body of a method."""
     arguments = operation["arguments"]
     items = [f'"{argument["name"]}": {argument["name"]}' for argument in arguments]
     lines = f'        """{docstring(operation)}\n        """\n'
@@ -230,7 +230,7 @@ def body(operation: dict[str, Any]) -> str:
 
 
 def layout(head: str, items: list[str], tail: str, indent: int) -> str:
-    """As the formatter lays out a bracket: on one line, or its inside on one, or an item a line."""
+    """Lay out a bracket like the formatter: on one line, or its inside on one, or an item a line."""
     space, inner = " " * indent, " " * (indent + 4)
     joined = ", ".join(items)
     if len(space + head + joined + tail) <= WIDTH:
@@ -245,7 +245,7 @@ def layout(head: str, items: list[str], tail: str, indent: int) -> str:
 
 
 def docstring(operation: dict[str, Any]) -> str:
-    """The docstring of a method."""
+    """Return the docstring of a method."""
     parts = [operation["summary"]]
     tables = [f"`{name}`" for name in operation["tables"]]
     text = f"Tables: {', '.join(tables)}." if len(tables) > 1 else f"Table: {tables[0]}." if tables else ""
@@ -264,7 +264,7 @@ def docstring(operation: dict[str, Any]) -> str:
 
 
 def parameters(operation: dict[str, Any]) -> list[str]:
-    """The lines of a docstring's parameters."""
+    """Return the lines of a docstring's parameters."""
     lines = []
     for argument in operation["arguments"]:
         text = argument["doc"]
@@ -287,7 +287,7 @@ def parameters(operation: dict[str, Any]) -> list[str]:
 
 
 def paragraph(line: str, indent: int) -> str:
-    """A line wrapped, what follows of a parameter indented further."""
+    """Wrap a line; the following lines of a parameter are indented further."""
     own = len(line) - len(line.lstrip())
     deeper = own + 4 if own else 0
     return textwrap.fill(
@@ -301,7 +301,7 @@ def paragraph(line: str, indent: int) -> str:
 
 
 def doctest(example: str) -> str:
-    """An example with prompts, its calls awaited."""
+    """Return an example with prompts and awaited calls."""
     lines = []
     for chunk in re.split(r"(?m)^(?=#> )", example):
         code = chunk
@@ -318,13 +318,13 @@ def doctest(example: str) -> str:
 
 
 def parsed(source: str) -> list[ast.stmt]:
-    """Statements that await at the top level."""
+    """Return the statements of a source that awaits at the top level."""
     tree = compile(source, "<example>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     return tree.body  # type: ignore[no-any-return]
 
 
 def awaited(source: str) -> str:
-    """An example whose calls of a client's operations are awaited."""
+    """Return an example in which calls of a client's operations are awaited."""
     source = source.replace(".client()", ".async_client()")
     names = {operation["name"] for operation in _operations()}
     starts = [0]
@@ -351,7 +351,7 @@ def awaited(source: str) -> str:
 
 
 def stub(source: str) -> str:
-    """The stub of the extension with its docstrings, which are written in Rust."""
+    """Return the stub of the extension with its docstrings, which are written in Rust."""
     lines = source.splitlines()
     tree = ast.parse(source)
     found = [(node, _core) for node in tree.body]
@@ -384,7 +384,7 @@ def stub(source: str) -> str:
 
 
 def methods() -> str:
-    """The rows of the guide's table of methods."""
+    """Return the rows of the guide's table of methods."""
     rows = ["\n| method | what it returns | tables |\n|---|---|---|\n"]
     for operation in _operations():
         given = [
@@ -392,9 +392,9 @@ def methods() -> str:
             for argument in operation["arguments"]
             if argument["is_required"] or not argument["is_keyword_only"]
         ]
-        what = operation["summary"].removeprefix("Returns ").removesuffix(".")
+        what = operation["summary"].removeprefix("Return ").removesuffix(".")
         tables = ", ".join(f"`{name}`" for name in operation["tables"]) or "dict only"
-        tables = {"follow": "those of what it leads to", "catch_up": "those of each"}.get(operation["name"], tables)
+        tables = {"follow": "those of the linked resource", "catch_up": "those of each"}.get(operation["name"], tables)
         rows.append(f"| `{operation['name']}({', '.join(given)})` | {what} | {tables} |\n")
     return "".join(rows) + "\n"
 
@@ -403,7 +403,7 @@ def methods() -> str:
 
 
 def add_fault() -> str:
-    """The method `Faults.add`."""
+    """Return the method `Faults.add`."""
     options = [(name, f"{name}: {kind} = {default}") for name, kind, default, _ in _fault_options()]
     (path, first), *others = options
     head = layout("def add(", ["self", first, "*", *(text for _, text in others)], ") -> None:", 4)
@@ -416,7 +416,7 @@ def add_fault() -> str:
 
 
 def faults() -> str:
-    """The table of a fault's arguments."""
+    """Return the table of a fault's arguments."""
     rows = [f"| `{name}` | {sentence(text).removesuffix('.')} |\n" for name, _, _, text in _fault_options()]
     return "\n| argument | meaning |\n|---|---|\n" + "".join(rows) + "\n"
 
@@ -425,7 +425,7 @@ def faults() -> str:
 
 
 def imports() -> str:
-    """The imports by which a type checker finds each public name."""
+    """Return the imports by which a type checker finds each public name."""
     modules = {"errors": list(errors.__all__)}
     for name, module in _MODULES.items():
         modules.setdefault(module, []).append(name)
@@ -445,24 +445,24 @@ def public_names() -> str:
 
 
 def rank(name: str) -> tuple[bool, bool, str]:
-    """Constants come first, then classes, then functions."""
+    """Return the sort key of a name: constants first, then classes, then functions."""
     return not name.isupper(), not name[0].isupper(), name
 
 
 def classes() -> list[type[BaseException]]:
-    """The exceptions and warnings, in the order of their module."""
+    """Return the exceptions and warnings, in the order of their module."""
     own = [one for one in vars(errors).values() if isinstance(one, type) and one.__module__ == errors.__name__]
     assert {one.__name__ for one in own} == set(errors.__all__), "errors.__all__ names each class"
     return own
 
 
 def references() -> str:
-    """The classes in the reference."""
+    """Return the classes in the reference."""
     return "\n" + "".join(f"::: sideline.{one.__name__}\n" for one in classes()) + "\n"
 
 
 def advice() -> str:
-    """The table of errors, from the first paragraph of each docstring and the one that begins with "What to do:"."""
+    """Return the table of errors: the first paragraph of each docstring, and the one that begins with "What to do:"."""
     rows = []
     for one in classes():
         about, *others = (" ".join(part.split()) for part in (inspect.getdoc(one) or "").split("\n\n"))
@@ -474,7 +474,7 @@ def advice() -> str:
 
 
 def linked(text: str) -> str:
-    """The text with links in place of the pages that it cites."""
+    """Replace the pages that a text cites with links."""
 
     def link(found: re.Match[str]) -> str:
         name, section = found[1].capitalize(), found[2]
@@ -486,7 +486,7 @@ def linked(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text as it follows a colon."""
+    """Return the text with a lower-case initial, to follow a colon."""
     return text[0].lower() + text[1:]
 
 

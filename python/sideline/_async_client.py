@@ -119,7 +119,7 @@ class AsyncClient(BaseClient):
         return await self._request(operation, arguments, timeout)
 
     async def teams(self, *, timeout: Timeout | float | None = None) -> Payload:
-        """Returns all teams that this credential may see.
+        """Return all teams that this credential may see.
 
         Table: `teams`.
 
@@ -163,7 +163,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the current players of a team, or those at the time of a game.
+        """Return the current players of a team, or those at the time of a game.
 
         Tables: `players`, `special_services`, `team`. Players who have left the team have `is_active` false.
 
@@ -199,7 +199,7 @@ class AsyncClient(BaseClient):
         week: int | None = None,
         timeout: Timeout | float | None = None,
     ) -> Payload:
-        """Returns the games whose tip-off lies in a range, by default of one day.
+        """Return the games whose tip-off lies in a range, by default of one day.
 
         Table: `games`. A game that has not been played has a row too.
 
@@ -265,7 +265,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the games and practices of a team, with their sessions.
+        """Return the games and practices of a team, with their sessions.
 
         Tables: `sessions`, `events`, `location_windows`. `sessions` has a row for each period or drill; its
         `session_id` is what `stats`, `possessions` and `shots` take. A range over 8 months is split into pieces, and
@@ -335,7 +335,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns a team's box score of one game, or summed over a range.
+        """Return a team's box score of one game, or summed over a range.
 
         Tables: `player_stats`, `box_score`. Give either `game_id`, or `start` and `end`. DIST is in centimetres.
 
@@ -385,7 +385,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the events of a whole game, as the service has them.
+        """Return the events of a whole game, unchanged from the service.
 
         No table: use `to_dict()`. What the body holds is not documented.
 
@@ -427,7 +427,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns one game with its sessions.
+        """Return one game with its sessions.
 
         Tables: `sessions`, `events`, `location_windows`. `sessions` has a row for each period.
 
@@ -472,7 +472,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the box score of one session.
+        """Return the box score of one session.
 
         Tables: `player_stats`, `box_score`. `player_stats` has a row for each player and stat code, `box_score` a row
         for each player. A team's totals have player id 0 and `is_team_total`: do not add them to the players'.
@@ -524,7 +524,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns each occurrence of each stat in a session, with clocks and place.
+        """Return each occurrence of each stat in a session, with clocks and place.
 
         Table: `stat_events`. x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from
         the hoop.
@@ -571,7 +571,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the possessions of a session.
+        """Return the possessions of a session.
 
         Tables: `possessions`, `possession_events`, `possession_players`. `possessions` has a row for each, with lineups
         and attributes, `possession_events` one for each stat in it.
@@ -618,7 +618,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the shots of a session.
+        """Return the shots of a session.
 
         Table: `shots`. Coordinates are millimetres, `distance_cm` is centimetres. `hoop_player_x` and `_y` are the shot
         chart: the hoop at (0, 0), y towards mid-court.
@@ -677,7 +677,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns where players and ball were, step by step.
+        """Return the positions of players and ball, step by step.
 
         Table: `locations`. A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows
         of at most 30 minutes, and the responses are merged in order.
@@ -723,7 +723,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns each occurrence of each stat in a whole game.
+        """Return each occurrence of each stat in a whole game.
 
         Table: `stat_events`.
 
@@ -764,7 +764,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the shots of a whole game.
+        """Return the shots of a whole game.
 
         Table: `shots`. The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are
         millimetres, `distance_cm` is centimetres.
@@ -807,7 +807,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the events of a whole game, one after the other.
+        """Return the events of a whole game, one after the other.
 
         Table: `play_by_play`. `stats` is a map of stat code to what the event adds. Coordinates are millimetres.
 
@@ -849,7 +849,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the predicted ball screens of a whole game.
+        """Return the predicted ball screens of a whole game.
 
         Table: `ball_screens`. `offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to
         1.
@@ -891,7 +891,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the videos of a whole game, which `sideline.clips` searches.
+        """Return the videos of a whole game, which `sideline.clips` searches.
 
         Table: `videos`. A row for each part of a recording.
 
@@ -940,7 +940,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns several resources of a whole game in one response.
+        """Return several resources of a whole game in one response.
 
         The payload has the tables of the requested resources, in their order: `player_stats` and `box_score` of
         "stats", `play_by_play` of "details", `shots` of "shots", and `possessions`, `possession_events` and
@@ -975,7 +975,7 @@ class AsyncClient(BaseClient):
         gender: Literal["MEN", "WOMEN"],
         timeout: Timeout | float | None = None,
     ) -> Payload:
-        """Returns the games of one team, or of two against each other, by the ids of another system.
+        """Return the games of one team, or of two against each other, by the ids of another system.
 
         Table: `games`.
 
@@ -999,9 +999,9 @@ class AsyncClient(BaseClient):
         return await self._request("matchup", arguments, timeout)
 
     async def follow(self, link: str, *, timeout: Timeout | float | None = None) -> Payload:
-        """Returns what a link in a response leads to, requested from this client's host.
+        """Return the resource behind a link of a response, requested from this client's host.
 
-        The tables are those of the resource that it leads to.
+        The tables are those of the linked resource.
 
         Parameters:
             link: a link found in a response, or its path.
@@ -1024,7 +1024,7 @@ class AsyncClient(BaseClient):
     async def get(
         self, path: str, params: Mapping[str, object] | None = None, *, timeout: Timeout | float | None = None
     ) -> Payload:
-        """Returns the response of any path of the service, for which there is no method here.
+        """Return the response of any path of the service, including paths without a method.
 
         No table: use `to_dict()`. The request is signed; a path below `/broadcast/` takes the API key instead.
 
@@ -1052,7 +1052,7 @@ class AsyncClient(BaseClient):
         mock: bool = False,
         timeout: Timeout | float | None = None,
     ) -> Payload:
-        """Returns the Broadcast API's games; without a range those of the coming day.
+        """Return the Broadcast API's games; without a range those of the coming day.
 
         No table: use `to_dict()`. What the body holds is not documented.
 
@@ -1070,7 +1070,7 @@ class AsyncClient(BaseClient):
         return await self._request("broadcast_schedule", {"start": start, "end": end, "mock": mock}, timeout)
 
     async def broadcast_teams(self, *, timeout: Timeout | float | None = None) -> Payload:
-        """Returns the Broadcast API's teams.
+        """Return the Broadcast API's teams.
 
         No table: use `to_dict()`. What the body holds is not documented.
 
@@ -1107,7 +1107,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the Broadcast API's roster of a team, or that of a game.
+        """Return the Broadcast API's roster of a team, or that of a game.
 
         Tables: `players`, `special_services`, `team`. The tables are those of `roster`; columns that the Broadcast API
         lacks are null.
@@ -1152,7 +1152,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the Broadcast API's statistics of a game as they stand.
+        """Return the Broadcast API's current statistics of a game.
 
         No table: use `to_dict()`. What the body holds is not documented.
 
@@ -1194,7 +1194,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns the jersey colours worn in a game that is being played.
+        """Return the jersey colours of a game in progress.
 
         No table: use `to_dict()`. What the body holds is not documented. Before and after the game the service has no
         colours; the simulator then raises `NotFound`.
@@ -1243,7 +1243,7 @@ class AsyncClient(BaseClient):
         progress: ProgressOption = None,
         timeout: Timeout | float | None = None,
     ) -> Payload | AsyncBatch:
-        """Returns how a team's players moved in a game.
+        """Return the movement of a team's players in a game.
 
         No table: use `to_dict()`. What the body holds is not documented.
 
@@ -1265,7 +1265,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("broadcast_locomotion", arguments, on_error, progress, timeout)
 
     async def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
-        """Returns a token that opens the websocket of one game (docs/wire.md, "Websocket").
+        """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
 
@@ -1282,7 +1282,7 @@ class AsyncClient(BaseClient):
         return await self._core.token_async(game_id, call_limits(timeout))
 
     async def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
-        """Returns the teams whose name has these words, as the table `teams`.
+        """Return the teams whose name has these words, as the table `teams`.
 
         Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
         which may be none. It sends one request.
@@ -1303,7 +1303,7 @@ class AsyncClient(BaseClient):
         team_id: Ids | None = None,
         timeout: Timeout | float | None = None,
     ) -> Table:
-        """Returns the players whose name has these words, as the table `players` with a column `team_name`.
+        """Return the players whose name has these words, as the table `players` with a column `team_name`.
 
         Parameters:
             name: each of its words begins a word of the player's first, last or displayed name, whatever its case and
@@ -1333,7 +1333,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         columns: Sequence[str] | None = None,
     ) -> sideline.Plan:
-        """Returns the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+        """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
         rather than leave out a session. Locations are planned in windows of 30 minutes.
@@ -1364,7 +1364,7 @@ class AsyncClient(BaseClient):
         return await plan_async(self, selection)
 
     def season(self, season: str | int, *, team_ids: Any = None) -> sideline.AsyncSeason:
-        """Returns a season, July to June, by its name, "2026-27", or by the year in which it begins.
+        """Return a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
         The season plans and scans tables over its range. This sends no request.
 
@@ -1376,7 +1376,7 @@ class AsyncClient(BaseClient):
         return AsyncSeason(self, season, team_ids)
 
     async def doctor(self) -> doctor.Report:
-        """Checks the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
+        """Check the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for
         that. It sends about ten small requests. `sideline doctor` is the same on the command line.
@@ -1390,7 +1390,7 @@ class AsyncClient(BaseClient):
         return await doctor_async(self)
 
     async def aclose(self) -> None:
-        """Closes the connections; a call in flight ends with an error. It may be called again."""
+        """Close the connections; a call in flight ends with an error. It may be called again."""
         self._core.close()
 
     async def __aenter__(self) -> Self:

@@ -82,11 +82,11 @@ class BaseClient(Streams):
             del secret, api_key, proxy, base_url, websocket_url, broadcast_base_url
 
     def drift(self) -> Table:
-        """The unknown fields that this client met so far: those that the service added or renamed.
+        """Return the unknown fields in this client's responses so far: fields that the service added or renamed.
 
-        The table `drift`: operation, path, when it was first seen, how many answers had it, JSON type of an example.
-        Each new path is also a `SchemaDriftWarning`; with `strict=True` such an answer is a `DecodeError`. It asks the
-        service nothing, and is not awaited. The first thousand paths are kept.
+        The table `drift`: operation, path, time of the first response, number of responses, JSON type of an example.
+        Each new path is also a `SchemaDriftWarning`; with `strict=True` such a response is a `DecodeError`. The call
+        sends no request and is not awaited. The first thousand paths are kept.
 
         >>> client.teams().status
         200
@@ -105,7 +105,7 @@ class BaseClient(Streams):
         start: Time | None = None,
         end: Time | None = None,
     ) -> "polars.LazyFrame":
-        """A table of a season, lazily: a `polars.LazyFrame` that requests only what a query needs (docs/scale.md).
+        """Return a table of a season as a `polars.LazyFrame`, which requests only the data of a query (docs/scale.md).
 
         The schema is known without a request. Columns, `head`, and terms of a filter on `session_id`, `game_id` and
         `team_id` become fewer requests; an id that the plan does not have gives no row. Times of rows narrow nothing:
@@ -129,7 +129,7 @@ class BaseClient(Streams):
         return scan(self._waiting(), selection)
 
     def _waiting(self) -> "sideline.Client":
-        """The same client with calls that wait."""
+        """Return the same client with calls that wait."""
         from sideline._client import Client
 
         client = Client.__new__(Client)
@@ -143,7 +143,7 @@ class BaseClient(Streams):
             del token  # as above
 
     def _checked(self, payload: Payload) -> Payload:
-        """The payload, once its unknown fields are reported."""
+        """Return the payload, after a report of its unknown fields."""
         if payload._met:
             check_drift(payload, strict=self._options["strict"])
         return payload
@@ -189,14 +189,14 @@ def _without_password(address: object) -> str | None:
 
 
 def plan_sync(client: "sideline.Client", selection: "Selection") -> "sideline.Plan":
-    """The plan of a selection, waited for."""
+    """Make the plan of a selection in this thread."""
     from sideline import _planner
 
     return _planner.make_plan(client, selection)
 
 
 async def plan_async(client: "sideline.AsyncClient", selection: "Selection") -> "sideline.Plan":
-    """The plan of a selection, made in a thread."""
+    """Make the plan of a selection in another thread."""
     import asyncio
 
     from sideline import _planner
@@ -205,14 +205,14 @@ async def plan_async(client: "sideline.AsyncClient", selection: "Selection") -> 
 
 
 def doctor_sync(client: "sideline.Client") -> "Report":
-    """The report of `doctor`, waited for."""
+    """Return the report of `doctor` and wait for it."""
     from sideline.doctor import examine, run_sync
 
     return run_sync(examine(client._core, client._live_by_token, is_async=False))
 
 
 async def doctor_async(client: "sideline.AsyncClient") -> "Report":
-    """The report of `doctor`, on the event loop."""
+    """Return the report of `doctor` on the event loop."""
     from sideline.doctor import examine
 
     return await examine(client._core, client._live_by_token, is_async=True)

@@ -24,8 +24,8 @@ def _offered(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> "Iterato
             own += action.option_strings
             own += [str(choice) for choice in action.choices or ()]
     yield path, [*below, *own]
-    for name, one in below.items():
-        yield from _offered(one, (*path, name))
+    for name, commands in below.items():
+        yield from _offered(commands, (*path, name))
 
 
 def _bash(words: dict[str, list[str]], *, is_zsh: bool) -> str:

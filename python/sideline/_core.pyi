@@ -29,19 +29,19 @@ class CoreClient:
     def token_sync(self, game_id: object, timeout: _Limits | None) -> str: ...
     async def token_async(self, game_id: object, timeout: _Limits | None) -> str: ...
     def settings(self) -> list[tuple[str, str | None, str]]:
-        """Name, value without secrets, and source of each setting."""
+        """Return the name, value without secrets, and source of each setting."""
     def proxy(self) -> tuple[str, str] | None:
-        """The proxy of requests to the REST API, and the setting or variable that names it."""
+        """Return the proxy of requests to the REST API, and the setting or variable that names it."""
     def string_to_sign(self) -> str:
-        """The string to sign of a request for the teams, at this moment."""
+        """Return the string to sign of a request for the teams, at this moment."""
     def check_credentials(self, *, broadcast: bool = False) -> None:
-        """Raises the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
+        """Raise the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
         the client is closed.
         """
     def probe_sync(self) -> dict[str, Any]: ...
     async def probe_async(self) -> dict[str, Any]: ...
     def drift(self) -> Table:
-        """The table `drift`."""
+        """Return the table `drift`."""
     def close(self) -> None: ...
     @property
     def closed(self) -> bool: ...
@@ -72,7 +72,7 @@ class CoreUnits:
     def plain(self) -> bool:
         """Whether every unit has a response without unknown fields, so that none needs a closer look."""
     def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]:
-        """For each unit its response, its error, and its row of `coverage`."""
+        """Return for each unit its response, its error, and its row of `coverage`."""
 
 @final
 class CoreSimulator:
@@ -95,14 +95,14 @@ class CoreSimulator:
     def teams(self) -> list[dict[str, Any]]: ...
     def games(self) -> list[dict[str, Any]]: ...
     def requests(self) -> list[dict[str, Any]]:
-        """The request log: a dict for each request that got a response or was cut."""
+        """Return the request log: a dict for each request that got a response or was cut."""
     def add_fault(self, options: dict[str, object]) -> None:
-        """Adds a fault; `options` are the arguments of `faults.add`, by name."""
+        """Add a fault; `options` are the arguments of `faults.add`, by name."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
     def play(self, game_id: object, speed: float | None) -> None:
-        """`None`: as fast as the readers take it."""
+        """Play a game; with `None` for `speed`, at the pace of the readers."""
     def correct(self, game_id: object, player_id: int, stat: str, delta: int) -> None: ...
     def revoke_tokens(self, token: str | None) -> None: ...
     def add_stall(
@@ -140,7 +140,7 @@ class Payload:
         team_id: int | str | None = None,
         sport: str = "basketball",
     ) -> Payload:
-        """Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+        """Make a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
 
         The ids are those of the request, which the body does not repeat. Neither does a body of stats show its sport,
         which decides the columns of `box_score`. Raises `ValueError` for an unknown operation or sport.
@@ -150,7 +150,7 @@ class Payload:
         [{'team_id': 7, 'name': 'Comets'}]
         """
     def to_dict(self) -> Any:
-        """The JSON as Python objects, with nothing dropped; a new object at each call.
+        """Return the JSON as Python objects, with nothing dropped; a new object at each call.
 
         >>> client.teams().to_dict()["teams"][0]["sport"]
         'BASKETBALL'
@@ -165,9 +165,9 @@ class Payload:
     def _met(self) -> list[tuple[str, str | None, int, bool]]:
         """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
-        """The exception that `strict=True` raises; `None` without unknown fields."""
+        """Return the exception that `strict=True` raises; `None` without unknown fields."""
     def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
-        """One table of the body, by default the first. `columns` limits and orders the columns.
+        """Return one table of the body, by default the first. `columns` limits and orders the columns.
 
         With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
         `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
@@ -180,7 +180,7 @@ class Payload:
         ['player_id', 'points', 'player_name']
         """
     def all_tables(self) -> dict[TableName, Table]:
-        """Every table of the body by name, the default first: as `table(name)` returns each, but in one pass.
+        """Return every table of the body by name, the default first: like `table(name)` for each, but in one pass.
 
         Raises `DecodeError` where one of them does not fit; `table(name)` still returns the others.
 
@@ -189,19 +189,19 @@ class Payload:
         ['possessions', 'possession_events', 'possession_players']
         """
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pyarrow.Table:
-        """Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
+        """Return a `pyarrow.Table`, like ``table(name, columns).to_arrow()``.
 
         >>> client.teams().to_arrow().schema.field("team_id").type
         DataType(int64)
         """
     def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> polars.DataFrame:
-        """Like ``table(name, columns).to_polars()``: a `polars.DataFrame`.
+        """Return a `polars.DataFrame`, like ``table(name, columns).to_polars()``.
 
         >>> client.teams().to_polars()["team_id"].is_unique().all()
         True
         """
     def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Like ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
+        """Return a `pandas.DataFrame`, like ``table(name, columns).to_pandas()``.
 
         >>> client.teams().to_pandas().team_id.is_unique
         True
@@ -210,7 +210,7 @@ class Payload:
     def tables(self) -> list[TableName]:
         """The names of the tables in this body, the default first."""
     def unknown_fields(self) -> list[str]:
-        """Paths of the unknown fields in the body: fields that the service added or renamed.
+        """Return the paths of the unknown fields in the body: fields that the service added or renamed.
 
         >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
         ['teams[].mascot']
@@ -220,7 +220,7 @@ class Payload:
         """The single responses if several were merged, else this one alone."""
     @property
     def operation(self) -> str:
-        """The operation that returned it."""
+        """The operation that returned the payload."""
     @property
     def _sport(self) -> Literal["basketball", "football"]:
         """The sport whose columns `box_score` has."""
@@ -245,20 +245,20 @@ class Payload:
         """Time from the start of the first attempt to the last byte: a `datetime.timedelta`."""
     @property
     def fetched_at(self) -> datetime | None:
-        """When the response was complete: an aware `datetime.datetime`."""
+        """Time of the complete response: an aware `datetime.datetime`."""
     def __getitem__(self, key: Any, /) -> Any: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __bool__(self) -> bool: ...
     def keys(self) -> KeysView[str]:
-        """The keys of `to_dict()`."""
+        """Return the keys of `to_dict()`."""
     def values(self) -> ValuesView[Any]:
-        """The values of `to_dict()`."""
+        """Return the values of `to_dict()`."""
     def items(self) -> ItemsView[str, Any]:
-        """The items of `to_dict()`."""
+        """Return the items of `to_dict()`."""
     def get(self, key: str, default: Any = None) -> Any:
-        """Like `get` of `to_dict()`.
+        """Return the value of a key of `to_dict()`, or the default.
 
         >>> client.teams().get("no such key", "nothing")
         'nothing'
@@ -278,7 +278,7 @@ class Table:
     def __new__(cls, name: str, data: object) -> Self: ...
     @staticmethod
     def from_arrow(data: object, name: str | None = None) -> Table:
-        """Any Arrow table as a `Table`: from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
+        """Make a `Table` from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
 
         Raises `TypeError` for anything else.
 
@@ -288,7 +288,7 @@ class Table:
         """
     @staticmethod
     def _from_arrow(name: str, data: object) -> Table:
-        """Any Arrow table, under a name."""
+        """Make a table with a name from any Arrow table."""
     @staticmethod
     def _restore(name: str, state: object) -> Table: ...
     @property
@@ -306,32 +306,32 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def to_arrow(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
-        """A `pyarrow.Table` of all or of the named columns.
+        """Return a `pyarrow.Table` of all or of the named columns.
 
         >>> client.teams().table().to_arrow().column_names[:2]
         ['team_id', 'name']
         """
     def to_polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
-        """A `polars.DataFrame` of all or of the named columns; needs no pyarrow.
+        """Return a `polars.DataFrame` of all or of the named columns; needs no pyarrow.
 
         >>> client.teams().table().to_polars(["team_id"]).dtypes
         [Int64]
         """
     def to_pandas(self, columns: Sequence[str] | None = None) -> pandas.DataFrame:
-        """A `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
+        """Return a `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
 
         >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
         'category'
         """
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Writes a Parquet file, with pyarrow or, without it, with polars.
+        """Write a Parquet file, with pyarrow or, without it, with polars.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
         """
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Writes a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
+        """Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
         empty.
 
         >>> import tempfile
@@ -340,22 +340,22 @@ class Table:
         """
     def __getitem__(self, column: str, /) -> list[Any]: ...
     def _select(self, columns: Sequence[str] | None) -> Table:
-        """Some columns, in the order named."""
+        """Return some columns, in the order named."""
     def _take(self, places: Sequence[int]) -> Table:
-        """The rows at these positions, in this order."""
+        """Return the rows at these positions, in this order."""
     def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table:
-        """The table with additional columns of texts or lists of texts: name, description, a value for each row."""
+        """Add columns of texts or lists of texts: name, description, a value for each row."""
     def to_dicts(self) -> list[dict[str, Any]]:
-        """A list with a dict for each row; times are aware datetimes. Needs no library.
+        """Return a list with a dict for each row; times are aware datetimes. Needs no library.
 
         A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-        ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
+        ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` keep it unchanged.
 
         >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
         {'gender': 'MEN', 'sport': 'BASKETBALL'}
         """
     def head(self, rows: int = 5) -> Table:
-        """The first rows.
+        """Return the first rows.
 
         >>> client.teams().table().head(2).num_rows
         2
@@ -389,7 +389,7 @@ class Schema:
         """The meaning of a row."""
     def __arrow_c_schema__(self) -> object: ...
     def to_arrow(self) -> pyarrow.Schema:
-        """A `pyarrow.Schema`, with unit and description in the metadata of its fields.
+        """Return a `pyarrow.Schema`, with unit and description in the metadata of its fields.
 
         >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
         b'mm'
@@ -431,26 +431,26 @@ class Field:
 class CoreStream:
     """A live stream. It belongs to one process: a forked child has neither its thread nor its socket."""
     def open(self) -> None:
-        """Connects; only the first call has an effect."""
+        """Connect; only the first call has an effect."""
     def take(self) -> Update | Notice | None:
-        """The next item if there is one, else `None`; see `ended`."""
+        """Return the next item if there is one, else `None`; see `ended`."""
     def next(self) -> Update | Notice | None:
-        """Waits for the next item; `None` at the end. Ctrl-C ends the wait."""
+        """Wait for the next item; `None` at the end. Ctrl-C ends the wait."""
     def next_within(self, seconds: float) -> Update | Notice | None:
-        """Like `next`, for at most `seconds`; `None` then too."""
+        """Wait for the next item for at most `seconds`; `None` if there is none."""
     def wait(self) -> Awaitable[None]:
-        """Completes when there is an item. It takes nothing, so cancelling it loses nothing."""
+        """Complete when there is an item. The call takes no item, so cancelling it loses none."""
     def take_in_turn(self) -> Update | Notice | None:
-        """Like `take`, but also `None` when the event loop is due for a turn; see `is_turn_due`."""
+        """Return the next item like `take`, but `None` if the event loop is due for a turn; see `is_turn_due`."""
     @property
     def is_turn_due(self) -> bool:
         """Whether items were taken for so long that other tasks of the event loop should run."""
     def begin_turn(self) -> None:
-        """Records that the event loop had its turn."""
+        """Record that the event loop had its turn."""
     def record(self, path: str | PathLike[str], sync_every: float | None) -> None:
-        """From now on, appends the items taken to a journal."""
+        """Append all later items to a journal."""
     def close(self) -> None:
-        """Raises if the last items of a journal could not be written; the stream is closed all the same."""
+        """Close the stream; raises if the last items of a journal could not be written."""
     @property
     def ended(self) -> bool:
         """Whether the stream has ended and all items were taken."""
@@ -458,7 +458,7 @@ class CoreStream:
     def state(self) -> Literal["new", "connecting", "connected", "waiting", "closed"]: ...
     @property
     def last(self) -> datetime | None:
-        """When the newest update was received: an aware `datetime.datetime`."""
+        """Time of receipt of the newest update: an aware `datetime.datetime`."""
     @property
     def stats(self) -> tuple[int, int, int, int, int, int, float, int]:
         """Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps."""
@@ -473,9 +473,9 @@ class Update:
     ('message', True, True)
     """
     def to_dict(self) -> Any:
-        """The JSON as Python objects, with nothing dropped; a new object at each call.
+        """Return the JSON as Python objects, with nothing dropped; a new object at each call.
 
-        Raises `DecodeError` where the message is no JSON: `text` has it then.
+        Raises `DecodeError` if the message is not JSON; `text` returns it unparsed.
 
         >>> with client.live_stats(live_game_id, notices=False) as stream:
         ...     next(stream).to_dict()["schedule_id"] == live_game_id
@@ -501,7 +501,7 @@ class Update:
         """The source of a websocket message."""
     @property
     def received_at(self) -> datetime:
-        """When it was received: an aware `datetime.datetime`."""
+        """Time of receipt: an aware `datetime.datetime`."""
 
 @final
 class CoreBoxScore:
@@ -516,17 +516,17 @@ class CoreBoxScore:
     def unreadable(self) -> int: ...
 
 def _certificate(der: bytes) -> tuple[str, int] | None:
-    """Issuer of a certificate (DER), and its expiry in epoch seconds; `None` if it is not a certificate."""
+    """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""
 
 def _arrow_ids(name: str, given: object) -> list[int | str | None] | None:
-    """The ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
+    """Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
 
 def _epoch_ms(name: str, time: object) -> int:
-    """A time in epoch milliseconds, accepting what operations accept."""
+    """Return a time in epoch milliseconds; accepts the same values as operations."""
 
 def _ids(name: str, values: Sequence[object]) -> list[int | str]:
-    """Ids as plain integers and texts. Any other id stays as it is if it is hashable, else it becomes its text; it is the
-    failure of one unit only.
+    """Return ids as plain integers and texts. Any other id is kept unchanged if it is hashable, else converted to text; it
+    fails only its own unit.
     """
 
 def _batch_sync(
@@ -536,7 +536,7 @@ def _batch_sync(
     progress: CoreProgress,
     tick: Callable[[], object] | None,
 ) -> tuple[Payload, CoreUnits]:
-    """Waits for all units. `tick` is called about twenty times a second, and an exception in it ends the call."""
+    """Wait for all units. `tick` is called about twenty times a second, and an exception in it ends the call."""
 
 def _batch_async(
     client: CoreClient,
@@ -545,44 +545,44 @@ def _batch_async(
     progress: CoreProgress,
 ) -> Awaitable[tuple[Payload, CoreUnits]]: ...
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
-    """One table over many payloads; `shape` gives the schema if there are none."""
+    """Return one table over many payloads; `shape` gives the schema if there are none."""
 
 def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
-    """A table of the rows of `coverage`."""
+    """Return the table `coverage` with these rows."""
 
 def _items_table(items: Sequence[object], name: str) -> Table:
-    """Items of a stream as a table: `live_items` or `stat_updates`."""
+    """Return items of a stream as a table: `live_items` or `stat_updates`."""
 
 def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:
-    """Creates a stream without connecting. `what` are the parameters of `live` that say what to receive, `options` the
+    """Create a stream without connecting. `what` are the parameters of `live` that select the updates, `options` the
     others.
     """
 
 def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
-    """Creates a stream without connecting. `options` are the parameters of `live_stats`."""
+    """Create a stream without connecting. `options` are the parameters of `live_stats`."""
 
 def _fault_options() -> list[tuple[str, str, str, str]]:
-    """Every option as name, type and default in Python, and meaning; in order."""
+    """Return every option as name, type and default in Python, and meaning; in order."""
 
 def _logger() -> Logger:
-    """The logger of the Python side. It is set up like that of records once there is a client."""
+    """Return the logger of the Python side. It is set up like that of records once there is a client."""
 
 def _operations() -> list[dict[str, Any]]:
-    """Every operation that is a method of the clients, in order."""
+    """Return every operation that is a method of the clients, in order."""
 
 def _own_table(name: str, json: bytes) -> Table:
-    """A table of the package's own, from rows as a JSON array."""
+    """Return a table of the package's own, from rows as a JSON array."""
 
 def _repair_journal(
     path: str | PathLike[str], out: str | PathLike[str] | None
 ) -> tuple[int, int, list[tuple[int, int, datetime | None, datetime | None]]]:
-    """Saves the undamaged part of a journal: its frames, its items and the damaged parts."""
+    """Save the undamaged part of a journal; returns its frames, its items and the damaged parts."""
 
 def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream:
-    """Opens a journal as a stream and reads its beginning. `options` are the parameters of `replay`."""
+    """Open a journal as a stream and read its beginning. `options` are the parameters of `replay`."""
 
 def _schemas(sport: str) -> dict[str, Schema]:
-    """The schemas of all tables of a sport, by name."""
+    """Return the schemas of all tables of a sport, by name."""
 
 def _shutdown() -> None:
-    """Stops the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process."""
+    """Stop the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process."""

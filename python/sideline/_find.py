@@ -27,8 +27,8 @@ def words(name: str) -> list[str]:
 
     # Folded twice: decomposing may produce a letter that folds again.
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
-    plain = "".join(one for one in folded if not unicodedata.combining(one) and one not in "'`\u2019\u02bc")
-    return "".join(one if one.isalnum() else " " for one in plain.translate(_PLAIN)).split()
+    plain = "".join(letter for letter in folded if not unicodedata.combining(letter) and letter not in "'`\u2019\u02bc")
+    return "".join(letter if letter.isalnum() else " " for letter in plain.translate(_PLAIN)).split()
 
 
 def check_name(name: str) -> None:
@@ -41,8 +41,8 @@ def check_name(name: str) -> None:
 
 def is_named(wanted: str, *names: str | None) -> bool:
     """Return whether each wanted word begins a word of these names."""
-    found = [word for name in names if name for word in words(name)]
-    return all(any(word.startswith(one) for word in found) for one in words(wanted))
+    name_words = [word for name in names if name for word in words(name)]
+    return all(any(word.startswith(prefix) for word in name_words) for prefix in words(wanted))
 
 
 def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
@@ -61,12 +61,14 @@ def players_named(rosters: "BaseBatch", name: str) -> Table:
     """Return the rows of `players` with this name, and their teams; raises if a readable roster is missing."""
     if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
         rosters.raise_if_incomplete()
-    found = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
+    players = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
     teams = rosters.table("team", columns=["team_id", "name"])
     named = dict(zip(teams["team_id"], teams["name"], strict=True))
     from sideline._access import with_texts
 
-    return with_texts(found, [("team_name", "team name", [named.get(one) for one in found["team_id"]], False)])
+    return with_texts(
+        players, [("team_name", "Team name", [named.get(team_id) for team_id in players["team_id"]], False)]
+    )
 
 
 def as_list(ids: "Ids | Payload") -> Any:

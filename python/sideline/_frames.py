@@ -120,11 +120,11 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
             if any(name in part for part in parts)
         }
     if isinstance(names := getattr(source, "tables", None), list):
-        found: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
-        if not found:
+        frames: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
+        if not frames:
             has = ", ".join(names) or "none"
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {has}")
-        return {name: _plain(polars.DataFrame(table)) for name, table in found.items()}
+        return {name: _plain(polars.DataFrame(table)) for name, table in frames.items()}
     if isinstance(source, polars.LazyFrame):
         source = source.collect()
     elif not hasattr(source, "__arrow_c_stream__"):
@@ -134,9 +134,11 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     frame = polars.DataFrame(source)
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
     name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
-    fits = [one for one, lacks in missing.items() if not lacks and name in (None, one)]
+    fits = [candidate for candidate, lacks in missing.items() if not lacks and name in (None, candidate)]
     if not fits:
-        lacks = "; ".join(f"for {one} it lacks {', '.join(lacks)}" for one, lacks in missing.items() if lacks)
+        lacks = "; ".join(
+            f"for {candidate} it lacks {', '.join(lacks)}" for candidate, lacks in missing.items() if lacks
+        )
         raise ValueError(f"{argument} is not a table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
     return {fits[0]: _plain(frame)}
 

@@ -14,15 +14,15 @@ class Found:
         self.players: dict[int, str] = {}
         self.teams: dict[int, str] = {}
         for payload in payloads:
-            for key, one in _objects(payload.to_dict()):
-                number = _number(one.get("id"))
+            for key, member in _objects(payload.to_dict()):
+                number = _number(member.get("id"))
                 if number is None:
                     continue
-                first, last = (one.get(short, one.get(long)) for short, long in _PARTS)
+                first, last = (member.get(short, member.get(long)) for short, long in _PARTS)
                 if isinstance(name := " ".join(part for part in (first, last) if isinstance(part, str)), str) and name:
                     self.players.setdefault(number, name)
-                elif key in ("teams", "team", "home", "away") and isinstance(one.get("name"), str):
-                    self.teams.setdefault(number, one["name"])
+                elif key in ("teams", "team", "home", "away") and isinstance(member.get("name"), str):
+                    self.teams.setdefault(number, member["name"])
 
 
 _PARTS = (("firstname", "first_name"), ("lastname", "last_name"))
@@ -53,19 +53,19 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
     The new columns depend only on the table's columns; a name that no body has is null.
     """
     columns = table.column_names
-    found: Found | None = None
+    lookup: Found | None = None
     added: list[tuple[str, str, list[Any], bool]] = []
     for column in columns:
         name, is_list = _named(column)
         if name is None or name in columns or (name == "player_name" and "last_name" in columns):
             continue
-        found = found or Found(payloads)
-        names = found.teams if column.endswith("team_id") else found.players
+        lookup = lookup or Found(payloads)
+        names = lookup.teams if column.endswith("team_id") else lookup.players
         if is_list:
-            values: list[Any] = [None if ids is None else [names.get(one) for one in ids] for ids in table[column]]
+            values: list[Any] = [None if ids is None else [names.get(key) for key in ids] for ids in table[column]]
         else:
-            values = [names.get(one) for one in table[column]]
-        added.append((name, f"name of {column}, if the same body has it", values, is_list))
+            values = [names.get(key) for key in table[column]]
+        added.append((name, f"Name of {column}; null if the same body has none", values, is_list))
     return with_texts(table, added) if added else table
 
 

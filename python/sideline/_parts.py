@@ -56,11 +56,11 @@ def client_of(plan: Plan) -> "Client":
     """Return this process's client for the plan's service; all parts share its connections and its rate."""
     # The key has a hash of the secret, so that a changed secret gets a new client.
     key = json.dumps(dict(plan.service), sort_keys=True), hash(os.environ.get("SIDELINE_SECRET"))
-    found = _clients.get(key)
-    if found is None:
+    client = _clients.get(key)
+    if client is None:
         # Two threads may both create one: a lock could stay locked after a fork.
-        found = _clients.setdefault(key, _client_for(plan))
-    return found
+        client = _clients.setdefault(key, _client_for(plan))
+    return client
 
 
 def _client_for(plan: Plan) -> "Client":
@@ -111,15 +111,15 @@ def _windows(client: "Client", units: Sequence[PlanUnit]) -> list[Outcome]:
     return list(map_in_threads(one, units, len(units)))
 
 
-def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:
+def raise_holes(plan: Plan, outcomes: Sequence[Outcome]) -> None:
     """Raise `IncompleteError` if a unit is missing."""
-    holes = [one for one in found if not one.ended.is_answered and not one.is_unavailable]
+    holes = [outcome for outcome in outcomes if not outcome.ended.is_answered and not outcome.is_unavailable]
     if not holes:
         return
     counts = Counter(hole.ended.status for hole in holes)
     first = holes[0]
     raise IncompleteError(
-        f"{plan.table}: {len(holes)} of {len(found)} units are missing "
+        f"{plan.table}: {len(holes)} of {len(outcomes)} units are missing "
         f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
         f"{first.ended.error}. Read again, or use part.bodies(), which has a row for each missing unit",
         batch=first.batch,
@@ -128,11 +128,13 @@ def raise_holes(plan: Plan, found: Sequence[Outcome]) -> None:
 
 def tables(plan: Plan, client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
     """Yield the rows of each unit. Raises `IncompleteError` if one is missing."""
-    for found in outcomes(plan, client, sizes):
-        raise_holes(plan, found)
-        for one in found:
-            if one.payload is not None:
-                yield rows_of_unit(one.payload, plan.table, plan.columns, one.unit.end if one.unit.has_next else None)
+    for part in outcomes(plan, client, sizes):
+        raise_holes(plan, part)
+        for outcome in part:
+            if outcome.payload is not None:
+                yield rows_of_unit(
+                    outcome.payload, plan.table, plan.columns, outcome.unit.end if outcome.unit.has_next else None
+                )
 
 
 def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
@@ -150,15 +152,15 @@ def read(plan: Plan, client: "Client | None") -> Table:
     """Return all rows as one table."""
     if plan.operation == "locations":
         pa = library("pyarrow", "arrow")
-        found = [table.to_arrow() for table in tables(plan, client)]
-        whole = pa.concat_tables([plan.schema.to_arrow().empty_table(), *found]).unify_dictionaries()
+        arrow_tables = [table.to_arrow() for table in tables(plan, client)]
+        whole = pa.concat_tables([plan.schema.to_arrow().empty_table(), *arrow_tables]).unify_dictionaries()
         return table_from_arrow(plan.table, whole)
     payloads: list[Payload] = []
     shape: Payload | None = None
     for ended in outcomes(plan, client):
         raise_holes(plan, ended)
         shape = shape_of(ended[0].batch)
-        payloads += [one.payload for one in ended if one.payload is not None]
+        payloads += [outcome.payload for outcome in ended if outcome.payload is not None]
     if shape is None:
         return table_from_arrow(plan.table, plan.schema.to_arrow().empty_table())
     return _batch_table(shape, payloads, plan.table, plan.columns)
@@ -185,16 +187,16 @@ def bodies_schema() -> "pyarrow.Schema":
 def body_tables(plan: Plan, client: "Client | None") -> "Iterator[pyarrow.Table]":
     """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
     pa = library("pyarrow", "arrow")
-    for found in outcomes(plan, client):
+    for part in outcomes(plan, client):
         rows = []
-        for one in found:
-            row = list(one.ended.row)
-            if one.is_unavailable:
+        for outcome in part:
+            row = list(outcome.ended.row)
+            if outcome.is_unavailable:
                 row[_STATUS_INDEX] = "unavailable"
             rows.append(tuple(row))
         table = _coverage_table(rows).to_arrow()
-        raw = [None if one.ended.payload is None else one.ended.payload.raw for one in found]
-        table = table.append_column("has_next", pa.array([one.unit.has_next for one in found]))
+        raw = [None if outcome.ended.payload is None else outcome.ended.payload.raw for outcome in part]
+        table = table.append_column("has_next", pa.array([outcome.unit.has_next for outcome in part]))
         yield table.append_column("body", pa.array(raw, pa.binary()))
 
 

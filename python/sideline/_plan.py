@@ -230,23 +230,23 @@ class Plan:
     def from_json(cls, text: str) -> Self:
         """Read a plan that `to_json` wrote. Raises `ValueError` for any other text."""
         try:
-            found = json.loads(text)
-            version = found["version"]
+            content = json.loads(text)
+            version = content["version"]
             if version != _VERSION:
                 raise ValueError(f"its version is {version!r}, but this sideline reads version {_VERSION}: plan again")
-            if unknown := sorted(set(found["service"]) - OPTIONS):
+            if unknown := sorted(set(content["service"]) - OPTIONS):
                 raise ValueError(f"its service has the unknown option {unknown[0]!r}")
             unknown_event: tuple[str | None, bool, tuple[int, ...]] = (None, False, ())
-            events = [(event, bool(is_game), tuple(teams)) for event, is_game, teams in found["events"]]
+            events = [(event, bool(is_game), tuple(teams)) for event, is_game, teams in content["events"]]
             units = tuple(
                 PlanUnit(session, *(unknown_event if event is None else events[event]), *rest)
-                for session, event, *rest in found["units"]
+                for session, event, *rest in content["units"]
             )
-            columns = found["columns"]
-            operation = operation_of(found["table"])
-            if operation != found["operation"]:
-                raise ValueError(f"{found['table']} is a table of {operation}, not of {found['operation']}")
-            return cls(found["table"], operation, columns and tuple(columns), found["service"], units)
+            columns = content["columns"]
+            operation = operation_of(content["table"])
+            if operation != content["operation"]:
+                raise ValueError(f"{content['table']} is a table of {operation}, not of {content['operation']}")
+            return cls(content["table"], operation, columns and tuple(columns), content["service"], units)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise ValueError(f"the text is not a sideline plan: {error}. Write it with plan.to_json()") from error
 
@@ -407,11 +407,11 @@ def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball")
         return whole
     pa = library("pyarrow", "arrow")
     arrow = whole.to_arrow()
-    some = pa.schema([arrow.field(name) for name in columns], arrow.metadata)
-    return table_from_arrow(table, some.empty_table()).schema
+    selection = pa.schema([arrow.field(name) for name in columns], arrow.metadata)
+    return table_from_arrow(table, selection.empty_table()).schema
 
 
 def ids(name: str, values: object) -> list[str]:
     """Return one id or many as the text that tables have, without duplicates."""
-    found = several(name, values)
-    return list(dict.fromkeys(map(str, [values] if found is None else found)))
+    resolved = several(name, values)
+    return list(dict.fromkeys(map(str, [values] if resolved is None else resolved)))

@@ -80,7 +80,7 @@ def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | N
     if selection.columns is not None:
         _columns(selection.table, selection.columns, core_of(client).sport)
     if selection.session_ids is not None:
-        units = [PlanUnit(one, None, False, (), None, None) for one in selection.session_ids]
+        units = [PlanUnit(session_id, None, False, (), None, None) for session_id in selection.session_ids]
         if selection.operation == "locations":
             span = _milliseconds(selection.start), _milliseconds(selection.end)
             units = [window for unit in units for window in _windows(unit._replace(start=span[0], end=span[1]))]
@@ -144,8 +144,8 @@ def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[P
             start, end = spans.get(unit.session_id or "", (event.starts_at, event.over_at))
             teams = event.teams if len(event.teams) == (2 if event.is_game else 1) else ()
             span = _milliseconds(start), _milliseconds(end)
-            one = PlanUnit(unit.session_id, event.id, event.is_game, teams, *span, unit.is_linked)
-            units += _windows(one) if operation == "locations" else [one]
+            plan_unit = PlanUnit(unit.session_id, event.id, event.is_game, teams, *span, unit.is_linked)
+            units += _windows(plan_unit) if operation == "locations" else [plan_unit]
     if problems:
         more = f"; and {len(problems) - _MAX_NAMED} more" if len(problems) > _MAX_NAMED else ""
         raise IncompleteError(
@@ -186,8 +186,8 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
 
 
 def _teams(values: object) -> list[int]:
-    found = several("team_ids", values)
-    return _plan.team_numbers(_ids("team_ids", [values]) if found is None else found)
+    resolved = several("team_ids", values)
+    return _plan.team_numbers(_ids("team_ids", [values]) if resolved is None else resolved)
 
 
 def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> tuple[str, ...]:
@@ -195,10 +195,10 @@ def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> t
 
     if isinstance(columns, str):
         raise TypeError(f"columns is a list of names: write [{columns!r}]")
-    found = tuple(columns)
+    selection = tuple(columns)
     names = SCHEMAS.of_sport(sport)[table].names
-    if unknown := [name for name in found if name not in names]:
+    if unknown := [name for name in selection if name not in names]:
         raise ValueError(f"{table} has no column {unknown[0]!r}; it has {', '.join(names)}")
-    if not found:
+    if not selection:
         raise ValueError("columns names no column; leave it out for all of them")
-    return found
+    return selection

@@ -264,15 +264,15 @@ class Scoreboard:
 
     def _read_shot(self, team: int, player: int, data: Mapping[str, Any]) -> None:
         position = _position(data)
-        made = data.get("is_make")
-        if position is None or not isinstance(made, bool):
+        is_make = data.get("is_make")
+        if position is None or not isinstance(is_make, bool):
             return
         x, y = position
         at = _number(data.get("occurred_at"))
         clock = " ".join(_text(data[name]) for name in ("period", "game_clock") if isinstance(data.get(name), str))
         points = "3 points" if data.get("is_3point") is True else "2 points"
-        text = ", ".join(part for part in (points, "made" if made else "missed", clock) if part)
-        self._shots[team, player, position if at is None else at] = {"x": x, "y": y, "made": made, "text": text}
+        text = ", ".join(part for part in (points, "made" if is_make else "missed", clock) if part)
+        self._shots[team, player, position if at is None else at] = {"x": x, "y": y, "made": is_make, "text": text}
         self._last_shot = at, clock
         if len(self._shots) > MAX_SHOTS:
             del self._shots[next(iter(self._shots))]
@@ -280,8 +280,8 @@ class Scoreboard:
     def _team_ids(self, rows: Sequence[Mapping[str, Any]]) -> list[int]:
         """Return the two teams, the home team first if it is known."""
         known = [self._sides[side] for side in ("home", "away") if side in self._sides]
-        found = dict.fromkeys([*known, *(row["team_id"] for row in rows if row["team_id"] is not None)])
-        return list(found)[:2]
+        ids = dict.fromkeys([*known, *(row["team_id"] for row in rows if row["team_id"] is not None)])
+        return list(ids)[:2]
 
     def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
         side = next((side for side, known in self._sides.items() if known == team), "")
@@ -300,7 +300,7 @@ class Scoreboard:
 
 def _updates_of(item: object) -> list[Update]:
     updates = getattr(item, "updates", None)
-    return [one for one in updates if isinstance(one, Update)] if isinstance(updates, (list, tuple)) else []
+    return [update for update in updates if isinstance(update, Update)] if isinstance(updates, (list, tuple)) else []
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -345,7 +345,7 @@ def _player(row: Mapping[str, Any]) -> str:
 
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:
-    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+    return (element for element in value if isinstance(element, dict)) if isinstance(value, list) else iter(())
 
 
 def _number(value: Any) -> float | None:

@@ -70,7 +70,7 @@ class Season(BaseSeason):
     """
 
     def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
-        """Returns the plan of a table, as `Client.plan` over the season's range.
+        """Return the plan of a table, as `Client.plan` over the season's range.
 
         >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
         True
@@ -88,7 +88,7 @@ class AsyncSeason(BaseSeason):
     """
 
     async def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "sideline.Plan":
-        """Returns the plan of a table, as `AsyncClient.plan` over the season's range.
+        """Return the plan of a table, as `AsyncClient.plan` over the season's range.
 
         >>> plan = await client.season("2026-27", team_ids=[team_id]).plan("shots")
         >>> len(plan) > 0
@@ -105,8 +105,8 @@ def first_year(season: object) -> int:
     """Return the year in which a season begins. Raises `ValueError` for an invalid season."""
     if isinstance(season, SupportsIndex) and not isinstance(season, bool):
         year, second = index(season), None
-    elif isinstance(season, str) and (found := re.fullmatch(r"(\d{4})(?:[-/](\d{2}|\d{4}))?", season)):
-        year, second = int(found[1]), found[2]
+    elif isinstance(season, str) and (match := re.fullmatch(r"(\d{4})(?:[-/](\d{2}|\d{4}))?", season)):
+        year, second = int(match[1]), match[2]
     else:
         raise ValueError(f'the season is {season!r}; write "2026-27", or the year in which it begins, 2026')
     if not 1970 <= year <= 9998:

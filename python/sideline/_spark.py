@@ -148,8 +148,8 @@ def _limits(options: Mapping[str, str]) -> dict[str, Any]:
         rate = None if text is None else float(text)
     except ValueError:
         raise ValueError(f"requests_per_second is {text!r}; it must be a number") from None
-    found = {"requests_per_second": rate, "max_concurrency": _positive_integer(options, "max_concurrency")}
-    return {name: value for name, value in found.items() if value is not None}
+    limits = {"requests_per_second": rate, "max_concurrency": _positive_integer(options, "max_concurrency")}
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
@@ -164,7 +164,7 @@ def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
 def _id_list(options: Mapping[str, str], name: str) -> list[str] | None:
     """Split ids separated by commas."""
     text = options.get(name)
-    return None if text is None else [one.strip() for one in text.split(",") if one.strip()]
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _time(options: Mapping[str, str], name: str) -> str | int | None:

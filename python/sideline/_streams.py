@@ -48,7 +48,7 @@ class Streams:
         last_event_id: str | None = None,
         recover: Recover = "auto",
     ) -> "sideline.LiveStream":
-        """Streams the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
+        """Stream the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
         It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.
 
@@ -115,7 +115,7 @@ class Streams:
         give_up_on: Iterable[int] = (401, 403),
         recover: Recover = "auto",
     ) -> "sideline.LiveStream":
-        """Streams the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
+        """Stream the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
 
         After a lost connection it resumes after the highest number below which none is missing, and leaves out repeats
         (`stats.repeats` counts them). `batches(table="stat_updates")` returns rows of stats messages, and

@@ -53,8 +53,8 @@ _HIDDEN = (
 )
 
 
-def _escaped(found: "re.Match[str]") -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: "re.Match[str]") -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def cell(value: Any) -> str:

@@ -100,10 +100,10 @@ class BaseBatch:
     @property
     def _units(self) -> list[Unit]:
         if (whole := self._whole) is not None:
-            made = [Unit(one, *unit) for one, unit in zip(self._query.ids, whole.made(), strict=True)]
+            units = [Unit(key, *unit) for key, unit in zip(self._query.ids, whole.made(), strict=True)]
             if self._whole is not None:
                 # In this order: another thread may read meanwhile.
-                self._made, self._whole = made, None
+                self._made, self._whole = units, None
         return self._made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,15 +142,15 @@ class BaseBatch:
         return table
 
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
-        """As `table(name, columns).to_arrow()`: a `pyarrow.Table`."""
+        """Return a `pyarrow.Table`, like `table(name, columns).to_arrow()`."""
         return self.table(name, columns).to_arrow()
 
     def to_polars(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "polars.DataFrame":
-        """As `table(name, columns).to_polars()`: a `polars.DataFrame`."""
+        """Return a `polars.DataFrame`, like `table(name, columns).to_polars()`."""
         return self.table(name, columns).to_polars()
 
     def to_pandas(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pandas.DataFrame":
-        """As `table(name, columns).to_pandas()`: a `pandas.DataFrame`."""
+        """Return a `pandas.DataFrame`, like `table(name, columns).to_pandas()`."""
         return self.table(name, columns).to_pandas()
 
     @property
@@ -325,59 +325,59 @@ class AsyncBatch(BaseBatch):
         return await fetch_async(_same_class(self._client, client), self._query, on_error, progress, before=self)
 
 
-def _same_class(used: Any, given: Any) -> Any:
+def _same_class(used: Any, value: Any) -> Any:
     """Return the given client, or else the one that was used; both must be of the same class."""
     from sideline._client import Client
 
     expected = Client if isinstance(used, Client) else sideline.AsyncClient
-    if given is not None and not isinstance(given, expected):
-        name, kind = expected.__name__, type(given).__name__
+    if value is not None and not isinstance(value, expected):
+        name, kind = expected.__name__, type(value).__name__
         raise TypeError(f"client must be a {name}, like the client of this batch, not {kind}")
-    return used if given is None else given
+    return used if value is None else value
 
 
-def keys(name: str, given: object) -> tuple[list[Any], list[Any] | None] | None:
+def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
     """Return the distinct ids of a payload, batch or table that has a column of them, and the game of each session.
 
     `None`: it is none of these.
     """
-    if not isinstance(given, (Payload, BaseBatch, Table)):
+    if not isinstance(value, (Payload, BaseBatch, Table)):
         return None
     wanted = dict.fromkeys((name, "game_id"))
-    if isinstance(given, Table):
-        names = given.column_names
-        rows = given.to_dicts() if name in names else []
+    if isinstance(value, Table):
+        names = value.column_names
+        rows = value.to_dicts() if name in names else []
     else:
         from sideline._schemas import SCHEMAS
 
-        table: TableName | None = next((table for table in given.tables if name in SCHEMAS[table].names), None)
-        names = [] if table is None else [one for one in wanted if one in SCHEMAS[table].names]
-        rows = given.table(table, columns=names).to_dicts() if table else []
+        table: TableName | None = next((table for table in value.tables if name in SCHEMAS[table].names), None)
+        names = [] if table is None else [column for column in wanted if column in SCHEMAS[table].names]
+        rows = value.table(table, columns=names).to_dicts() if table else []
     if name not in names:
-        kind = type(given).__name__
+        kind = type(value).__name__
         hint = ""
-        if name == "session_id" and isinstance(given, (Payload, BaseBatch)) and given.operation == "schedule":
+        if name == "session_id" and isinstance(value, (Payload, BaseBatch)) and value.operation == "schedule":
             hint = ". A schedule has games: client.game(schedule) requests their sessions, and can be passed here"
         raise TypeError(
             f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none{hint}"
         )
-    found: dict[Any, Any] = {}
+    games: dict[Any, Any] = {}
     for row in rows:
-        found[row[name]] = found.get(row[name]) or row.get("game_id")
+        games[row[name]] = games.get(row[name]) or row.get("game_id")
     has_games = name == "session_id" and "game_id" in names
-    return list(found), list(found.values()) if has_games else None
+    return list(games), list(games.values()) if has_games else None
 
 
-def one_id(name: str, given: Any) -> Any:
+def one_id(name: str, value: Any) -> Any:
     """Return the only id of a payload, batch or table with a column of them; any other value as it is.
 
     Raises `ValueError` if it has none or several.
     """
-    if given is None or isinstance(given, (str, int)) or not name.endswith("_id"):
-        return given
-    if (found := keys(name, given)) is None:
-        return given
-    ids, kind = found[0], type(given).__name__
+    if value is None or isinstance(value, (str, int)) or not name.endswith("_id"):
+        return value
+    if (resolved := keys(name, value)) is None:
+        return value
+    ids, kind = resolved[0], type(value).__name__
     if not ids:
         raise ValueError(f"{name} takes one id, and this {kind} has no row: nothing was found")
     if len(ids) > 1:
@@ -394,36 +394,36 @@ def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         team = arguments.get("team_id")
         if isinstance(team, str) and not team.strip().isdecimal():
             raise ValueError(f"team_id is {team!r}, and it must be a number: client.find_team({team!r}) finds it")
-    return {name: one_id(name, given) for name, given in arguments.items()}
+    return {name: one_id(name, value) for name, value in arguments.items()}
 
 
-def many(name: str, given: object) -> list[int | str] | None:
+def many(name: str, value: object) -> list[int | str] | None:
     """Return the ids of an ordered container; `None`: it is one id, or no container."""
-    if isinstance(given, (bytes, bytearray, memoryview)):
+    if isinstance(value, (bytes, bytearray, memoryview)):
         # Python reads them as numbers.
-        kind = type(given).__name__
+        kind = type(value).__name__
         raise TypeError(f"{name} is an id (int, str or UUID) or several in a list, not {kind}: decode it to str")
-    if isinstance(given, (str, int)):
+    if isinstance(value, (str, int)):
         return None
-    if not hasattr(given, "__iter__"):
-        arrow = _arrow_ids(name, given)
+    if not hasattr(value, "__iter__"):
+        arrow = _arrow_ids(name, value)
         return None if arrow is None else _ids(name, arrow)
-    if isinstance(given, (set, frozenset)):
-        raise TypeError(f"{name} is a {type(given).__name__}, which has no order: write sorted({name})")
-    if isinstance(given, Mapping) or hasattr(given, "columns"):
-        raise TypeError(f"{name} is one id or several in a list or a column, not a {type(given).__name__}")
-    if getattr(given, "ndim", 1) == 0:
+    if isinstance(value, (set, frozenset)):
+        raise TypeError(f"{name} is a {type(value).__name__}, which has no order: write sorted({name})")
+    if isinstance(value, Mapping) or hasattr(value, "columns"):
+        raise TypeError(f"{name} is one id or several in a list or a column, not a {type(value).__name__}")
+    if getattr(value, "ndim", 1) == 0:
         # NumPy's array of no dimension is one value.
         return None
-    to_pylist = getattr(given, "to_pylist", None)
-    values: Iterable[Any] = given if to_pylist is None else to_pylist()
+    to_pylist = getattr(value, "to_pylist", None)
+    values: Iterable[Any] = value if to_pylist is None else to_pylist()
     return _ids(name, list(values))
 
 
-def several(name: str, given: object) -> list[int | str] | None:
+def several(name: str, value: object) -> list[int | str] | None:
     """Return the ids of an argument such as `team_ids`: a container, or a table with a column `team_id`."""
-    found = keys(name.removesuffix("s"), given)
-    return many(name, given) if found is None else _ids(name, found[0])
+    resolved = keys(name.removesuffix("s"), value)
+    return many(name, value) if resolved is None else _ids(name, resolved[0])
 
 
 def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Query | None:
@@ -431,8 +431,8 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float
     (name, given), *others = arguments.items()
     if given is None or isinstance(given, (str, int)):
         return None
-    found = keys(name, given)
-    ids, games = (many(name, given), None) if found is None else (_ids(name, found[0]), found[1])
+    resolved = keys(name, given)
+    ids, games = (many(name, given), None) if resolved is None else (_ids(name, resolved[0]), resolved[1])
     if ids is None:
         return None
     rest = dict(others)
@@ -441,14 +441,16 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float
         if games is not None:
             rest["game_id"] = None
     # An iterator is read now, so that a retry sends the same.
-    kept = {name: list(value) if isinstance(value, Iterator) else one_id(name, value) for name, value in rest.items()}
-    return Query(operation, name, ids, kept, call_limits(timeout), games)
+    options = {
+        name: list(value) if isinstance(value, Iterator) else one_id(name, value) for name, value in rest.items()
+    }
+    return Query(operation, name, ids, options, call_limits(timeout), games)
 
 
-def _games(given: object, count: int) -> list[Any] | None:
+def _games(value: object, count: int) -> list[Any] | None:
     """Return the game of each of `count` ids; `None`: one for all."""
-    found = keys("game_id", given)
-    games = many("game_id", given) if found is None else found[0]
+    resolved = keys("game_id", value)
+    games = many("game_id", value) if resolved is None else resolved[0]
     if games is not None and len(games) != count:
         raise ValueError(f"game_id has {len(games)} ids for {count} sessions: give one for all, or one for each")
     return games
@@ -471,10 +473,10 @@ def fetch_sync(
     check(on_error)
     run = _Run(client, query, progress, before)
     try:
-        found = _batch_sync(client._core, run.open_query(), run.strict, run.counters, run.bar)
+        response = _batch_sync(client._core, run.open_query(), run.strict, run.counters, run.bar)
     finally:
         run.end()
-    batch = Batch(client, query, *run.units(*found))
+    batch = Batch(client, query, *run.units(*response))
     if on_error == "raise":
         batch.raise_if_incomplete()
     return batch
@@ -498,11 +500,11 @@ async def fetch_async(
         while run.bar is not None and not running.done():
             run.bar()
             await asyncio.wait({running}, timeout=UPDATE_INTERVAL)
-        found = await running
+        response = await running
     finally:
         running.cancel()
         run.end()
-    batch = AsyncBatch(client, query, *run.units(*found))
+    batch = AsyncBatch(client, query, *run.units(*response))
     if on_error == "raise":
         batch.raise_if_incomplete()
     return batch

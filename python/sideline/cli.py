@@ -291,7 +291,7 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def fields_of(of: object) -> dict[str, object]:
-    """The fields of a dataclass."""
+    """Return the fields of a dataclass."""
     return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
 
 
@@ -528,10 +528,10 @@ def _repair(args: argparse.Namespace) -> int:
         _print_json({"path": str(where), "blocks": repaired.blocks, "items": repaired.items, "lost": lost_bytes})
         return Exit.DONE
     print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
-    for lost in repaired.lost:
-        start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (lost.after, lost.before))
+    for gap in repaired.lost:
+        start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (gap.after, gap.before))
         when = f"received between {start or 'the beginning'} and {end or 'the end'}"
-        print(f"lost: {lost.bytes} bytes from byte {lost.start} on, {when}")
+        print(f"lost: {gap.bytes} bytes from byte {gap.start} on, {when}")
     if repaired.lost and args.out is None:
         print(f"the damaged journal is kept as {args.path}.damaged")
     return Exit.DONE

@@ -131,8 +131,8 @@ class _Doctor:
         self.checks: list[Check] = []
         self.settings = {name: (value, source) for name, value, source in core.settings()}
 
-    def note(self, name: str, state: State, found: str, advice: str = "") -> None:
-        self.checks.append(Check(name, state, found, advice))
+    def note(self, name: str, state: State, finding: str, advice: str = "") -> None:
+        self.checks.append(Check(name, state, finding, advice))
 
     def skip(self, names: tuple[str, ...], why: str) -> None:
         for name in names:
@@ -160,12 +160,12 @@ class _Doctor:
         return self.settings[name][0] is not None
 
     def failed(self, name: str, error: SidelineError) -> None:
-        found, advice = _describe(error)
+        finding, advice = _describe(error)
         if isinstance(error, PermissionDenied):
             lacks = "these credentials lack the privilege: ask the service's operator for it"
-            self.note(name, "missing", found, lacks)
+            self.note(name, "missing", finding, lacks)
         else:
-            self.note(name, "failed", found, advice)
+            self.note(name, "failed", finding, advice)
 
     def check_settings(self) -> None:
         # With only an API key, only the Broadcast API is used.
@@ -265,9 +265,9 @@ class _Doctor:
             self.note("signature", "ok", f"accepted; {signed()}")
             self.failed("teams", error)
         except AuthenticationError as error:
-            found, advice = _describe(error)
+            finding, advice = _describe(error)
             sources = ", ".join(f"{name} {self.source(name)}" for name in ("username", "secret"))
-            self.note("signature", "failed", f"{found}; {signed()}", f"{advice}; they are: {sources}")
+            self.note("signature", "failed", f"{finding}; {signed()}", f"{advice}; they are: {sources}")
             return False
         except SidelineError as error:
             # The error is not about the signature: another server responds, or the service has a problem.
@@ -316,13 +316,13 @@ class _Doctor:
             pass
         return True
 
-    async def try_call(self, name: str, call: Awaitable[T], found: Callable[[T], str]) -> T | None:
+    async def try_call(self, name: str, call: Awaitable[T], describe: Callable[[T], str]) -> T | None:
         try:
             result = await call
         except SidelineError as error:
             self.failed(name, error)
             return None
-        self.note(name, "ok", found(result))
+        self.note(name, "ok", describe(result))
         return result
 
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:

@@ -81,5 +81,5 @@ def repair(path: str | PathLike[str], out: str | PathLike[str] | None = None) ->
     >>> repair("game.journal")
     Repair(blocks=1, items=2, lost=[])
     """
-    blocks, items, lost = _repair_journal(path, out)
-    return Repair(blocks, items, [LostBytes(*one) for one in lost])
+    blocks, items, gaps = _repair_journal(path, out)
+    return Repair(blocks, items, [LostBytes(*one) for one in gaps])

@@ -50,8 +50,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Reject the marker where it has no effect: methods of `unittest.TestCase` take no parameters."""
     if isinstance(item, pytest.Function) and "sideline_simulator" in item.fixturenames and _marked(item) is not None:
-        given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
-        if "sideline_simulator" not in given:
+        params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+        if "sideline_simulator" not in params:
             pytest.fail("the marker sideline has no effect on a method of unittest.TestCase", pytrace=False)
 
 
@@ -66,7 +66,7 @@ def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
 
 @pytest.fixture(scope="session")
 def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
-    """The simulated service on loopback: one per session (or worker of pytest-xdist), with a frozen clock.
+    """Serve a simulated season on loopback: one per session (or worker of pytest-xdist), with a frozen clock.
 
     A test with the marker `sideline` gets its own. Faults are removed after each test.
     """
@@ -86,14 +86,14 @@ def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
 
 @pytest.fixture
 def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
-    """A `sideline.Client` of the simulated service; it reads no `SIDELINE_` variable."""
+    """Provide a `sideline.Client` of the simulated service; it reads no `SIDELINE_` variable."""
     with sideline_simulator.client() as client:
         yield client
 
 
 @pytest.fixture
 def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
-    """A `sideline.AsyncClient` of the simulated service, for any event loop; it reads no `SIDELINE_` variable."""
+    """Provide a `sideline.AsyncClient` of the service, for any event loop; it reads no `SIDELINE_` variable."""
     from sideline._access import core_of
 
     client = sideline_simulator.async_client()

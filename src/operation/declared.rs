@@ -119,7 +119,7 @@ pub static OPERATIONS: &[Operation] = &[
     Operation {
         resource: Some(&team::TEAMS),
         doc: Doc {
-            summary: "Returns all teams that this credential may see.",
+            summary: "Return all teams that this credential may see.",
             section: "List teams",
             example: "\
 client.teams().table().column_names[:2]
@@ -143,7 +143,7 @@ client.teams().table().column_names[:2]
         resource: Some(&roster::ROSTER),
         queries: roster_query,
         doc: Doc {
-            summary: "Returns the current players of a team, or those at the time of a game.",
+            summary: "Return the current players of a team, or those at the time of a game.",
             details: "Players who have left the team have `is_active` false.",
             raises: "`PermissionDenied` for a restricted team, `NotFound` for an unknown team or game",
             section: "Team roster",
@@ -170,7 +170,7 @@ client.roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
         resource: Some(&schedule::SCHEDULE),
         queries: schedule_query,
         doc: Doc {
-            summary: "Returns the games whose tip-off lies in a range, by default of one day.",
+            summary: "Return the games whose tip-off lies in a range, by default of one day.",
             details: "A game that has not been played has a row too.",
             section: "Game schedule",
             example: "\
@@ -192,7 +192,7 @@ client.schedule(\"2026-11-01\", \"2027-04-15\", team_id=team_id).table().num_row
         resource: Some(&event::TEAM_EVENTS),
         queries: team_events_queries,
         doc: Doc {
-            summary: "Returns the games and practices of a team, with their sessions.",
+            summary: "Return the games and practices of a team, with their sessions.",
             details: "`sessions` has a row for each period or drill; its `session_id` is what `stats`, `possessions` and \
                       `shots` take. A range over 8 months is split into pieces, and the responses are merged.",
             raises: "`InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970",
@@ -217,7 +217,7 @@ events = client.team_events(team_id, \"2026-11-01\", \"2027-03-01\", games_only=
         resource: Some(&stats::TEAM_GAME_STATS),
         queries: team_game_stats_query,
         doc: Doc {
-            summary: "Returns a team's box score of one game, or summed over a range.",
+            summary: "Return a team's box score of one game, or summed over a range.",
             details: "Give either `game_id`, or `start` and `end`. DIST is in centimetres.",
             raises: "`PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums \
                      cannot be merged from pieces",
@@ -234,7 +234,7 @@ box_score = client.team_game_stats(team_id, game_id=game_id).table(\"box_score\"
         arguments: &[GAMES, TEAM_ID.optional().parameter("team_id").doc("only events of this team.")],
         context_params: &[GAME, TEAM],
         doc: Doc {
-            summary: "Returns the events of a whole game, as the service has them.",
+            summary: "Return the events of a whole game, unchanged from the service.",
             details: NO_TABLE,
             raises: NO_ACCESS,
             section: "Full game events",
@@ -246,7 +246,7 @@ client.game_events(game_id).tables
     },
     Operation {
         doc: Doc {
-            summary: "Returns one game with its sessions.",
+            summary: "Return one game with its sessions.",
             details: "`sessions` has a row for each period.",
             raises: "`NotFound` for an unknown game",
             section: "Game",
@@ -258,7 +258,7 @@ client.game(game_id).table(\"events\").to_dicts()[0][\"game_id\"] == game_id
     },
     Operation {
         doc: Doc {
-            summary: "Returns the box score of one session.",
+            summary: "Return the box score of one session.",
             details: "`player_stats` has a row for each player and stat code, `box_score` a row for each player. A team's \
                       totals have player id 0 and `is_team_total`: do not add them to the players'. \
                       `client.stats(client.game(game_id))` takes sessions and game from the game.",
@@ -276,7 +276,7 @@ periods = client.stats(client.game(game_id))
     },
     Operation {
         doc: Doc {
-            summary: "Returns each occurrence of each stat in a session, with clocks and place.",
+            summary: "Return each occurrence of each stat in a session, with clocks and place.",
             details: "x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the hoop.",
             raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
             section: "Stats details",
@@ -288,7 +288,7 @@ periods = client.stats(client.game(game_id))
     },
     Operation {
         doc: Doc {
-            summary: "Returns the possessions of a session.",
+            summary: "Return the possessions of a session.",
             details: "`possessions` has a row for each, with lineups and attributes, `possession_events` one for each stat \
                       in it.",
             raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
@@ -301,7 +301,7 @@ client.possessions(session_id).tables
     },
     Operation {
         doc: Doc {
-            summary: "Returns the shots of a session.",
+            summary: "Return the shots of a session.",
             details: "Coordinates are millimetres, `distance_cm` is centimetres. `hoop_player_x` and `_y` are the shot \
                       chart: the hoop at (0, 0), y towards mid-court.",
             raises: "`PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an \
@@ -320,7 +320,7 @@ all(shot[\"points\"] == 0 for shot in shots if not shot[\"is_make\"])
         resource: Some(&locations::LOCATIONS),
         queries: locations_queries,
         doc: Doc {
-            summary: "Returns where players and ball were, step by step.",
+            summary: "Return the positions of players and ball, step by step.",
             details: "A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows of at \
                       most 30 minutes, and the responses are merged in order.",
             raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
@@ -334,7 +334,7 @@ locations.table().column_names[:3]
     },
     Operation {
         doc: Doc {
-            summary: "Returns each occurrence of each stat in a whole game.",
+            summary: "Return each occurrence of each stat in a whole game.",
             raises: NO_ACCESS,
             section: "Game stats details",
             example: "\
@@ -350,7 +350,7 @@ client.game_stats_details(game_id).table().num_rows > 0
     },
     Operation {
         doc: Doc {
-            summary: "Returns the shots of a whole game.",
+            summary: "Return the shots of a whole game.",
             details: "The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are \
                       millimetres, `distance_cm` is centimetres.",
             raises: NO_ACCESS,
@@ -364,7 +364,7 @@ shots = client.game_shots(game_id).table()
     },
     Operation {
         doc: Doc {
-            summary: "Returns the events of a whole game, one after the other.",
+            summary: "Return the events of a whole game, one after the other.",
             details: "`stats` is a map of stat code to what the event adds. Coordinates are millimetres.",
             raises: NO_ACCESS,
             section: "Play-by-play",
@@ -377,7 +377,7 @@ plays.num_rows > 0
     },
     Operation {
         doc: Doc {
-            summary: "Returns the predicted ball screens of a whole game.",
+            summary: "Return the predicted ball screens of a whole game.",
             details: "`offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to 1.",
             raises: NO_ACCESS,
             section: "Ball screens",
@@ -389,7 +389,7 @@ client.ball_screens(game_id).table().column_names[:3]
     },
     Operation {
         doc: Doc {
-            summary: "Returns the videos of a whole game, which `sideline.clips` searches.",
+            summary: "Return the videos of a whole game, which `sideline.clips` searches.",
             details: "A row for each part of a recording.",
             raises: NO_ACCESS,
             section: "Videos",
@@ -404,7 +404,7 @@ client.videos(game_id).table().column_names[:3]
         arguments: &[GAMES, arg(PARTS, Choices(&catch_up::PARTS), "one or several, each once.")],
         context_params: &[GAME, (PARTS, PARTS)],
         doc: Doc {
-            summary: "Returns several resources of a whole game in one response.",
+            summary: "Return several resources of a whole game in one response.",
             details: "The payload has the tables of the requested resources, in their order: `player_stats` and \
                       `box_score` of \"stats\", `play_by_play` of \"details\", `shots` of \"shots\", and `possessions`, \
                       `possession_events` and `possession_players` of \"possessions\".",
@@ -429,7 +429,7 @@ client.catch_up(game_id, [\"shots\", \"stats\"]).tables
         resource: Some(&schedule::MATCHUP),
         queries: matchup_query,
         doc: Doc {
-            summary: "Returns the games of one team, or of two against each other, by the ids of another system.",
+            summary: "Return the games of one team, or of two against each other, by the ids of another system.",
             raises: "`ValueError` for another number of teams",
             section: "Matchup",
             example: "\
@@ -455,8 +455,8 @@ all(team_id in (game[\"home_team_id\"], game[\"away_team_id\"]) for game in game
     Operation {
         arguments: &[arg("link", Text, "a link found in a response, or its path.").confidential()],
         doc: Doc {
-            summary: "Returns what a link in a response leads to, requested from this client's host.",
-            details: "The tables are those of the resource that it leads to.",
+            summary: "Return the resource behind a link of a response, requested from this client's host.",
+            details: "The tables are those of the linked resource.",
             raises: "`ValueError` for a link whose path does not begin with `/v1/data/`",
             section: "Links",
             example: "\
@@ -475,7 +475,7 @@ client.follow(link).tables
                 .confidential(),
         ],
         doc: Doc {
-            summary: "Returns the response of any path of the service, for which there is no method here.",
+            summary: "Return the response of any path of the service, including paths without a method.",
             details: "The request is signed; a path below `/broadcast/` takes the API key instead.",
             section: "Links",
             example: "\
@@ -492,7 +492,7 @@ sorted(client.get(\"/v1/data/teams\"))
             MOCK,
         ],
         doc: Doc {
-            summary: "Returns the Broadcast API's games; without a range those of the coming day.",
+            summary: "Return the Broadcast API's games; without a range those of the coming day.",
             details: NO_TABLE,
             section: "Broadcast API",
             example: "\
@@ -504,7 +504,7 @@ client.broadcast_schedule().status
     },
     Operation {
         doc: Doc {
-            summary: "Returns the Broadcast API's teams.",
+            summary: "Return the Broadcast API's teams.",
             details: NO_TABLE,
             section: "Broadcast API",
             example: "\
@@ -522,7 +522,7 @@ client.broadcast_teams().status
         context_params: &[TEAM],
         resource: Some(&broadcast::BROADCAST_ROSTER),
         doc: Doc {
-            summary: "Returns the Broadcast API's roster of a team, or that of a game.",
+            summary: "Return the Broadcast API's roster of a team, or that of a game.",
             details: "The tables are those of `roster`; columns that the Broadcast API lacks are null.",
             section: "Broadcast API",
             example: "\
@@ -535,7 +535,7 @@ client.broadcast_roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == t
     Operation {
         arguments: &[SCHEDULE_ID, MOCK],
         doc: Doc {
-            summary: "Returns the Broadcast API's statistics of a game as they stand.",
+            summary: "Return the Broadcast API's current statistics of a game.",
             details: NO_TABLE,
             section: "Broadcast API",
             example: "\
@@ -550,7 +550,7 @@ client.broadcast_stats(\"mock-service\", mock=True)[\"schedule_id\"]
     Operation {
         arguments: &[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()],
         doc: Doc {
-            summary: "Returns the jersey colours worn in a game that is being played.",
+            summary: "Return the jersey colours of a game in progress.",
             details: "What the body holds is not documented. Before and after the game the service has no colours; the \
                       simulator then raises `NotFound`.",
             section: "Broadcast API",
@@ -569,7 +569,7 @@ season.close()",
     Operation {
         arguments: &[SCHEDULE_ID, TEAM_ID.parameter("team_id")],
         doc: Doc {
-            summary: "Returns how a team's players moved in a game.",
+            summary: "Return the movement of a team's players in a game.",
             details: NO_TABLE,
             section: "Broadcast API",
             example: "\

@@ -51,36 +51,50 @@ static TABLE: Table = Table {
     rows: "ballscreens[]",
     open: None,
     cols: &[
-        col("game_id", Text, ".gameId").by_request("game_id").doc("game of the request; else as the body says"),
-        col("session_id", Text, ".sessionId").doc("session"),
-        col("event_id", Text, ".eventId").required().doc("event: the same when it is corrected"),
-        col("timestamp", TimestampMs, ".timestamp").doc("start"),
-        col("end_timestamp", TimestampMs, ".endTimestamp").doc("end"),
-        col("type", Category, ".type").doc("BALL_SCREEN is the only value documented"),
-        col("team_possession_id", Text, ".teamPossessionId").doc("possession it belongs to"),
-        col("session_type", Category, ".sessionType").doc("such as GAME_ROUND"),
-        col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("source", Category, ".source").doc("who predicted it, such as VERIZON"),
-        col("corrected", Bool, ".corrected").doc("whether it was corrected afterwards"),
-        col("ball_handler_player_id", Int64, ".ballHandlerPlayerId").doc("player with the ball"),
-        col("ball_handler_defender_player_id", Int64, ".ballHandlerDefenderPlayerId").doc("who defends that player"),
-        col("screener_player_ids", ListInt64, ".screenerPlayerIds").doc("players who set the screen"),
-        col("screener_defender_player_ids", ListInt64, ".screenerDefenderPlayerIds").doc("who defends those players"),
-        col("offensive_actions", MapFloat64, ".offensiveActions").doc("probability of each action, such as POP"),
-        col("defensive_actions", MapFloat64, ".defensiveActions").doc("probability of each action, such as SWITCH"),
-        col("team_id", Int64, ".teamId").doc("team with the ball"),
-        col("defender_team_id", Int64, ".defenderTeamId").doc("team that defends"),
-        col("screener_x", Float64, ".screenerX").unit("mm").doc("screener, across the court from its centre"),
-        col("screener_y", Float64, ".screenerY").unit("mm").doc("screener, along the court from its centre"),
-        col("wing", Count, ".wing").doc("wing, by the service's number"),
-        col("video_time_mark_start", Text, ".videoTimeMarkStart").doc("start in the video as sent, minutes:seconds"),
-        col("start_game_clock", Text, ".startGameClock").doc("game clock at the start, as sent"),
-        col("start_game_clock_s", ClockSeconds, ".startGameClock").unit("s").doc("game clock at the start: time left"),
-        col("end_game_clock", Text, ".endGameClock").doc("game clock at the end, as sent"),
-        col("end_game_clock_s", ClockSeconds, ".endGameClock").unit("s").doc("game clock at the end: time left"),
-        col("start_shot_clock", Text, ".startShotClock").doc("shot clock at the start, as sent"),
-        col("start_shot_clock_s", ClockSeconds, ".startShotClock").unit("s").doc("shot clock at the start: time left"),
-        col("end_shot_clock", Text, ".endShotClock").doc("shot clock at the end, as sent"),
-        col("end_shot_clock_s", ClockSeconds, ".endShotClock").unit("s").doc("shot clock at the end: time left"),
+        col("game_id", Text, ".gameId")
+            .by_request("game_id")
+            .doc("Id of the requested game, else that in the response"),
+        col("session_id", Text, ".sessionId").doc("Session id"),
+        col("event_id", Text, ".eventId").required().doc("Event id, which corrections do not change"),
+        col("timestamp", TimestampMs, ".timestamp").doc("Start of the ball screen"),
+        col("end_timestamp", TimestampMs, ".endTimestamp").doc("End of the ball screen"),
+        col("type", Category, ".type").doc("Event type; BALL_SCREEN is the only documented value"),
+        col("team_possession_id", Text, ".teamPossessionId").doc("Id of the possession"),
+        col("session_type", Category, ".sessionType").doc("Session type, such as GAME_ROUND"),
+        col("period", Category, ".period").doc("Period, such as Q1 or H1"),
+        col("source", Category, ".source").doc("Origin of the prediction, such as VERIZON"),
+        col("corrected", Bool, ".corrected").doc("Whether the ball screen was corrected afterwards"),
+        col("ball_handler_player_id", Int64, ".ballHandlerPlayerId").doc("Player id of the ball handler"),
+        col("ball_handler_defender_player_id", Int64, ".ballHandlerDefenderPlayerId")
+            .doc("Player id of the ball handler's defender"),
+        col("screener_player_ids", ListInt64, ".screenerPlayerIds").doc("Player ids of the screeners"),
+        col("screener_defender_player_ids", ListInt64, ".screenerDefenderPlayerIds")
+            .doc("Player ids of the screeners' defenders"),
+        col("offensive_actions", MapFloat64, ".offensiveActions")
+            .doc("Probability of each offensive action, such as POP, from 0 to 1"),
+        col("defensive_actions", MapFloat64, ".defensiveActions")
+            .doc("Probability of each defensive action, such as SWITCH, from 0 to 1"),
+        col("team_id", Int64, ".teamId").doc("Id of the team on offence"),
+        col("defender_team_id", Int64, ".defenderTeamId").doc("Id of the team on defence"),
+        col("screener_x", Float64, ".screenerX")
+            .unit("mm")
+            .doc("Position of the screener across the court, from its centre"),
+        col("screener_y", Float64, ".screenerY")
+            .unit("mm")
+            .doc("Position of the screener along the court, from its centre"),
+        col("wing", Count, ".wing").doc("Number of the wing, in the service's numbering"),
+        col("video_time_mark_start", Text, ".videoTimeMarkStart").doc("Start in the video as sent, minutes:seconds"),
+        col("start_game_clock", Text, ".startGameClock").doc("Game clock at the start, as sent"),
+        col("start_game_clock_s", ClockSeconds, ".startGameClock")
+            .unit("s")
+            .doc("Time left in the period at the start"),
+        col("end_game_clock", Text, ".endGameClock").doc("Game clock at the end, as sent"),
+        col("end_game_clock_s", ClockSeconds, ".endGameClock").unit("s").doc("Time left in the period at the end"),
+        col("start_shot_clock", Text, ".startShotClock").doc("Shot clock at the start, as sent"),
+        col("start_shot_clock_s", ClockSeconds, ".startShotClock")
+            .unit("s")
+            .doc("Time left on the shot clock at the start"),
+        col("end_shot_clock", Text, ".endShotClock").doc("Shot clock at the end, as sent"),
+        col("end_shot_clock_s", ClockSeconds, ".endShotClock").unit("s").doc("Time left on the shot clock at the end"),
     ],
 };

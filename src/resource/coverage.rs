@@ -25,28 +25,28 @@ pub static COVERAGE: Resource = Resource { name: "coverage", roots: &[root("[]")
 
 pub(crate) static TABLE: Table = Table {
     name: "coverage",
-    doc: "One row for each unit of work that was planned: one operation for one id.",
+    doc: "One row for each planned unit: one operation for one id.",
     rows: "",
     open: None,
     cols: &[
-        col("operation", Category, "operation").required().doc("what was asked"),
-        col("team_id", Int64, "team_id").doc("of which team, where that was asked"),
-        col("game_id", Text, "game_id").doc("of which game, where that was asked"),
-        col("session_id", Text, "session_id").doc("of which session, where that was asked"),
-        col("start", TimestampMs, "start").doc("from when, where a range was asked"),
-        col("end", TimestampMs, "end").doc("until when, where a range was asked"),
-        col("status", Category, "status").required().doc(
-            "fetched; empty: a response without a row; forbidden: 403 of the service; missing: 404; failed: all else; \
-             in archives also unavailable: 404 for what no link names; withdrawn: no longer listed",
-        ),
-        col("rows", Int64, "rows").required().doc("rows of the operation's first table"),
-        col("request_id", Text, "request_id").doc("the service's id of the request, of several the first"),
-        col("error", Text, "error").doc("why nothing came"),
-        col("attempts", Int32, "attempts").required().doc("how often requests were sent for it"),
-        col("fetched_at", TimestampMs, "fetched_at").doc("when the response was complete, or the unit was given up"),
-        col("unit", Text, "unit").required().doc("name of the unit, such as stats/<session id>"),
-        col("served_at", TimestampMs, "served_at").doc("the service's Date of the response, of several the first"),
+        col("operation", Category, "operation").required().doc("Name of the requested operation"),
+        col("team_id", Int64, "team_id").doc("Id of the requested team"),
+        col("game_id", Text, "game_id").doc("Id of the requested game"),
+        col("session_id", Text, "session_id").doc("Id of the requested session"),
+        col("start", TimestampMs, "start").doc("Start of the requested range"),
+        col("end", TimestampMs, "end").doc("End of the requested range"),
+        col("status", Category, "status")
+            .required()
+            .doc("Outcome: fetched, empty, forbidden, missing or failed; in archives also unavailable or withdrawn"),
+        col("rows", Int64, "rows").required().doc("Number of rows in the operation's first table"),
+        col("request_id", Text, "request_id").doc("Request id from the service, for the first of several requests"),
+        col("error", Text, "error").doc("Error message of the unit; null without an error"),
+        col("attempts", Int32, "attempts").required().doc("Number of requests sent for the unit, retries included"),
+        col("fetched_at", TimestampMs, "fetched_at").doc("Time of the complete response, or of the failure"),
+        col("unit", Text, "unit").required().doc("Name of the unit, such as stats/<session id>"),
+        col("served_at", TimestampMs, "served_at")
+            .doc("Date header of the response, or of the first of several responses"),
         col("listed_at", TimestampMs, "listed_at")
-            .doc("when its schedule or event list last named it; null in a batch"),
+            .doc("Time of the last schedule or event list that had the event; null in a batch"),
     ],
 };

@@ -17,16 +17,15 @@ pub static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tab
 
 static TABLE: Table = Table {
     name: "drift",
-    doc: "One row for each unknown field of an operation's responses: a path that no schema has.",
+    doc: "One row for each unknown field in the responses of an operation: a path outside the schema.",
     rows: "",
     open: None,
     cols: &[
-        col("operation", Category, "operation").required().doc("what was asked"),
-        col("path", Text, "path").required().doc("where it stands, as unknown_fields() writes it"),
-        col("first_seen", TimestampMs, "first_seen").required().doc("when the first answer with it came"),
-        col("count", Int64, "count").required().doc("how many answers had it"),
-        col("type", Category, "type").doc(
-            "JSON type of an example: string, number, boolean, array, object or null; null where rows are missing",
-        ),
+        col("operation", Category, "operation").required().doc("Name of the requested operation"),
+        col("path", Text, "path").required().doc("Path of the unknown field, as in unknown_fields()"),
+        col("first_seen", TimestampMs, "first_seen").required().doc("Time of the first response with the field"),
+        col("count", Int64, "count").required().doc("Number of responses with the field"),
+        col("type", Category, "type")
+            .doc("JSON type of an example: string, number, boolean, array, object or null; null for missing rows"),
     ],
 };

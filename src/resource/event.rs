@@ -78,13 +78,13 @@ pub static GAME: Resource = Resource {
 
 const KNOWN: &[&str] = &["results[]._possessions_summary"];
 
-const IS_GAME: Col = col("is_game_event", Bool, "is_game_event").doc("whether it is a game");
-const IS_PRACTICE: Col = col("is_practice_event", Bool, "is_practice_event").doc("whether it is a practice");
-const SELF_LINK: Col = col("self_link", Links, "_self").doc("link to the game or practice");
-const EVENT_ID: Col = col("event_id", Text, "id").required().doc("event: a game or a practice");
-const TEAM_ID: Col = request("team_id", Int64).doc("team of the request");
+const IS_GAME: Col = col("is_game_event", Bool, "is_game_event").doc("Whether the event is a game");
+const IS_PRACTICE: Col = col("is_practice_event", Bool, "is_practice_event").doc("Whether the event is a practice");
+const SELF_LINK: Col = col("self_link", Links, "_self").doc("Link to the game or practice");
+const EVENT_ID: Col = col("event_id", Text, "id").required().doc("Event id of a game or a practice");
+const TEAM_ID: Col = request("team_id", Int64).doc("Id of the requested team");
 const GAME_ID: Col = derived("game_id", Text, &GAME_ID_OF_EVENT)
-    .doc("where the event is a game: the game of the request, else the event's id");
+    .doc("Id of the requested game, else the event id of a game; null for a practice");
 
 static GAME_ID_OF_EVENT: Derivation =
     Derivation { inputs: &["event_id", "is_game_event", "is_practice_event", "self_link"], make: game_id_of_event };
@@ -118,16 +118,16 @@ static SESSIONS: Table = Table {
         TEAM_ID,
         EVENT_ID,
         GAME_ID,
-        col("session_id", Text, ".id").required().doc("session"),
-        index("position", "results[]").doc("place in the event, from 0"),
-        col("name", Text, ".name").doc("period name such as Q1; null in basketball"),
-        col("type", Category, ".type").doc("such as GAME_ROUND or FOOTBALL_GAME_QUARTER"),
-        col("started_at", TimestampMs, ".started_at").doc("start"),
-        col("ended_at", TimestampMs, ".ended_at").doc("end"),
-        col("stats_link", Links, "._stats").doc("link to the session's stats"),
-        col("stats_details_link", Links, "._stats_details").doc("link to the session's stats details"),
-        col("shots_link", Links, "._shots").doc("link to the session's shots"),
-        col("possessions_link", Links, "._possessions").doc("link to the session's possessions"),
+        col("session_id", Text, ".id").required().doc("Session id"),
+        index("position", "results[]").doc("Position in the event's list of sessions, from 0"),
+        col("name", Text, ".name").doc("Name of the period, such as Q1; null in documented basketball responses"),
+        col("type", Category, ".type").doc("Session type, such as GAME_ROUND or FOOTBALL_GAME_QUARTER"),
+        col("started_at", TimestampMs, ".started_at").doc("Start of the session"),
+        col("ended_at", TimestampMs, ".ended_at").doc("End of the session"),
+        col("stats_link", Links, "._stats").doc("Link to the stats of the session"),
+        col("stats_details_link", Links, "._stats_details").doc("Link to the stats details of the session"),
+        col("shots_link", Links, "._shots").doc("Link to the shots of the session"),
+        col("possessions_link", Links, "._possessions").doc("Link to the possessions of the session"),
         IS_GAME.hidden(),
         IS_PRACTICE.hidden(),
         SELF_LINK.hidden(),
@@ -143,35 +143,35 @@ static EVENTS: Table = Table {
         TEAM_ID,
         EVENT_ID,
         GAME_ID,
-        col("name", Text, "name").doc("event name"),
-        col("source", Category, "source").doc("origin of the data"),
+        col("name", Text, "name").doc("Event name"),
+        col("source", Category, "source").doc("Origin of the data"),
         IS_PRACTICE,
         IS_GAME,
-        col("started_at", TimestampMs, "started_at").doc("start"),
-        col("ended_at", TimestampMs, "ended_at").doc("end"),
-        col("game_type", Category, "game_type").doc("HALF or QUARTER; games only"),
-        col("home_team_id", Int64, "game_attributes.home_team_id").doc("home team; games only"),
-        col("home_team_name", Text, "game_attributes.home_team_name").doc("home team name; games only"),
-        col("away_team_id", Int64, "game_attributes.away_team_id").doc("away team; games only"),
-        col("away_team_name", Text, "game_attributes.away_team_name").doc("away team name; games only"),
+        col("started_at", TimestampMs, "started_at").doc("Start of the event"),
+        col("ended_at", TimestampMs, "ended_at").doc("End of the event"),
+        col("game_type", Category, "game_type").doc("Period format, HALF or QUARTER; games only"),
+        col("home_team_id", Int64, "game_attributes.home_team_id").doc("Home team id; games only"),
+        col("home_team_name", Text, "game_attributes.home_team_name").doc("Home team name; games only"),
+        col("away_team_id", Int64, "game_attributes.away_team_id").doc("Away team id; games only"),
+        col("away_team_name", Text, "game_attributes.away_team_name").doc("Away team name; games only"),
         SELF_LINK,
         col("stats_details_link", Links, "totals._stats_details")
-            .doc("link to the whole game's stats details; games only"),
+            .doc("Link to the stats details of the whole game; games only"),
     ],
 };
 
 static LOCATION_WINDOWS: Table = Table {
     name: "location_windows",
-    doc: "One row for each window of sensor locations of a session; consecutive windows touch and cover it.",
+    doc: "One row for each time window of a session's sensor locations; consecutive windows cover the session.",
     rows: "results[]._locations[?]",
     open: None,
     cols: &[
-        col("event_id", Text, "id").doc("event: a game or a practice"),
+        col("event_id", Text, "id").doc("Event id of a game or a practice"),
         GAME_ID,
-        col("session_id", Text, "results[].id").required().doc("session"),
-        col("start", LinkMs("from"), "@").required().doc("start of the window"),
-        col("end", LinkMs("to"), "@").required().doc("end of the window"),
-        col("link", Links, "@").required().doc("link to the locations"),
+        col("session_id", Text, "results[].id").required().doc("Session id"),
+        col("start", LinkMs("from"), "@").required().doc("Start of the window"),
+        col("end", LinkMs("to"), "@").required().doc("End of the window"),
+        col("link", Links, "@").required().doc("Link to the sensor locations of the window"),
         IS_GAME.hidden(),
         IS_PRACTICE.hidden(),
         SELF_LINK.hidden(),

@@ -25,26 +25,26 @@ pub static LIVE_ITEMS: Resource = Resource { name: "live_items", roots: &[root("
 
 pub(crate) static ITEMS: Table = Table {
     name: "live_items",
-    doc: "One row for each item of a live stream, notices among them.",
+    doc: "One row for each update and notice of a live stream.",
     rows: "",
     open: None,
     cols: &[
         col("kind", Category, "kind")
             .required()
-            .doc("update, connected, disconnected, gap, recovered (its updates are the next rows) or quiet"),
-        col("at", TimestampMs, "at").required().doc("when it was received, or happened"),
-        col("event", Category, "event").doc("type of the event; message is the default"),
-        col("id", Text, "id").doc("last event id in force"),
-        col("seq", Int64, "seq").doc("number of a sequenced message"),
-        col("source", Category, "source").doc("source of the message"),
-        col("text", Text, "text").doc("the message as it came: JSON"),
-        col("start", TimestampMs, "start").doc("start of a gap, or of the quiet"),
-        col("end", TimestampMs, "end").doc("end of a gap; null where the stream ended in it"),
-        col("reason", Text, "reason").doc("why the connection was lost"),
-        col("status", Int64, "status").doc("status of an answer that was not 200"),
-        col("attempt", Int64, "attempt").doc("attempts that failed in a row"),
-        col("retry_at", TimestampMs, "retry_at").doc("when the next attempt is made"),
-        col("dropped", Int64, "dropped").doc("messages that are missing in a gap; null where that is unknown"),
+            .doc("Kind of item: update, connected, disconnected, gap, recovered (followed by its updates) or quiet"),
+        col("at", TimestampMs, "at").required().doc("Time of receipt of an update, or time of a notice"),
+        col("event", Category, "event").doc("Event type of an update; message by default"),
+        col("id", Text, "id").doc("Last event id of an update"),
+        col("seq", Int64, "seq").doc("Sequence number of the message"),
+        col("source", Category, "source").doc("Source of the message"),
+        col("text", Text, "text").doc("Message text as received"),
+        col("start", TimestampMs, "start").doc("Start of a gap or of a quiet phase"),
+        col("end", TimestampMs, "end").doc("End of a gap; null if the stream ended in the gap"),
+        col("reason", Text, "reason").doc("Reason for a disconnection or gap"),
+        col("status", Int64, "status").doc("HTTP status of a response other than 200"),
+        col("attempt", Int64, "attempt").doc("Number of consecutive failed attempts"),
+        col("retry_at", TimestampMs, "retry_at").doc("Time of the next attempt"),
+        col("dropped", Int64, "dropped").doc("Number of missing messages in a gap; null if unknown"),
     ],
 };
 
@@ -55,18 +55,20 @@ pub static STAT_UPDATES: Resource =
 
 static UPDATES: Table = Table {
     name: "stat_updates",
-    doc: "One row for each stat code of each stats message: its new current value.",
+    doc: "One row for each stat code of each stats message, with its current value.",
     rows: "data.stats{}",
     open: None,
     cols: &[
-        col("occurred_at", TimestampMs, "data.occurred_at").doc("when it happened; a correction repeats it"),
-        col("team_id", Int64, "data.team_id").doc("team"),
-        col("player_id", Int64, "data.player_id").doc("player; 0 is the team's own total"),
-        key("stat", "data.stats{}").required().doc("stat code"),
-        col("value", Float64, "@").doc("new current value, not an increment; DIST in cm, the others counts"),
-        col("classification", Category, "data.classification").doc("what happened, such as TWO_POINT_MAKE"),
-        col("version", Count, "data.version").doc("orders the states of a player's line; higher is newer"),
-        col("seq", Int64, "seq").doc("number of a sequenced message"),
-        col("source", Category, "source").doc("source of the message"),
+        col("occurred_at", TimestampMs, "data.occurred_at").doc("Time of the event, which a correction repeats"),
+        col("team_id", Int64, "data.team_id").doc("Team id"),
+        col("player_id", Int64, "data.player_id").doc("Player id; 0 marks a team total"),
+        key("stat", "data.stats{}").required().doc("Stat code, such as FGA or PTS"),
+        col("value", Float64, "@")
+            .doc("Current value of the stat, not an increment; DIST in cm, other codes are counts"),
+        col("classification", Category, "data.classification")
+            .doc("Classification of the event, such as TWO_POINT_MAKE"),
+        col("version", Count, "data.version").doc("Version of the player's stats; the higher version is newer"),
+        col("seq", Int64, "seq").doc("Sequence number of the message"),
+        col("source", Category, "source").doc("Source of the message"),
     ],
 };

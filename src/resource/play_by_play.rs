@@ -70,42 +70,56 @@ pub(super) static TABLE: Table = Table {
     rows: "details[]",
     open: None,
     cols: &[
-        col("game_id", Text, ".gameId").by_request("game_id").doc("game of the request; else as the body says"),
-        col("session_id", Text, ".sessionId").doc("session"),
-        col("event_id", Text, ".eventId").required().doc("event: the same when it is corrected"),
-        col("type", Category, ".type").doc("ACTUAL is the only value documented"),
-        col("timestamp", TimestampMs, ".timestamp").doc("when it happened"),
-        col("team_id", Int64, ".teamId").doc("team"),
-        col("session_type", Category, ".sessionType").doc("such as GAME_ROUND"),
-        col("practice_id", Text, ".practiceId").doc("practice; null in a game"),
-        col("practice_definition_id", Text, ".practiceDefinitionId").doc("plan of the practice; null in a game"),
-        col("drill_definition_id", Text, ".drillDefinitionId").doc("plan of the drill; null in a game"),
-        col("stats", MapFloat64, ".stats").doc("what this event adds, by stat code; DIST in cm, the others counts"),
-        col("corrected", Bool, ".corrected").doc("whether it was corrected afterwards"),
-        col("facility_id", Text, ".facilityId").doc("facility"),
-        col("court_id", Text, ".courtId").doc("court"),
-        col("game_clock", Text, ".gameClock").doc("game clock as sent"),
-        col("game_clock_s", ClockSeconds, ".gameClock").unit("s").doc("game clock: time left in the period"),
-        col("shot_clock", Text, ".shotClock").doc("shot clock as sent"),
-        col("shot_clock_s", ClockSeconds, ".shotClock").unit("s").doc("shot clock: time left"),
-        col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("player_x", Float64, ".playerX").unit("mm").frame("court").doc("player, across the court from its centre"),
-        col("player_y", Float64, ".playerY").unit("mm").frame("court").doc("player, along the court from its centre"),
-        col("player_z", Float64, ".playerZ").unit("mm").frame("court").doc("player, above the floor"),
+        col("game_id", Text, ".gameId")
+            .by_request("game_id")
+            .doc("Id of the requested game, else that in the response"),
+        col("session_id", Text, ".sessionId").doc("Session id"),
+        col("event_id", Text, ".eventId").required().doc("Event id, which corrections do not change"),
+        col("type", Category, ".type").doc("Event type; ACTUAL is the only documented value"),
+        col("timestamp", TimestampMs, ".timestamp").doc("Time of the event"),
+        col("team_id", Int64, ".teamId").doc("Team id"),
+        col("session_type", Category, ".sessionType").doc("Session type, such as GAME_ROUND"),
+        col("practice_id", Text, ".practiceId").doc("Practice id; null in games"),
+        col("practice_definition_id", Text, ".practiceDefinitionId")
+            .doc("Id of the practice definition; null in games"),
+        col("drill_definition_id", Text, ".drillDefinitionId").doc("Id of the drill definition; null in games"),
+        col("stats", MapFloat64, ".stats")
+            .doc("Increment of each stat code by the event; DIST in cm, other codes are counts"),
+        col("corrected", Bool, ".corrected").doc("Whether the event was corrected afterwards"),
+        col("facility_id", Text, ".facilityId").doc("Facility id"),
+        col("court_id", Text, ".courtId").doc("Court id"),
+        col("game_clock", Text, ".gameClock").doc("Game clock as sent"),
+        col("game_clock_s", ClockSeconds, ".gameClock").unit("s").doc("Time left in the period"),
+        col("shot_clock", Text, ".shotClock").doc("Shot clock as sent"),
+        col("shot_clock_s", ClockSeconds, ".shotClock").unit("s").doc("Time left on the shot clock"),
+        col("period", Category, ".period").doc("Period, such as Q1 or H1"),
+        col("player_x", Float64, ".playerX")
+            .unit("mm")
+            .frame("court")
+            .doc("Position of the player across the court, from its centre"),
+        col("player_y", Float64, ".playerY")
+            .unit("mm")
+            .frame("court")
+            .doc("Position of the player along the court, from its centre"),
+        col("player_z", Float64, ".playerZ")
+            .unit("mm")
+            .frame("court")
+            .doc("Height of the player's position above the floor"),
         col("hoop_to_event_x", Float64, ".hoopToEventX")
             .unit("mm")
             .frame("hoop")
-            .doc("from the hoop, to the right seen from it"),
+            .doc("Offset from the hoop to the right, for a view from the hoop to mid-court"),
         col("hoop_to_event_y", Float64, ".hoopToEventY")
             .unit("mm")
             .frame("hoop")
-            .doc("from the hoop towards mid-court"),
-        col("clip_id", Text, ".clipId").doc("video clip"),
-        col("classification", Category, ".classification").doc("such as LIVE_BALL_TURNOVER"),
-        col("description", Text, ".description").doc("a sentence"),
-        col("base_stats", Category, ".baseStats").doc("general stat code, such as TO"),
-        col("actual_stats", Category, ".actualStats").doc("particular stat code, such as LBTO"),
-        col("act", Category, ".act").doc("who acted: PLAYER is the only value documented"),
-        col("player_id", Int64, ".pid").doc("player"),
+            .doc("Offset from the hoop towards mid-court"),
+        col("clip_id", Text, ".clipId").doc("Id of the video clip"),
+        col("classification", Category, ".classification")
+            .doc("Classification of the event, such as LIVE_BALL_TURNOVER"),
+        col("description", Text, ".description").doc("Description of the event in words"),
+        col("base_stats", Category, ".baseStats").doc("General stat code, such as TO"),
+        col("actual_stats", Category, ".actualStats").doc("Specific stat code, such as LBTO"),
+        col("act", Category, ".act").doc("Type of the actor; PLAYER is the only documented value"),
+        col("player_id", Int64, ".pid").doc("Player id"),
     ],
 };

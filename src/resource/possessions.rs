@@ -101,10 +101,10 @@ pub static POSSESSIONS: Resource = Resource {
 };
 
 const SESSION_ID: Col =
-    request("session_id", Text).required().doc("session; of the request where the body does not say");
-const GAME_ID: Col = request("game_id", Text).doc("game of the request");
-const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
-const POSSESSION: Col = index("possession", "possessions[]").doc("place in the team's list, from 0");
+    request("session_id", Text).required().doc("Session id, from the request if the response has none");
+const GAME_ID: Col = request("game_id", Text).doc("Id of the requested game");
+const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("Team id");
+const POSSESSION: Col = index("possession", "possessions[]").doc("Position in the team's list of possessions, from 0");
 
 /// A counter of the attributes; all are declared alike.
 macro_rules! count {
@@ -123,51 +123,52 @@ pub(super) const COLUMNS: [Col; 43] = [
     SESSION_ID,
     GAME_ID,
     TEAM_ID,
-    col("team_name", Text, "name").doc("team name"),
+    col("team_name", Text, "name").doc("Team name"),
     POSSESSION,
-    col("start_timestamp", TimestampMs, ".start_timestamp").doc("start"),
-    col("end_timestamp", TimestampMs, ".end_timestamp").doc("end"),
-    col("start_game_clock", Text, ".start_game_clock").doc("game clock at the start, as sent"),
-    col("start_game_clock_s", ClockSeconds, ".start_game_clock").unit("s").doc("game clock at the start: time left"),
-    col("end_game_clock", Text, ".end_game_clock").doc("game clock at the end, as sent"),
-    col("end_game_clock_s", ClockSeconds, ".end_game_clock").unit("s").doc("game clock at the end: time left"),
-    col("period", Category, ".period").doc("such as Q1 or H1"),
-    col("player_ids", ListInt64, ".player_ids").doc("the team's players on court"),
-    col("opposing_player_ids", ListInt64, ".opposing_player_ids").doc("the opponent's players on court"),
-    col("lineup_id", LineupId, ".player_ids").doc("player_ids sorted and joined by -"),
-    col("opposing_lineup_id", LineupId, ".opposing_player_ids").doc("opposing_player_ids sorted and joined by -"),
-    count!("turnover", "turnovers"),
-    count!("passes", "passes"),
-    col("half_court", Bool, ".possession_attributes.half_court").doc("whether the half-court offence was set up"),
-    col("paint_touch", Bool, ".possession_attributes.paint_touch").doc("whether the ball reached the paint"),
-    count!("ball_reversals", "reversals of the ball from side to side"),
-    count!("ball_screens", "ball screens of every kind"),
-    count!("ball_screens_left_wing", "ball screens on the left wing"),
-    count!("ball_screens_middle_wing", "ball screens in the middle"),
-    count!("ball_screens_right_wing", "ball screens on the right wing"),
-    count!("ball_screens_pick_n_pop", "ball screens: pick and pop"),
-    count!("ball_screens_pick_n_roll", "ball screens: pick and roll"),
-    count!("ball_screens_pick_n_short_roll", "ball screens: pick and short roll"),
-    count!("ball_screens_screened_shot", "ball screens: screened shot"),
-    count!("ball_screens_handoff", "ball screens: hand-off"),
-    count!("ball_screens_drag", "ball screens: drag"),
-    count!("ball_screens_pop", "ball screens: pop"),
-    count!("ball_screens_roll", "ball screens: roll"),
-    count!("ball_screens_slip", "ball screens: slip"),
-    count!("ball_screens_short_roll", "ball screens: short roll"),
-    count!("ball_screens_reject", "ball screens: reject"),
-    count!("ball_screens_re_screen", "ball screens: re-screen"),
-    count!("ball_screens_stay", "ball screens: stay"),
-    count!("ball_screens_step_up", "ball screens: step up"),
-    count!("ball_screens_snake", "ball screens: snake"),
-    count!("ball_screens_split", "ball screens: split"),
-    count!("ball_screens_other", "ball screens of another kind"),
-    col("locations_link", Links, "._locations").doc("link to the sensor locations of the possession"),
+    col("start_timestamp", TimestampMs, ".start_timestamp").doc("Start of the possession"),
+    col("end_timestamp", TimestampMs, ".end_timestamp").doc("End of the possession"),
+    col("start_game_clock", Text, ".start_game_clock").doc("Game clock at the start, as sent"),
+    col("start_game_clock_s", ClockSeconds, ".start_game_clock").unit("s").doc("Time left in the period at the start"),
+    col("end_game_clock", Text, ".end_game_clock").doc("Game clock at the end, as sent"),
+    col("end_game_clock_s", ClockSeconds, ".end_game_clock").unit("s").doc("Time left in the period at the end"),
+    col("period", Category, ".period").doc("Period, such as Q1 or H1"),
+    col("player_ids", ListInt64, ".player_ids").doc("Ids of the team's players on court"),
+    col("opposing_player_ids", ListInt64, ".opposing_player_ids").doc("Ids of the opponent's players on court"),
+    col("lineup_id", LineupId, ".player_ids").doc("Lineup of the team: player_ids, sorted and joined by hyphens"),
+    col("opposing_lineup_id", LineupId, ".opposing_player_ids")
+        .doc("Lineup of the opponent: opposing_player_ids, sorted and joined by hyphens"),
+    count!("turnover", "Number of turnovers"),
+    count!("passes", "Number of passes"),
+    col("half_court", Bool, ".possession_attributes.half_court").doc("Whether the possession had a half-court offence"),
+    col("paint_touch", Bool, ".possession_attributes.paint_touch").doc("Whether the possession had a paint touch"),
+    count!("ball_reversals", "Number of ball reversals"),
+    count!("ball_screens", "Number of ball screens of all kinds"),
+    count!("ball_screens_left_wing", "Number of ball screens on the left wing"),
+    count!("ball_screens_middle_wing", "Number of ball screens in the middle"),
+    count!("ball_screens_right_wing", "Number of ball screens on the right wing"),
+    count!("ball_screens_pick_n_pop", "Number of ball screens classified as pick and pop"),
+    count!("ball_screens_pick_n_roll", "Number of ball screens classified as pick and roll"),
+    count!("ball_screens_pick_n_short_roll", "Number of ball screens classified as pick and short roll"),
+    count!("ball_screens_screened_shot", "Number of ball screens classified as screened shot"),
+    count!("ball_screens_handoff", "Number of ball screens classified as hand-off"),
+    count!("ball_screens_drag", "Number of ball screens classified as drag"),
+    count!("ball_screens_pop", "Number of ball screens classified as pop"),
+    count!("ball_screens_roll", "Number of ball screens classified as roll"),
+    count!("ball_screens_slip", "Number of ball screens classified as slip"),
+    count!("ball_screens_short_roll", "Number of ball screens classified as short roll"),
+    count!("ball_screens_reject", "Number of ball screens classified as reject"),
+    count!("ball_screens_re_screen", "Number of ball screens classified as re-screen"),
+    count!("ball_screens_stay", "Number of ball screens classified as stay"),
+    count!("ball_screens_step_up", "Number of ball screens classified as step-up"),
+    count!("ball_screens_snake", "Number of ball screens classified as snake"),
+    count!("ball_screens_split", "Number of ball screens classified as split"),
+    count!("ball_screens_other", "Number of ball screens classified as other"),
+    col("locations_link", Links, "._locations").doc("Link to the sensor locations of the possession"),
 ];
 
 pub(super) static EVENTS: Table = Table {
     name: "possession_events",
-    doc: "One row for each stat of a possession.",
+    doc: "One row for each stat event of a possession.",
     rows: "possessions[].stats[]",
     open: None,
     cols: &EVENT_COLUMNS,
@@ -177,39 +178,46 @@ pub(super) const EVENT_COLUMNS: [Col; 20] = [
     GAME_ID,
     TEAM_ID,
     POSSESSION,
-    index("position", "possessions[].stats[]").doc("place in the possession, from 0"),
-    col("timestamp", TimestampMs, ".timestamp").doc("when it happened"),
-    col("possession_type", Category, ".possession_type").doc("such as FGA or DEFENSIVE_REB"),
-    col("details", ListText, ".details").doc("codes such as REB, FGA3, FGA_OTD"),
-    col("player_id", Int64, ".player_id").doc("player"),
-    col("game_clock", Text, ".game_clock").doc("game clock as sent"),
-    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
-    col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
-    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
+    index("position", "possessions[].stats[]").doc("Position in the possession's list of events, from 0"),
+    col("timestamp", TimestampMs, ".timestamp").doc("Time of the event"),
+    col("possession_type", Category, ".possession_type").doc("Type of the event, such as FGA or DEFENSIVE_REB"),
+    col("details", ListText, ".details").doc("Stat codes of the event, such as REB, FGA3 or FGA_OTD"),
+    col("player_id", Int64, ".player_id").doc("Player id"),
+    col("game_clock", Text, ".game_clock").doc("Game clock as sent"),
+    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("Time left in the period"),
+    col("shot_clock", Text, ".shot_clock").doc("Shot clock as sent"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("Time left on the shot clock"),
     col("shot_distance_cm", Float64, ".shot_attributes.shot_distance_cm")
         .unit("cm")
-        .doc("shots: distance from the hoop"),
-    col("x", Float64, ".shot_attributes.x").unit("mm").frame("court").doc("shots: across the court, from its centre"),
-    col("y", Float64, ".shot_attributes.y").unit("mm").frame("court").doc("shots: along the court, from its centre"),
-    col("z", Float64, ".shot_attributes.z").unit("mm").frame("court").doc("shots: above the floor"),
-    col("zone", Count, ".shot_attributes.zone").doc("shots: zone, 1 to 14"),
-    col("advanced_zone", Count, ".shot_attributes.advanced_zone").doc("shots: advanced zone, 1 to 23"),
-    col("is_3point", Bool, ".shot_attributes.is_3point").doc("shots: whether from beyond the arc"),
+        .doc("Distance of the shot from the hoop; shots only"),
+    col("x", Float64, ".shot_attributes.x")
+        .unit("mm")
+        .frame("court")
+        .doc("Position across the court, from its centre; shots only"),
+    col("y", Float64, ".shot_attributes.y")
+        .unit("mm")
+        .frame("court")
+        .doc("Position along the court, from its centre; shots only"),
+    col("z", Float64, ".shot_attributes.z").unit("mm").frame("court").doc("Height above the floor; shots only"),
+    col("zone", Count, ".shot_attributes.zone").doc("Court zone, 1 to 14; shots only"),
+    col("advanced_zone", Count, ".shot_attributes.advanced_zone").doc("Advanced court zone, 1 to 23; shots only"),
+    col("is_3point", Bool, ".shot_attributes.is_3point").doc("Whether the shot was a three-point attempt; shots only"),
 ];
 
 pub(super) static PLAYERS: Table = Table {
     name: "possession_players",
-    doc: "One row for each player that a session's possessions name.",
+    doc: "One row for each player in the possessions of a session or game.",
     rows: "team_player_details[]",
     open: None,
     cols: &PLAYER_COLUMNS,
 };
 pub(super) const PLAYER_COLUMNS: [Col; 7] = [
-    request("session_id", Text).doc("session of the request; null in a catch-up, which has a game's players"),
+    request("session_id", Text)
+        .doc("Id of the requested session; null in a catch-up response, which covers a whole game"),
     GAME_ID,
     TEAM_ID,
-    col("player_id", Int64, ".id").required().doc("player"),
-    col("first_name", Text, ".first_name").doc("first name"),
-    col("last_name", Text, ".last_name").doc("last name"),
-    col("profile_image_link", Text, ".profile_image_link").doc("link"),
+    col("player_id", Int64, ".id").required().doc("Player id"),
+    col("first_name", Text, ".first_name").doc("First name"),
+    col("last_name", Text, ".last_name").doc("Last name"),
+    col("profile_image_link", Text, ".profile_image_link").doc("Link to the profile image of the player"),
 ];

@@ -111,41 +111,57 @@ pub(super) static TABLE: Table = Table {
     cols: &COLUMNS,
 };
 pub(super) const COLUMNS: [Col; 29] = [
-    request("session_id", Text).doc("session; of the request where the body does not say"),
-    request("game_id", Text).doc("game of the request; else as the body says"),
-    col("team_id", Int64, "id").doc("team of the shooter"),
-    col("player_id", Int64, "player_shots[].id").doc("shooter"),
-    col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
-    col("is_make", IsMake, ".is_make").doc("whether it went in"),
-    col("is_3point", Bool, ".is_3point").doc("whether from beyond the arc"),
-    derived("points", Int64, &POINTS).doc("points scored; 0 on a miss").unit("points"),
-    col("zone", Count, ".zone").doc("zone, 1 to 14"),
-    col("advanced_zone", Count, ".advanced_zone").doc("advanced zone, 1 to 23"),
-    col("player_x", Float64, ".player_x").unit("mm").frame("court").doc("shooter, across the court from its centre"),
-    col("player_y", Float64, ".player_y").unit("mm").frame("court").doc("shooter, along the court from its centre"),
-    col("player_z", Float64, ".player_z").unit("mm").frame("court").doc("shooter, above the floor"),
-    col("hoop_x", Float64, ".hoop_x").unit("mm").frame("court").doc("hoop, across the court from its centre"),
-    col("hoop_y", Float64, ".hoop_y").unit("mm").frame("court").doc("hoop, along the court from its centre"),
-    col("hoop_z", Float64, ".hoop_z").unit("mm").frame("court").doc("hoop, above the floor"),
+    request("session_id", Text).doc("Session id, from the request if the response has none"),
+    request("game_id", Text).doc("Id of the requested game, else that in the response"),
+    col("team_id", Int64, "id").doc("Id of the shooter's team"),
+    col("player_id", Int64, "player_shots[].id").doc("Player id of the shooter"),
+    col("occurred_at", TimestampMs, ".occurred_at").doc("Time of the shot"),
+    col("is_make", IsMake, ".is_make").doc("Whether the shot was made"),
+    col("is_3point", Bool, ".is_3point").doc("Whether the shot was a three-point attempt"),
+    derived("points", Int64, &POINTS).doc("Points scored; 0 for a miss").unit("points"),
+    col("zone", Count, ".zone").doc("Court zone, 1 to 14"),
+    col("advanced_zone", Count, ".advanced_zone").doc("Advanced court zone, 1 to 23"),
+    col("player_x", Float64, ".player_x")
+        .unit("mm")
+        .frame("court")
+        .doc("Position of the shooter across the court, from its centre"),
+    col("player_y", Float64, ".player_y")
+        .unit("mm")
+        .frame("court")
+        .doc("Position of the shooter along the court, from its centre"),
+    col("player_z", Float64, ".player_z")
+        .unit("mm")
+        .frame("court")
+        .doc("Height of the shooter's position above the floor"),
+    col("hoop_x", Float64, ".hoop_x")
+        .unit("mm")
+        .frame("court")
+        .doc("Position of the hoop across the court, from its centre"),
+    col("hoop_y", Float64, ".hoop_y")
+        .unit("mm")
+        .frame("court")
+        .doc("Position of the hoop along the court, from its centre"),
+    col("hoop_z", Float64, ".hoop_z").unit("mm").frame("court").doc("Height of the hoop above the floor"),
     col("hoop_player_x", Float64, ".hoop_player_x")
         .unit("mm")
         .frame("hoop")
-        .doc("shooter from the hoop, to the right seen from it"),
+        .doc("Offset of the shooter from the hoop to the right, for a view from the hoop to mid-court"),
     col("hoop_player_y", Float64, ".hoop_player_y")
         .unit("mm")
         .frame("hoop")
-        .doc("shooter from the hoop, towards mid-court"),
+        .doc("Offset of the shooter from the hoop towards mid-court"),
     derived("distance_cm", Float64, &DISTANCE)
         .unit("cm")
-        .doc("distance from the hoop along the floor: as given, else computed from the coordinates"),
-    col("status", Category, ".status").doc("RECORDED is the only value documented"),
-    col("game_clock", Text, ".game_clock").doc("game clock as sent"),
-    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
-    col("shot_clock", Text, ".shot_clock").doc("shot clock as sent"),
-    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
-    col("period", Category, ".period").doc("such as Q1 or H1"),
-    col("attributes", ListText, ".attributes").doc("such as CAS catch-and-shoot, OTD off the dribble"),
-    col("defender_ids", ListInt64, ".shotDefenders").doc("defenders; null where the body does not say"),
+        .doc("Horizontal distance from the hoop, computed from coordinates if the response has none"),
+    col("status", Category, ".status").doc("Shot status; RECORDED is the only documented value"),
+    col("game_clock", Text, ".game_clock").doc("Game clock as sent"),
+    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("Time left in the period"),
+    col("shot_clock", Text, ".shot_clock").doc("Shot clock as sent"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("Time left on the shot clock"),
+    col("period", Category, ".period").doc("Period, such as Q1 or H1"),
+    col("attributes", ListText, ".attributes")
+        .doc("Attributes of the shot, such as CAS (catch-and-shoot) or OTD (off the dribble)"),
+    col("defender_ids", ListInt64, ".shotDefenders").doc("Player ids of the defenders; null if the response has none"),
     absent("given_points", Count).hidden(),
     absent("given_distance", Float64).hidden(),
 ];

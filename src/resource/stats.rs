@@ -60,23 +60,24 @@ pub static FOOTBALL_TEAM_GAME_STATS: Resource =
 const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
-pub(super) const SESSION_ID: Col = request("session_id", Text).doc("session of the request");
-pub(super) const GAME_ID: Col = request("game_id", Text).doc("game of the request");
-pub(super) const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("team");
-pub(super) const TEAM_NAME: Col = col("team_name", Text, "name").doc("team name");
+pub(super) const SESSION_ID: Col = request("session_id", Text).doc("Id of the requested session");
+pub(super) const GAME_ID: Col = request("game_id", Text).doc("Id of the requested game");
+pub(super) const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("Team id");
+pub(super) const TEAM_NAME: Col = col("team_name", Text, "name").doc("Team name");
 pub(super) const PLAYER_ID: Col =
-    col("player_id", Int64, "player_stats[].id").required().doc("player; 0 is the team's own total");
+    col("player_id", Int64, "player_stats[].id").required().doc("Player id; 0 marks a team total");
 pub(super) const FIRST_NAME: Col =
-    col("first_name", Text, "player_stats[].player_details.firstname").doc("player's first name");
+    col("first_name", Text, "player_stats[].player_details.firstname").doc("First name of the player");
 pub(super) const LAST_NAME: Col =
-    col("last_name", Text, "player_stats[].player_details.lastname").doc("player's last name");
+    col("last_name", Text, "player_stats[].player_details.lastname").doc("Last name of the player");
 pub(super) const IS_TEAM_TOTAL: Col = col("is_team_total", IsTeamTotal, "player_stats[].id")
     .required()
-    .doc("true on the team's own totals: never sum them with players");
+    .doc("Whether the row is a team total, which must not be added to player rows");
 pub(super) const VERSION: Col =
-    col("version", Count, "player_stats[].version").doc("orders the states of a player's line; higher is newer");
-const GAMES_PLAYED: Col =
-    col("games_played", Count, "player_stats[].games_played").doc("games in the range").unit("games");
+    col("version", Count, "player_stats[].version").doc("Version of the player's stats; the higher version is newer");
+const GAMES_PLAYED: Col = col("games_played", Count, "player_stats[].games_played")
+    .doc("Number of games in the requested range")
+    .unit("games");
 
 /// Whose line it is.
 pub(super) const PLAYER: [Col; 10] =
@@ -86,24 +87,24 @@ pub(super) const PLAYER: [Col; 10] =
 macro_rules! stat_codes {
     ($stats:literal) => {
         [
-            col("FG", Float64, concat!($stats, ".FG")).doc("field goals made"),
-            col("FGA", Float64, concat!($stats, ".FGA")).doc("field goal attempts"),
-            col("FG2", Float64, concat!($stats, ".FG2")).doc("two-point field goals made"),
-            col("FGA2", Float64, concat!($stats, ".FGA2")).doc("two-point field goal attempts"),
-            col("FG3", Float64, concat!($stats, ".FG3")).doc("three-point field goals made"),
-            col("FGA3", Float64, concat!($stats, ".FGA3")).doc("three-point field goal attempts"),
-            col("FT", Float64, concat!($stats, ".FT")).doc("free throws made"),
-            col("FTA", Float64, concat!($stats, ".FTA")).doc("free throw attempts"),
-            col("PTS", Float64, concat!($stats, ".PTS")).doc("points"),
-            col("AST", Float64, concat!($stats, ".AST")).doc("assists"),
-            col("TO", Float64, concat!($stats, ".TO")).doc("turnovers"),
-            col("STL", Float64, concat!($stats, ".STL")).doc("steals"),
-            col("BLK", Float64, concat!($stats, ".BLK")).doc("blocks"),
-            col("REB", Float64, concat!($stats, ".REB")).doc("rebounds"),
-            col("OFFENSIVE_REB", Float64, concat!($stats, ".OFFENSIVE_REB")).doc("offensive rebounds"),
-            col("DEFENSIVE_REB", Float64, concat!($stats, ".DEFENSIVE_REB")).doc("defensive rebounds"),
-            col("FL", Float64, concat!($stats, ".FL")).doc("fouls"),
-            col("DIST", Float64, concat!($stats, ".DIST")).unit("cm").doc("distance travelled"),
+            col("FG", Float64, concat!($stats, ".FG")).doc("Field goals made, three-pointers included"),
+            col("FGA", Float64, concat!($stats, ".FGA")).doc("Field goal attempts, three-pointers included"),
+            col("FG2", Float64, concat!($stats, ".FG2")).doc("Two-point field goals made"),
+            col("FGA2", Float64, concat!($stats, ".FGA2")).doc("Two-point field goal attempts"),
+            col("FG3", Float64, concat!($stats, ".FG3")).doc("Three-point field goals made"),
+            col("FGA3", Float64, concat!($stats, ".FGA3")).doc("Three-point field goal attempts"),
+            col("FT", Float64, concat!($stats, ".FT")).doc("Free throws made"),
+            col("FTA", Float64, concat!($stats, ".FTA")).doc("Free throw attempts"),
+            col("PTS", Float64, concat!($stats, ".PTS")).doc("Points"),
+            col("AST", Float64, concat!($stats, ".AST")).doc("Assists"),
+            col("TO", Float64, concat!($stats, ".TO")).doc("Turnovers"),
+            col("STL", Float64, concat!($stats, ".STL")).doc("Steals"),
+            col("BLK", Float64, concat!($stats, ".BLK")).doc("Blocks"),
+            col("REB", Float64, concat!($stats, ".REB")).doc("Rebounds, offensive and defensive"),
+            col("OFFENSIVE_REB", Float64, concat!($stats, ".OFFENSIVE_REB")).doc("Offensive rebounds"),
+            col("DEFENSIVE_REB", Float64, concat!($stats, ".DEFENSIVE_REB")).doc("Defensive rebounds"),
+            col("FL", Float64, concat!($stats, ".FL")).doc("Fouls"),
+            col("DIST", Float64, concat!($stats, ".DIST")).unit("cm").doc("Distance travelled"),
         ]
     };
 }
@@ -112,7 +113,7 @@ pub(super) const STAT_CODES: usize = stat_codes!("").len();
 
 pub(super) static PLAYER_STATS: Table = Table {
     name: "player_stats",
-    doc: "One row for each player (or team total) and stat code.",
+    doc: "One row for each player or team total and stat code.",
     rows: "player_stats[].stats{}",
     open: None,
     cols: &LINES,
@@ -120,14 +121,14 @@ pub(super) static PLAYER_STATS: Table = Table {
 pub(super) const LINES: [Col; 12] = concat(
     PLAYER,
     [
-        key("stat", "player_stats[].stats{}").required().doc("stat code"),
-        col("value", Float64, "@").doc("value; DIST in cm, the others counts"),
+        key("stat", "player_stats[].stats{}").required().doc("Stat code, such as FGA or PTS"),
+        col("value", Float64, "@").doc("Value of the stat; DIST in cm, other codes are counts"),
     ],
 );
 
 pub(super) static BOX_SCORE: Table = Table {
     name: "box_score",
-    doc: "One row for each player (or team total), a column for each stat code; codes not listed here follow by name.",
+    doc: "One row for each player or team total, with a column for each stat code; unlisted codes follow in order of name.",
     rows: "player_stats[]",
     open: Some(".stats"),
     cols: &BOXES,
@@ -136,7 +137,7 @@ pub(super) const BOXES: [Col; PLAYER.len() + STAT_CODES] = concat(PLAYER, stat_c
 
 /// Football's codes are not documented, so its fixed columns are those of the row's key and every code follows by name.
 pub(super) static FOOTBALL_BOX_SCORE: Table = Table {
-    doc: "One row for each player (or team total); no code of football is documented, so each one of the bodies follows by \
+    doc: "One row for each player or team total; no code of football is documented, so all codes follow in order of \
           name.",
     cols: &PLAYER,
     ..BOX_SCORE

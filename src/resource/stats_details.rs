@@ -110,24 +110,24 @@ static STAT_EVENTS: Table = Table {
         LAST_NAME,
         IS_TEAM_TOTAL,
         VERSION,
-        key("stat", "player_stats[].stats{}").required().doc("stat code"),
-        col("occurred_at", TimestampMs, ".occurred_at").doc("when it happened"),
-        col("value", Float64, ".value").doc("value; DIST in cm, the others counts"),
-        col("game_clock", Text, ".game_clock").doc("game clock as sent, minutes:seconds.tenths"),
-        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("game clock: time left in the period"),
-        col("shot_clock", Text, ".shot_clock").doc("shot clock as sent, seconds.tenths"),
-        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("shot clock: time left"),
-        col("period", Category, ".period").doc("such as Q1 or H1"),
-        col("x", Float64, ".x").unit("mm").frame("court").doc("across the court, from its centre"),
-        col("y", Float64, ".y").unit("mm").frame("court").doc("along the court, from its centre"),
-        col("z", Float64, ".z").unit("mm").frame("court").doc("above the floor"),
+        key("stat", "player_stats[].stats{}").required().doc("Stat code, such as FGA or PTS"),
+        col("occurred_at", TimestampMs, ".occurred_at").doc("Time of the event"),
+        col("value", Float64, ".value").doc("Value of the stat; DIST in cm, other codes are counts"),
+        col("game_clock", Text, ".game_clock").doc("Game clock as sent, minutes:seconds.tenths"),
+        col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("Time left in the period"),
+        col("shot_clock", Text, ".shot_clock").doc("Shot clock as sent, seconds.tenths"),
+        col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("Time left on the shot clock"),
+        col("period", Category, ".period").doc("Period, such as Q1 or H1"),
+        col("x", Float64, ".x").unit("mm").frame("court").doc("Position across the court, from its centre"),
+        col("y", Float64, ".y").unit("mm").frame("court").doc("Position along the court, from its centre"),
+        col("z", Float64, ".z").unit("mm").frame("court").doc("Height above the floor"),
         col("hoop_to_event_x", Float64, ".hoop_to_event_x")
             .unit("mm")
             .frame("hoop")
-            .doc("from the hoop, to the right seen from it"),
+            .doc("Offset from the hoop to the right, for a view from the hoop to mid-court"),
         col("hoop_to_event_y", Float64, ".hoop_to_event_y")
             .unit("mm")
             .frame("hoop")
-            .doc("from the hoop towards mid-court"),
+            .doc("Offset from the hoop towards mid-court"),
     ],
 };

@@ -6,17 +6,17 @@ pub static VIOLATIONS: Resource = Resource { name: "violations", roots: &[root("
 
 static TABLE: Table = Table {
     name: "violations",
-    doc: "One row for each place where an audit's rule does not hold.",
+    doc: "One row for each violation of an audit rule.",
     rows: "",
     open: None,
     cols: &[
-        col("rule", Category, "rule").required().doc("the rule that does not hold: one of sideline.audit.rules()"),
-        col("team_id", Int64, "team_id").doc("team, where it is one's"),
-        col("game_id", Text, "game_id").doc("game, where the tables are a game's"),
-        col("session_id", Text, "session_id").doc("session"),
-        col("player_id", Int64, "player_id").doc("player, where it is one's; 0 is the team's own total"),
-        col("expected", Text, "expected").doc("what the rule asks for"),
-        col("found", Text, "found").doc("what is there; null where there is nothing"),
-        col("message", Text, "message").required().doc("the same as a sentence"),
+        col("rule", Category, "rule").required().doc("Name of the violated rule, one of sideline.audit.rules()"),
+        col("team_id", Int64, "team_id").doc("Team id, if the violation concerns a team"),
+        col("game_id", Text, "game_id").doc("Game id, if the tables have one"),
+        col("session_id", Text, "session_id").doc("Session id"),
+        col("player_id", Int64, "player_id").doc("Player id, if the violation concerns a player; 0 marks a team total"),
+        col("expected", Text, "expected").doc("Value that the rule expects"),
+        col("found", Text, "found").doc("Value in the tables; null if they have none"),
+        col("message", Text, "message").required().doc("Description of the violation in a sentence"),
     ],
 };

@@ -78,7 +78,7 @@ impl CoreUnits {
         self.is_plain
     }
 
-    /// For each unit its response, its error, and its row of `coverage`.
+    /// Return for each unit its response, its error, and its row of `coverage`.
     fn made(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         errors::guard(py, || {
             let done = match &*self.units() {
@@ -98,8 +98,8 @@ impl CoreUnits {
     }
 }
 
-/// Ids as plain integers and texts. Any other id stays as it is if it is hashable, else it becomes its text; it is the
-/// failure of one unit only.
+/// Return ids as plain integers and texts. Any other id is kept unchanged if it is hashable, else converted to text; it
+/// fails only its own unit.
 #[pyfunction]
 #[pyo3(name = "_ids")]
 pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -114,7 +114,7 @@ pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> 
     errors::guard(py, || values.iter().zip(convert::ids(name, &values)?).map(plain).collect())
 }
 
-/// The ids of an Arrow array, from any library; `None` if the object has no Arrow data.
+/// Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data.
 #[pyfunction]
 #[pyo3(name = "_arrow_ids")]
 pub fn arrow_ids<'py>(py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
@@ -127,14 +127,14 @@ pub fn arrow_ids<'py>(py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) ->
     })
 }
 
-/// A time in epoch milliseconds, accepting what operations accept.
+/// Return a time in epoch milliseconds; accepts the same values as operations.
 #[pyfunction]
 #[pyo3(name = "_epoch_ms")]
 pub fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
     errors::guard(py, || convert::epoch_ms(name, time))
 }
 
-/// Waits for all units. `tick` is called about twenty times a second, and an exception in it ends the call.
+/// Wait for all units. `tick` is called about twenty times a second, and an exception in it ends the call.
 #[pyfunction]
 #[pyo3(name = "_batch_sync")]
 pub fn batch_sync<'py>(
@@ -164,7 +164,7 @@ pub fn batch_async<'py>(
     errors::guard(py, || runtime::awaitable(py, fetched(py, client, &question, strict, progress)?))
 }
 
-/// One table over many payloads; `shape` gives the schema if there are none.
+/// Return one table over many payloads; `shape` gives the schema if there are none.
 #[pyfunction]
 #[pyo3(name = "_batch_table", signature = (shape, payloads, name, columns))]
 pub fn batch_table(
@@ -184,7 +184,7 @@ pub fn batch_table(
     })
 }
 
-/// A table of the rows of `coverage`.
+/// Return the table `coverage` with these rows.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
 pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {

@@ -107,7 +107,7 @@ impl CoreClient {
         })
     }
 
-    /// Name, value without secrets, and source of each setting.
+    /// Return the name, value without secrets, and source of each setting.
     fn settings(&self) -> Vec<(&'static str, Option<String>, &'static str)> {
         let source = |source| match source {
             SettingSource::Explicit => "argument",
@@ -117,12 +117,12 @@ impl CoreClient {
         self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
     }
 
-    /// The proxy of requests to the REST API, and the setting or variable that names it.
+    /// Return the proxy of requests to the REST API, and the setting or variable that names it.
     fn proxy(&self, py: Python<'_>) -> PyResult<Option<(String, &'static str)>> {
         errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
     }
 
-    /// Raises the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
+    /// Raise the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
     /// the client is closed.
     #[pyo3(signature = (*, broadcast = false))]
     fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
@@ -131,7 +131,7 @@ impl CoreClient {
         errors::guard(py, || checked().map_err(|e| errors::raise(py, e)))
     }
 
-    /// The string to sign of a request for the teams, at this moment.
+    /// Return the string to sign of a request for the teams, at this moment.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();
         errors::guard(py, || made().map_err(|e| errors::raise(py, e)))
@@ -151,7 +151,7 @@ impl CoreClient {
         })
     }
 
-    /// The table `drift`.
+    /// Return the table `drift`.
     fn drift(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let batch = py.detach(|| self.drift_record()?.table()).map_err(|e| errors::raise(py, e))?;
@@ -384,7 +384,7 @@ impl<'py> IntoPyObject<'py> for ProbeResult {
     }
 }
 
-/// Issuer of a certificate (DER), and its expiry in epoch seconds; `None` if it is not a certificate.
+/// Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate.
 #[pyfunction]
 #[pyo3(name = "_certificate")]
 pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {

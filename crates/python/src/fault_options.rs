@@ -212,7 +212,7 @@ macro_rules! read_and_describe {
             Ok(fault)
         }
 
-        /// Every option as name, type and default in Python, and meaning; in order.
+        /// Return every option as name, type and default in Python, and meaning; in order.
         #[pyfunction]
         #[pyo3(name = "_fault_options")]
         pub(super) fn described() -> Vec<(&'static str, String, String, &'static str)> {

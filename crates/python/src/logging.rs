@@ -73,7 +73,7 @@ impl log::Log for Bridge {
     fn flush(&self) {}
 }
 
-/// The logger of the Python side. It is set up like that of records once there is a client.
+/// Return the logger of the Python side. It is set up like that of records once there is a client.
 #[pyfunction]
 #[pyo3(name = "_logger")]
 pub fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {

@@ -5,7 +5,7 @@ use sideline::operation::{OPERATIONS, Operation, Reach};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Every operation that is a method of the clients, in order.
+/// Return every operation that is a method of the clients, in order.
 #[pyfunction]
 #[pyo3(name = "_operations")]
 pub fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {

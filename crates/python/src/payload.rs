@@ -81,7 +81,7 @@ impl PyPayload {
 
 #[pymethods]
 impl PyPayload {
-    /// Makes a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
+    /// Make a payload from a body in a file: ``Payload.from_bytes("stats", raw, session_id="...")``.
     ///
     /// The ids are those of the request, which the body does not repeat. Neither does a body of stats show its sport,
     /// which decides the columns of `box_score`. Raises `ValueError` for an unknown operation or sport.
@@ -128,7 +128,7 @@ impl PyPayload {
         })
     }
 
-    /// The JSON as Python objects, with nothing dropped; a new object at each call.
+    /// Return the JSON as Python objects, with nothing dropped; a new object at each call.
     ///
     /// >>> client.teams().to_dict()["teams"][0]["sport"]
     /// 'BASKETBALL'
@@ -155,7 +155,7 @@ impl PyPayload {
         self.inner.size()
     }
 
-    /// One table of the body, by default the first. `columns` limits and orders the columns.
+    /// Return one table of the body, by default the first. `columns` limits and orders the columns.
     ///
     /// With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
     /// `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
@@ -181,7 +181,7 @@ impl PyPayload {
         errors::guard(py, || py.import("sideline._names")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
     }
 
-    /// Every table of the body by name, the default first: as `table(name)` returns each, but in one pass.
+    /// Return every table of the body by name, the default first: like `table(name)` for each, but in one pass.
     ///
     /// Raises `DecodeError` where one of them does not fit; `table(name)` still returns the others.
     ///
@@ -199,7 +199,7 @@ impl PyPayload {
         })
     }
 
-    /// Like ``table(name, columns).to_arrow()``: a `pyarrow.Table`.
+    /// Return a `pyarrow.Table`, like ``table(name, columns).to_arrow()``.
     ///
     /// >>> client.teams().to_arrow().schema.field("team_id").type
     /// DataType(int64)
@@ -213,7 +213,7 @@ impl PyPayload {
         PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_arrow")
     }
 
-    /// Like ``table(name, columns).to_polars()``: a `polars.DataFrame`.
+    /// Return a `polars.DataFrame`, like ``table(name, columns).to_polars()``.
     ///
     /// >>> client.teams().to_polars()["team_id"].is_unique().all()
     /// True
@@ -227,7 +227,7 @@ impl PyPayload {
         PyTable::frame(Bound::new(py, self.decoded(py, name, columns)?)?, "to_polars")
     }
 
-    /// Like ``table(name, columns).to_pandas()``: a `pandas.DataFrame`.
+    /// Return a `pandas.DataFrame`, like ``table(name, columns).to_pandas()``.
     ///
     /// >>> client.teams().to_pandas().team_id.is_unique
     /// True
@@ -247,7 +247,7 @@ impl PyPayload {
         self.inner.tables()
     }
 
-    /// Paths of the unknown fields in the body: fields that the service added or renamed.
+    /// Return the paths of the unknown fields in the body: fields that the service added or renamed.
     ///
     /// >>> sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 7, "mascot": "owl"}]}').unknown_fields()
     /// ['teams[].mascot']
@@ -265,7 +265,7 @@ impl PyPayload {
         met.map(|met| (&*met.unknown.path, met.unknown.kind, met.unknown.offset, met.is_new)).collect()
     }
 
-    /// The exception that `strict=True` raises; `None` without unknown fields.
+    /// Return the exception that `strict=True` raises; `None` without unknown fields.
     fn _refusal<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = slf.py();
         let Some(error) = fetch::refusal(&slf.get().met) else { return Ok(None) };
@@ -284,7 +284,7 @@ impl PyPayload {
         Ok(vec![slf.unbind()])
     }
 
-    /// The operation that returned it.
+    /// The operation that returned the payload.
     #[getter]
     fn operation(&self) -> &'static str {
         self.inner.operation
@@ -331,7 +331,7 @@ impl PyPayload {
         self.first().map(|first| timedelta(py, first.elapsed)).transpose()
     }
 
-    /// When the response was complete: an aware `datetime.datetime`.
+    /// Time of the complete response: an aware `datetime.datetime`.
     #[getter]
     fn fetched_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(first) = self.first() else { return Ok(None) };
@@ -359,22 +359,22 @@ impl PyPayload {
         true
     }
 
-    /// The keys of `to_dict()`.
+    /// Return the keys of `to_dict()`.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("keys")
     }
 
-    /// The values of `to_dict()`.
+    /// Return the values of `to_dict()`.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("values")
     }
 
-    /// The items of `to_dict()`.
+    /// Return the items of `to_dict()`.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py)?.call_method0("items")
     }
 
-    /// Like `get` of `to_dict()`.
+    /// Return the value of a key of `to_dict()`, or the default.
     ///
     /// >>> client.teams().get("no such key", "nothing")
     /// 'nothing'

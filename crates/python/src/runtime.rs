@@ -55,7 +55,7 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
     Ok(workers.handle.clone())
 }
 
-/// Stops the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process.
+/// Stop the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process.
 #[pyfunction]
 #[pyo3(name = "_shutdown")]
 pub fn shutdown(py: Python<'_>) {

@@ -65,7 +65,7 @@ impl Schema {
         capsule::of_schema(py, &self.schema)
     }
 
-    /// A `pyarrow.Schema`, with unit and description in the metadata of its fields.
+    /// Return a `pyarrow.Schema`, with unit and description in the metadata of its fields.
     ///
     /// >>> sideline.SCHEMAS["locations"].to_arrow().field("x").metadata[b"unit"]
     /// b'mm'
@@ -248,7 +248,7 @@ fn type_name(data_type: &DataType) -> String {
     }
 }
 
-/// The schemas of all tables of a sport, by name.
+/// Return the schemas of all tables of a sport, by name.
 #[pyfunction]
 #[pyo3(name = "_schemas")]
 pub fn schemas<'py>(py: Python<'py>, sport: &str) -> PyResult<Bound<'py, PyDict>> {

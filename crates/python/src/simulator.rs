@@ -93,7 +93,7 @@ impl CoreSimulator {
         errors::guard(py, || wire(py, &py.detach(|| self.inner.games())))
     }
 
-    /// The request log: a dict for each request that got a response or was cut.
+    /// Return the request log: a dict for each request that got a response or was cut.
     fn requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         errors::guard(py, || {
             let seen = py.detach(|| self.inner.requests());
@@ -101,7 +101,7 @@ impl CoreSimulator {
         })
     }
 
-    /// Adds a fault; `options` are the arguments of `faults.add`, by name.
+    /// Add a fault; `options` are the arguments of `faults.add`, by name.
     fn add_fault(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
         errors::guard(py, || {
             let fault = fault_options::fault(options)?;
@@ -113,7 +113,7 @@ impl CoreSimulator {
         self.inner.faults().clear();
     }
 
-    /// `None`: as fast as the readers take it.
+    /// Play a game; with `None` for `speed`, at the pace of the readers.
     fn play(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, speed: Option<f64>) -> PyResult<()> {
         errors::guard(py, || {
             let game_id = convert::id("game_id", game_id)?;

@@ -96,7 +96,7 @@ impl Drop for CoreStream {
 
 #[pymethods]
 impl CoreStream {
-    /// Connects; only the first call has an effect.
+    /// Connect; only the first call has an effect.
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         let stream = self.stream(py)?;
         let handle = runtime::streams().map_err(|e| errors::raise(py, e))?;
@@ -106,7 +106,7 @@ impl CoreStream {
         })
     }
 
-    /// The next item if there is one, else `None`; see `ended`.
+    /// Return the next item if there is one, else `None`; see `ended`.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match take(py, self.stream(py)?)? {
             Taken::Item(item) => self.item(py, item).map(Some),
@@ -115,7 +115,7 @@ impl CoreStream {
         }
     }
 
-    /// Waits for the next item; `None` at the end. Ctrl-C ends the wait.
+    /// Wait for the next item; `None` at the end. Ctrl-C ends the wait.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
         loop {
@@ -131,7 +131,7 @@ impl CoreStream {
         }
     }
 
-    /// Like `next`, for at most `seconds`; `None` then too.
+    /// Wait for the next item for at most `seconds`; `None` if there is none.
     fn next_within<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stream = self.stream(py)?;
         let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_TIMEOUT).min(MAX_TIMEOUT);
@@ -152,7 +152,7 @@ impl CoreStream {
         }
     }
 
-    /// Completes when there is an item. It takes nothing, so cancelling it loses nothing.
+    /// Complete when there is an item. The call takes no item, so cancelling it loses none.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Wait>> {
         errors::guard(py, || wait::wait(py, self.stream(py)?.buffer()))
     }
@@ -163,7 +163,7 @@ impl CoreStream {
         self.state() == "closed"
     }
 
-    /// Like `take`, but also `None` when the event loop is due for a turn; see `is_turn_due`.
+    /// Return the next item like `take`, but `None` if the event loop is due for a turn; see `is_turn_due`.
     fn take_in_turn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if self.is_turn_due() { Ok(None) } else { self.take(py) }
     }
@@ -175,12 +175,12 @@ impl CoreStream {
         elapsed.saturating_sub(self.turn.load(Ordering::Relaxed)) > MAX_TURN.as_nanos() as u64
     }
 
-    /// Records that the event loop had its turn.
+    /// Record that the event loop had its turn.
     fn begin_turn(&self) {
         self.turn.fetch_max(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// From now on, appends the items taken to a journal.
+    /// Append all later items to a journal.
     fn record(&self, py: Python<'_>, path: PathBuf, sync_every: Option<f64>) -> PyResult<()> {
         let stream = self.stream(py)?;
         let seconds = |seconds: f64| {
@@ -192,7 +192,7 @@ impl CoreStream {
         errors::guard(py, || py.detach(|| stream.record(&path, sync_every)).map_err(|e| errors::raise(py, e)))
     }
 
-    /// Raises if the last items of a journal could not be written; the stream is closed all the same.
+    /// Close the stream; raises if the last items of a journal could not be written.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         match self.stream(py) {
             Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| errors::raise(py, e))),
@@ -212,7 +212,7 @@ impl CoreStream {
         }
     }
 
-    /// When the newest update was received: an aware `datetime.datetime`.
+    /// Time of receipt of the newest update: an aware `datetime.datetime`.
     #[getter]
     fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
@@ -272,9 +272,9 @@ impl Drop for PyUpdate {
 
 #[pymethods]
 impl PyUpdate {
-    /// The JSON as Python objects, with nothing dropped; a new object at each call.
+    /// Return the JSON as Python objects, with nothing dropped; a new object at each call.
     ///
-    /// Raises `DecodeError` where the message is no JSON: `text` has it then.
+    /// Raises `DecodeError` if the message is not JSON; `text` returns it unparsed.
     ///
     /// >>> with client.live_stats(live_game_id, notices=False) as stream:
     /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
@@ -319,7 +319,7 @@ impl PyUpdate {
         self.inner.source.as_deref()
     }
 
-    /// When it was received: an aware `datetime.datetime`.
+    /// Time of receipt: an aware `datetime.datetime`.
     #[getter]
     fn received_at<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         datetime(py, self.inner.received_at)
@@ -411,7 +411,7 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     Ok(Item::Notice(notice))
 }
 
-/// Items of a stream as a table: `live_items` or `stat_updates`.
+/// Return items of a stream as a table: `live_items` or `stat_updates`.
 #[pyfunction]
 #[pyo3(name = "_items_table")]
 pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
@@ -428,7 +428,7 @@ pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> 
     })
 }
 
-/// Creates a stream without connecting. `options` are the parameters of `live_stats`.
+/// Create a stream without connecting. `options` are the parameters of `live_stats`.
 #[pyfunction]
 #[pyo3(name = "_live_stats")]
 pub fn live_stats(
@@ -447,7 +447,7 @@ pub fn live_stats(
     })
 }
 
-/// Opens a journal as a stream and reads its beginning. `options` are the parameters of `replay`.
+/// Open a journal as a stream and read its beginning. `options` are the parameters of `replay`.
 #[pyfunction]
 #[pyo3(name = "_replay")]
 pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound<'_, PyDict>) -> PyResult<CoreStream> {
@@ -461,7 +461,7 @@ pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound
 /// A damaged part of a journal: its first byte, its length, and the times of the items around it.
 type LostBytes<'py> = (u64, u64, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
-/// Saves the undamaged part of a journal: its frames, its items and the damaged parts.
+/// Save the undamaged part of a journal; returns its frames, its items and the damaged parts.
 #[pyfunction]
 #[pyo3(name = "_repair_journal")]
 pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
@@ -473,7 +473,7 @@ pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> Py
     })
 }
 
-/// Creates a stream without connecting. `what` are the parameters of `live` that say what to receive, `options` the
+/// Create a stream without connecting. `what` are the parameters of `live` that select the updates, `options` the
 /// others.
 #[pyfunction]
 #[pyo3(name = "_live")]

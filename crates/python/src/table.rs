@@ -80,7 +80,7 @@ impl PyTable {
         Self::_from_arrow(py, name, data)
     }
 
-    /// Any Arrow table as a `Table`: from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
+    /// Make a `Table` from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
     ///
     /// Raises `TypeError` for anything else.
     ///
@@ -100,7 +100,7 @@ impl PyTable {
         Self::_from_arrow(py, name.or(own).unwrap_or_else(|| "table".to_owned()), data)
     }
 
-    /// Any Arrow table, under a name.
+    /// Make a table with a name from any Arrow table.
     #[staticmethod]
     pub(super) fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         errors::guard(py, || {
@@ -152,7 +152,7 @@ impl PyTable {
         capsule::of_schema(py, &self.schema)
     }
 
-    /// A `pyarrow.Table` of all or of the named columns.
+    /// Return a `pyarrow.Table` of all or of the named columns.
     ///
     /// >>> client.teams().table().to_arrow().column_names[:2]
     /// ['team_id', 'name']
@@ -161,7 +161,7 @@ impl PyTable {
         Self::frame_of(slf, columns, "to_arrow")
     }
 
-    /// A `polars.DataFrame` of all or of the named columns; needs no pyarrow.
+    /// Return a `polars.DataFrame` of all or of the named columns; needs no pyarrow.
     ///
     /// >>> client.teams().table().to_polars(["team_id"]).dtypes
     /// [Int64]
@@ -170,7 +170,7 @@ impl PyTable {
         Self::frame_of(slf, columns, "to_polars")
     }
 
-    /// A `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
+    /// Return a `pandas.DataFrame` with categoricals, aware times, and nullable types for columns that may be null.
     ///
     /// >>> client.teams().table(columns=["sport"]).to_pandas().sport.dtype.name
     /// 'category'
@@ -179,7 +179,7 @@ impl PyTable {
         Self::frame_of(slf, columns, "to_pandas")
     }
 
-    /// Writes a Parquet file, with pyarrow or, without it, with polars.
+    /// Write a Parquet file, with pyarrow or, without it, with polars.
     ///
     /// >>> import tempfile
     /// >>> with tempfile.TemporaryDirectory() as folder:
@@ -189,7 +189,7 @@ impl PyTable {
         errors::guard(py, || py.import("sideline._frames")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
     }
 
-    /// Writes a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
+    /// Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
     /// empty.
     ///
     /// >>> import tempfile
@@ -219,7 +219,7 @@ impl PyTable {
         errors::guard(py, || to_dicts::column(py, self.batches.iter().map(|batch| batch.column(place))))
     }
 
-    /// Some columns, in the order named.
+    /// Return some columns, in the order named.
     #[pyo3(signature = (columns))]
     fn _select(&self, py: Python<'_>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
@@ -238,12 +238,12 @@ impl PyTable {
         })
     }
 
-    /// The rows at these positions, in this order.
+    /// Return the rows at these positions, in this order.
     fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<PyTable> {
         errors::guard(py, || self.remade(gather::take(&self.schema, &self.batches, &places).map(|batch| vec![batch])))
     }
 
-    /// The table with additional columns of texts or lists of texts: name, description, a value for each row.
+    /// Add columns of texts or lists of texts: name, description, a value for each row.
     fn _with_texts(
         &self,
         py: Python<'_>,
@@ -266,10 +266,10 @@ impl PyTable {
         })
     }
 
-    /// A list with a dict for each row; times are aware datetimes. Needs no library.
+    /// Return a list with a dict for each row; times are aware datetimes. Needs no library.
     ///
     /// A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-    /// ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` have it as it is.
+    /// ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` keep it unchanged.
     ///
     /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
@@ -277,7 +277,7 @@ impl PyTable {
         errors::guard(py, || to_dicts::dicts(py, &self.batches))
     }
 
-    /// The first rows.
+    /// Return the first rows.
     ///
     /// >>> client.teams().table().head(2).num_rows
     /// 2
@@ -362,7 +362,7 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
     Ok(Arc::new(column.finish()))
 }
 
-/// A table of the package's own, from rows as a JSON array.
+/// Return a table of the package's own, from rows as a JSON array.
 #[pyfunction]
 #[pyo3(name = "_own_table")]
 pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {

@@ -300,14 +300,14 @@ def _labels(row: Mapping[str, Any]) -> "Iterator[tuple[str, object]]":
 
 
 def _player_ids(row: Mapping[str, Any]) -> list[int]:
-    found: dict[int, None] = {}
+    ids: dict[int, None] = {}
     for name in _PLAYERS:
         value = row.get(name)
         for player in value if isinstance(value, list) else [value]:
             # A team's total has no player.
             if player:
-                found[player] = None
-    return list(found)
+                ids[player] = None
+    return list(ids)
 
 
 def _text(value: object) -> str | None:

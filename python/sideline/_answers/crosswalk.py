@@ -62,9 +62,9 @@ class _Person:
     @property
     def keys(self) -> set[object]:
         """Return keys of which equal people share one. Similar names need an equal team or birth date."""
-        found: set[object] = {key for name in self.names for key in keys(name)}
+        name_keys: set[object] = {key for name in self.names for key in keys(name)}
         places = {("team", team) for team in self.teams} | {("day", day) for day in self.birth_dates}
-        return found | {(name.words[0], place) for name in self.names for place in places}
+        return name_keys | {(name.words[0], place) for name in self.names for place in places}
 
     @property
     def key(self) -> object:
@@ -232,48 +232,50 @@ class _NameCounts:
     def of(cls, *sides: Sequence[_Person]) -> "_NameCounts":
         # Count several rows of one person once.
         distinct = [person for side in sides for person in {person.key: person for person in side}.values()]
-        given = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
+        first_names = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
         family = Counter(
             word for person in distinct for word in {word for one in person.names for word in one.words[1:]}
         )
         teams = {team for person in distinct for team in person.teams}
-        return cls(given, family, len(distinct), max(1, len(teams)))
+        return cls(first_names, family, len(distinct), max(1, len(teams)))
 
     def namesakes(self, *names: Name) -> float:
         """Return the expected number of namesakes, if given and family names are independent."""
         # Both sides count the person, so the league has half as many.
-        found = 0.0
+        expected = 0.0
         for name in names:
-            given = self.given[name.words[0]] / 2 - 1
+            first = self.given[name.words[0]] / 2 - 1
             family = min((self.family[word] for word in name.words[1:]), default=0) / 2 - 1
-            found = max(found, max(given, 0.0) * max(family, 0.0) / (self.people / 2))
-        return found
+            expected = max(expected, max(first, 0.0) * max(family, 0.0) / (self.people / 2))
+        return expected
 
 
 def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | None:
     """Return the doubt whether the two are one person, or `None` if they are not."""
     evidence = [
-        (what, bool(ours & theirs))
-        for what, ours, theirs in (
+        (what, bool(own_values & other_values))
+        for what, own_values, other_values in (
             ("team", player.teams, other.teams),
             ("jersey", player.jerseys, other.jerseys),
             ("birth_date", player.birth_dates, other.birth_dates),
         )
-        if ours and theirs
+        if own_values and other_values
     ]
     if ("birth_date", False) in evidence:
         return None
     # With neither, similar names are never enough for a match, and comparing them is slow.
     with_similar = ("team", True) in evidence or ("birth_date", True) in evidence
     best: tuple[float, str] | None = None
-    for ours in player.names:
-        for theirs in other.names:
-            agreed = grade(ours, theirs, with_similar=with_similar)
+    for own_name in player.names:
+        for other_name in other.names:
+            agreed = grade(own_name, other_name, with_similar=with_similar)
             if agreed is None:
                 continue
-            doubt = _DOUBTS[agreed] * (_SINGLE_WORD_FACTOR if len(ours.words) == 1 else 1.0)
+            doubt = _DOUBTS[agreed] * (_SINGLE_WORD_FACTOR if len(own_name.words) == 1 else 1.0)
             doubt += (
-                _NAMESAKE_DOUBT * counts.namesakes(ours, theirs) / (counts.teams if ("team", True) in evidence else 1)
+                _NAMESAKE_DOUBT
+                * counts.namesakes(own_name, other_name)
+                / (counts.teams if ("team", True) in evidence else 1)
             )
             if best is None or doubt < best[0]:
                 best = doubt, agreed
@@ -339,8 +341,8 @@ def _parse_names(texts: "Sequence[str | None]") -> list[Name]:
 
 
 def _values(value: object, read: Any) -> set[object]:
-    found = None if value is None else read(value)
-    return set() if found is None else {found}
+    parsed_value = None if value is None else read(value)
+    return set() if parsed_value is None else {parsed_value}
 
 
 def _are_ids(column: "polars.Series") -> bool:

@@ -160,5 +160,5 @@ def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "
     last = times.search_sorted(windows["end"], side="right")
     ranges = windows.select("row", "session_id", "at", "turn", place=pl.int_ranges(first, last))
     places = ranges.explode("place").drop_nulls("place")
-    found: polars.DataFrame = pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")
-    return found
+    frames: polars.DataFrame = pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")
+    return frames

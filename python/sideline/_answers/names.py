@@ -87,29 +87,29 @@ def parse(text: str) -> Name | None:
     return Name(folded, suffix, frozenset(("".join(folded), "".join(spelled))))
 
 
-def grade(one: Name, other: Name, *, with_similar: bool = True) -> str | None:
+def grade(name: Name, other: Name, *, with_similar: bool = True) -> str | None:
     """Return the best of `GRADES` in which two names agree, or `None`."""
-    if one.suffix and other.suffix and one.suffix != other.suffix:
+    if name.suffix and other.suffix and name.suffix != other.suffix:
         return None
-    found = _grade(one, other)
-    if found is None and with_similar and _is_similar(one.words, other.words):
-        found = "similar name"
-    return "suffix" if found == "name" and one.suffix != other.suffix else found
+    grade_name = _grade(name, other)
+    if grade_name is None and with_similar and _is_similar(name.words, other.words):
+        grade_name = "similar name"
+    return "suffix" if grade_name == "name" and name.suffix != other.suffix else grade_name
 
 
-def _grade(one: Name, other: Name) -> str | None:
-    if one.spellings & other.spellings:
+def _grade(name: Name, other: Name) -> str | None:
+    if name.spellings & other.spellings:
         return "name"
-    if min(len(one.words), len(other.words)) < 2:
+    if min(len(name.words), len(other.words)) < 2:
         return None
-    if len(one.words) == len(other.words) and sorted(one.words) == sorted(other.words):
+    if len(name.words) == len(other.words) and sorted(name.words) == sorted(other.words):
         return "word order"
-    same_family = "".join(one.words[1:]) == "".join(other.words[1:])
-    if same_family and _is_nickname(one.words[0], other.words[0]):
+    same_family = "".join(name.words[1:]) == "".join(other.words[1:])
+    if same_family and _is_nickname(name.words[0], other.words[0]):
         return "nickname"
-    if one.words[0] == other.words[0] and (_is_within(one.words, other.words) or _is_within(other.words, one.words)):
+    if name.words[0] == other.words[0] and (_is_within(name.words, other.words) or _is_within(other.words, name.words)):
         return "part of the name"
-    if _is_initial(one.words, other.words) or _is_initial(other.words, one.words):
+    if _is_initial(name.words, other.words) or _is_initial(other.words, name.words):
         return "initial"
     return None
 
@@ -128,22 +128,22 @@ def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:
     return len(first) == 1 and first == long[0][0] and "".join(short[1:]) == "".join(long[1:])
 
 
-def _is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
+def _is_similar(words: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether one part is equal, and the other one typing error away."""
-    for ours, theirs in ((one, other), (one[::-1], other[::-1])):
-        if ours[0] == theirs[0]:
-            rest, others = "".join(ours[1:]), "".join(theirs[1:])
+    for own_words, other_words in ((words, other), (words[::-1], other[::-1])):
+        if own_words[0] == other_words[0]:
+            rest, others = "".join(own_words[1:]), "".join(other_words[1:])
             if min(len(rest), len(others)) >= 4 and SequenceMatcher(None, rest, others, autojunk=False).ratio() >= 0.8:
                 return True
     return False
 
 
-def _is_nickname(one: str, other: str) -> bool:
+def _is_nickname(word: str, other: str) -> bool:
     """Return whether one is short for the other, or both are short for the same name."""
     short, of = _nicknames()
     return bool(
-        short.get(one, frozenset()) & (short.get(other, frozenset()) | of.get(other, frozenset()))
-        or short.get(other, frozenset()) & of.get(one, frozenset())
+        short.get(word, frozenset()) & (short.get(other, frozenset()) | of.get(other, frozenset()))
+        or short.get(other, frozenset()) & of.get(word, frozenset())
     )
 
 

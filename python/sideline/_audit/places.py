@@ -43,9 +43,9 @@ def five_a_side(tables: Tables) -> Rows:
             (row["other_ok"], row["opposing_player_ids"], "on the other side"),
         ):
             if not ok:
-                found = None if ids is None else ", ".join(map(str, ids))
-                message = f"{where} {found or 'nobody'} {side}, not five different players"
-                yield violation("five_a_side", row, message, "five different players", found)
+                players = None if ids is None else ", ".join(map(str, ids))
+                message = f"{where} {players or 'nobody'} {side}, not five different players"
+                yield violation("five_a_side", row, message, "five different players", players)
         if row["both"]:
             both = ", ".join(map(str, row["both"]))
             yield violation("five_a_side", row, f"{where} {both} on both sides", "nobody on both sides", both)
@@ -55,15 +55,15 @@ def shot_frames_agree(tables: Tables) -> Rows:
     shots = _with_chart(tables, tables.scoped(tables["shots"]))
     for row in shots.filter(~_frames_agree(tables)).iter_rows(named=True):
         chart = f"({number(row['chart_x'])}, {number(row['chart_y'])})"
-        found = f"({number(row['hoop_player_x'])}, {number(row['hoop_player_y'])})"
+        point = f"({number(row['hoop_player_x'])}, {number(row['hoop_player_y'])})"
         message = (
-            f"{who(row)}: the shot {at(row['occurred_at'])} is {chart} mm from the hoop, and {found} by its hoop_player"
+            f"{who(row)}: the shot {at(row['occurred_at'])} is {chart} mm from the hoop, and {point} by its hoop_player"
         )
-        yield violation("shot_frames_agree", row, message, chart, found)
+        yield violation("shot_frames_agree", row, message, chart, point)
 
 
 def _with_chart(tables: Tables, shots: "polars.DataFrame") -> "polars.DataFrame":
-    """With `chart_x` and `chart_y`, the shooter seen from the hoop as the positions on the court say."""
+    """Add `chart_x` and `chart_y`, the shooter's offset from the hoop computed from the positions on the court."""
     pl = tables.pl
     side = pl.col("hoop_y").sign()
     return shots.with_columns(
@@ -100,19 +100,19 @@ def shots_on_court(tables: Tables) -> Rows:
     for row in shots.iter_rows(named=True):
         length = number(abs(row["hoop_y"]) + HOOP_TO_BASELINE_MM + MAX_OFF_COURT_MM)
         expected = f"|x| up to {HALF_WIDTH_MM + MAX_OFF_COURT_MM} mm, |y| up to {length} mm"
-        found = f"({number(row['player_x'])}, {number(row['player_y'])}) mm"
-        message = f"{who(row)}: the shot {at(row['occurred_at'])} is taken at {found}, off the court"
-        yield violation("shots_on_court", row, message, expected, found)
+        position = f"({number(row['player_x'])}, {number(row['player_y'])}) mm"
+        message = f"{who(row)}: the shot {at(row['occurred_at'])} is taken at {position}, off the court"
+        yield violation("shots_on_court", row, message, expected, position)
 
 
 def shot_values_match_distance(tables: Tables) -> Rows:
     nearest, farthest = NEAREST_LINE_MM - LINE_TOLERANCE_MM, FARTHEST_LINE_MM + LINE_TOLERANCE_MM
     for row in _distances(tables).iter_rows(named=True):
         inside = row["is_3point"]
-        found = f"a {'three' if inside else 'two'} from {number(round(row['distance'] / 1000, 2))} m"
+        shot = f"a {'three' if inside else 'two'} from {number(round(row['distance'] / 1000, 2))} m"
         expected = f"{'at least' if inside else 'at most'} {(nearest if inside else farthest) / 1000:.2f} m"
-        message = f"{who(row)}: {row['table']} {at(row['at'])} is {found}, expected {expected}"
-        yield violation("shot_values_match_distance", row, message, expected, found)
+        message = f"{who(row)}: {row['table']} {at(row['at'])} is {shot}, expected {expected}"
+        yield violation("shot_values_match_distance", row, message, expected, shot)
 
 
 def _distances(tables: Tables) -> "polars.DataFrame":

@@ -108,11 +108,11 @@ def games_have_all_sessions(tables: Tables) -> Rows:
         ends = [row["event_start"], *row["ended_at"]]
         holes = list(zip(ends, [*row["started_at"], row["event_end"]], strict=True))
         start, end = max(holes, key=lambda hole: hole[1] - hole[0])
-        rows_have_it = any(row["event_start"] <= one["at"] <= row["event_end"] for one in unlisted if one["at"])
+        rows_have_it = any(row["event_start"] <= other["at"] <= row["event_end"] for other in unlisted if other["at"])
         if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
-            found = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
-            message = f"the game of type {row['game_type']} has {found}"
-            yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", found)
+            sessions = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
+            message = f"the game of type {row['game_type']} has {sessions}"
+            yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", sessions)
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:

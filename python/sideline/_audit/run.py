@@ -112,7 +112,7 @@ def check(
 ) -> Violations:
     """Return the violations of complete tables; `rules` names the rules to check, by default all."""
     tables = Tables(frames, served_at=served_at, is_one_session=is_one_session)
-    found: list[dict[str, Any]] = []
+    violations: list[dict[str, Any]] = []
     runs = []
     for rule in RULES:
         if rules is not None and rule.rule not in rules:
@@ -124,8 +124,8 @@ def check(
         rows = [] if missing else list(CHECKS[rule.rule](tables))
         count = 0 if missing else sum(tables[_key(name)].height for name in names)
         runs.append(RuleRun(rule.rule, not missing, tuple(names), tuple(missing), count, len(rows)))
-        found += rows
-    return Violations(table_of(found), runs)
+        violations += rows
+    return Violations(table_of(violations), runs)
 
 
 def _key(name: str) -> str:
@@ -169,11 +169,11 @@ def _rosters(source: object) -> "dict[str, polars.DataFrame]":
     if not source:
         raise ValueError("roster is an empty list")
     read: dict[str, list[polars.DataFrame]] = {}
-    for one in _items(source):
-        frames = tables_of("roster", one, COLUMNS["roster"])
-        url = getattr(one, "url", None)
+    for roster in _items(source):
+        frames = tables_of("roster", roster, COLUMNS["roster"])
+        url = getattr(roster, "url", None)
         if "players" in frames and isinstance(url, str) and "game_event_id=" not in url:
-            since = _served_at(one) or getattr(one, "fetched_at", None)
+            since = _served_at(roster) or getattr(roster, "fetched_at", None)
             frames["players"] = frames["players"].with_columns(listed_from=pl.lit(since, pl.Datetime("ms", "UTC")))
         for name, frame in frames.items():
             read.setdefault(name, []).append(frame)

@@ -62,8 +62,8 @@ def possessions_match_events(tables: Tables) -> Rows:
     compared = {*_POSSESSION_CODES, *possessed["stat"].drop_nulls()} - {"PTS"}
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared)))
     keys = ["player_id", "stat"]
-    found = _sums(tables, possessed.filter(pl.col("stat").is_in(list(compared))), keys)
-    for row in _differences(_sums(tables, events, keys), found, ["scope"], _teams(events)):
+    counts = _sums(tables, possessed.filter(pl.col("stat").is_in(list(compared))), keys)
+    for row in _differences(_sums(tables, events, keys), counts, ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} in the possessions, {expected} in the stat events"
         yield _difference("possessions_match_events", row, message, "stat events", "events of possessions")
 
@@ -71,14 +71,16 @@ def possessions_match_events(tables: Tables) -> Rows:
 def shots_match_events(tables: Tables) -> Rows:
     pl = tables.pl
     shots, events = tables.common(tables["shots"], tables["stat_events"])
-    made, three = pl.col("is_make").fill_null(False), pl.col("is_3point").fill_null(False)
-    counts = {"FGA": pl.lit(True), "FG": made, "FGA3": three, "FG3": made & three}
-    found = pl.concat(
+    is_make, three = pl.col("is_make").fill_null(False), pl.col("is_3point").fill_null(False)
+    counts = {"FGA": pl.lit(True), "FG": is_make, "FGA3": three, "FG3": is_make & three}
+    events_of_shots = pl.concat(
         [shots.filter(when).with_columns(stat=pl.lit(code), value=1.0) for code, when in counts.items()],
     )
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(counts)))
     keys = ["player_id", "stat"]
-    for row in _differences(_sums(tables, events, keys), _sums(tables, found, keys), ["scope"], _teams(events)):
+    for row in _differences(
+        _sums(tables, events, keys), _sums(tables, events_of_shots, keys), ["scope"], _teams(events)
+    ):
         message = "{who}: {stat} is {found} by the shots, {expected} in the stat events"
         yield _difference("shots_match_events", row, message, "stat events", "shots")
 
@@ -93,8 +95,8 @@ def turnovers_match_events(tables: Tables) -> Rows:
     # A team's turnover has no player: possessions may omit it, and the stat events have it in the team's row.
     possessions = possessions.with_columns(others=_turnovers_nearby(tables, possessions))
     # The attribute may be a count or a flag.
-    found, expected = pl.col("turnover"), pl.max_horizontal("counted", "others")
-    agrees = (found == pl.col("counted")) | ((found >= 1) & (found <= expected))
+    turnovers, expected = pl.col("turnover"), pl.max_horizontal("counted", "others")
+    agrees = (turnovers == pl.col("counted")) | ((turnovers >= 1) & (turnovers <= expected))
     # Without any turnover among the events of a session, the service may not list them there.
     has_any = (pl.col("counted").sum().over("session_id") > 0) | (pl.col("others").sum().over("session_id") > 0)
     for row in tables.scoped(possessions.filter(~agrees, has_any)).iter_rows(named=True):
@@ -156,12 +158,12 @@ def _differences(
     yield from different.sort(keys).iter_rows(named=True)
 
 
-def _difference(rule: str, row: Row, message: str, one: str, other: str) -> Row:
+def _difference(rule: str, row: Row, message: str, first: str, second: str) -> Row:
     """Return the row of a difference; if one side lacks the whole session, it names the sides."""
     if row.get("lacks") == "found":
-        return violation(rule, row, f"{who(row)} has {one} but not {other}", one, None)
+        return violation(rule, row, f"{who(row)} has {first} but not {second}", first, None)
     if row.get("lacks") == "expected":
-        return violation(rule, row, f"{who(row)} has {other} but no {one}", "none", other)
+        return violation(rule, row, f"{who(row)} has {second} but no {first}", "none", second)
     # Not `format`: a code is any text of the service, including braces.
     texts = {"who": who(row), "stat": row["stat"], "expected": row["expected"], "found": row["found"]}
     for name, text in texts.items():

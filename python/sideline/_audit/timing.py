@@ -196,9 +196,9 @@ def game_clock_in_range(tables: Tables) -> Rows:
         if name in tables:
             frame = tables.scoped(tables[name]).with_columns(limit=tables.clock_limit)
             for row in frame.filter((pl.col(column) > pl.col("limit")) | (pl.col(column) < 0)).iter_rows(named=True):
-                limit, found = f"0 to {number(row['limit'])} s", f"{number(row[column])} s"
-                message = f"{who(row)}: the game clock of {name} {at(row[when])} is {found}, outside {limit}"
-                yield violation("game_clock_in_range", row, message, limit, found)
+                limit, clock = f"0 to {number(row['limit'])} s", f"{number(row[column])} s"
+                message = f"{who(row)}: the game clock of {name} {at(row[when])} is {clock}, outside {limit}"
+                yield violation("game_clock_in_range", row, message, limit, clock)
 
 
 def shot_clock_in_range(tables: Tables) -> Rows:
@@ -254,8 +254,8 @@ def _labels(tables: Tables) -> "polars.DataFrame | None":
         for name in ("stat_events", "possessions", "shots")
         if name in tables
     ]
-    found = pl.concat(parts, how="vertical_relaxed").drop_nulls()
-    return found.group_by("session_id", "label").agg(rows=pl.len()) if found.height else None
+    labels = pl.concat(parts, how="vertical_relaxed").drop_nulls()
+    return labels.group_by("session_id", "label").agg(rows=pl.len()) if labels.height else None
 
 
 def windows_touch(tables: Tables) -> Rows:
@@ -288,6 +288,6 @@ def windows_cover(tables: Tables) -> Rows:
     covered = (pl.col("start") <= pl.col("started_at")) & (pl.col("end") >= pl.col("ended_at"))
     for row in tables.scoped(sessions.filter(~covered.fill_null(False))).iter_rows(named=True):
         expected = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
-        found = f"{moment(row['start'])} to {moment(row['end'])}" if row["start"] else None
-        message = f"the session is from {expected}, its windows of locations {'from ' + found if found else 'none'}"
-        yield violation("windows_cover", row, message, expected, found)
+        span = f"{moment(row['start'])} to {moment(row['end'])}" if row["start"] else None
+        message = f"the session is from {expected}, its windows of locations {'from ' + span if span else 'none'}"
+        yield violation("windows_cover", row, message, expected, span)

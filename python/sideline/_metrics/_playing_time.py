@@ -99,8 +99,8 @@ def per_36(
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known)
     timed = lines.join(minutes(possessions, by=by).drop("player_name"), on=keys, how="left")
     unknown = pl.lit(None, pl.Float64)
-    each = [(share(36 * pl.col(code), pl.col("minutes")) if code in known else unknown).alias(code) for code in stats]
-    return with_player_names(timed.select(*keys, "minutes", *each).sort(keys), box_score, possessions)
+    rates = [(share(36 * pl.col(code), pl.col("minutes")) if code in known else unknown).alias(code) for code in stats]
+    return with_player_names(timed.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
 
 
 def usage(

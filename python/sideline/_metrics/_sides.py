@@ -70,8 +70,8 @@ def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
     for session in teams.filter(pl.col("teams").list.len() != 2)["session_id"]:
         raise ValueError(f"session {session} does not have possessions of two teams")
     opponent = pl.col("teams").list.sum() - pl.col("team_id")
-    found: polars.DataFrame = possessions.join(teams, on="session_id", maintain_order="left")
-    return found.with_columns(opponent=opponent)
+    joined_rows: polars.DataFrame = possessions.join(teams, on="session_id", maintain_order="left")
+    return joined_rows.with_columns(opponent=opponent)
 
 
 def from_both_sides(played: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":

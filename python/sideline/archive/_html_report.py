@@ -146,7 +146,7 @@ def _unknown_fields(archive: "Archive", facts: Facts) -> None:
 
 
 def render(facts: Facts) -> str:
-    """The page."""
+    """Render the page."""
     info = facts.info
     title = f"Report of {visible(info.root)}"
     parts = [

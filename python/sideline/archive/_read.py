@@ -92,7 +92,7 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
 
 
 def last_listed(store: Store) -> "dict[str, datetime]":
-    """When a list last had each event, by its id, and each old entry, by the name of its unit."""
+    """Return the time of the last listing of each event, by its id, and of each old entry, by the name of its unit."""
     table = store.open_checked("listings")
     if table is None:
         return {}
@@ -131,7 +131,7 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
 
 
 def to_arrow(store: Store, name: str) -> "pyarrow.Table":
-    """A whole table."""
+    """Return a whole table."""
     pa = library("pyarrow", "archive")
     table = open_table(store, name)
     target = public_schema(name)

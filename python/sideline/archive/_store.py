@@ -55,20 +55,20 @@ _MAX_ROW_GROUP_BODIES = 64
 """Bodies of a row group of `raw`, which a compaction has in memory."""
 
 _COMMENTS = {
-    MONTH: "month in which the game or practice starts",
-    "url": "address of the request, without secrets",
-    "sideline_version": "version of sideline that stored the unit",
-    "body": "the response as it was received",
-    "body_id": "digest of the body",
-    "listed_from": "when a roster first listed the player",
-    "listed_until": "when a roster first did not list the player any more; null for players who are listed now",
-    "sequence": "number of the body among those of its unit",
-    "stored_at": "when the body was stored, by the clock of the machine that stored it",
+    MONTH: "Month in which the game or practice starts",
+    "url": "URL of the request, without secrets",
+    "sideline_version": "Version of sideline that stored the unit",
+    "body": "Body of the response as received",
+    "body_id": "Digest of the body",
+    "listed_from": "Time of the first roster that lists the player",
+    "listed_until": "Time of the first later roster without the player; null for players on the current roster",
+    "sequence": "Number of the body among the bodies of its unit",
+    "stored_at": "Time of storage of the body, by the clock of the storing machine",
 }
 
 _DESCRIPTIONS = {
-    "listings": "When each game, each practice and each old entry of a list was last listed.",
-    "raw": "The bodies of all responses, each once.",
+    "listings": "One row for each game, practice and old entry of a list, with the time of its last listing.",
+    "raw": "One row for each distinct body of a response.",
 }
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

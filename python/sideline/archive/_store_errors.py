@@ -77,7 +77,7 @@ def check_files(root: str, name: str, table: "DeltaTable") -> None:
 
 
 def is_from_a_reader(error: BaseException) -> bool:
-    """Whether a library that reads Parquet raised it. pyarrow also raises `OSError` without a number."""
+    """Return whether a library that reads Parquet raised the error. pyarrow also raises `OSError` without a number."""
     return type(error).__module__.partition(".")[0] in _READERS or (type(error) is OSError and error.errno is None)
 
 

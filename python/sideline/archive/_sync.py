@@ -198,7 +198,7 @@ class Sync:
         return lists.problems, withdrawn
 
     def _retyped(self) -> Iterator[Outcome]:
-        """Practices that are games now, and the other way round: the rows of both units have the same key."""
+        """Return practices that became games, and the reverse: the rows of both units have the same key."""
         for event in self._lists.events.values():
             other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
             if other is not None and _plan.has_rows(other) and event.id not in self._lists.unstorable:

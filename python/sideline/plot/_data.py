@@ -53,8 +53,8 @@ class Columns:
         some = copy(self)
         some.parts, some.chosen = [], []
         for part, mask in zip(self.parts, np.split(rows, np.cumsum(list(map(len, self.parts)))[:-1]), strict=True):
-            found = np.flatnonzero(mask)
-            start, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
+            places = np.flatnonzero(mask)
+            start, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
             some.parts.append(part.slice(start, end - start))
             some.chosen.append(mask[start:end])
         return some
@@ -68,13 +68,13 @@ class Columns:
         return self._gathered(name, _objects, None, np.object_)
 
     def _gathered(self, name: str, read: Any, null: object, dtype: Any) -> npt.NDArray[Any]:
-        found = [
+        parts = [
             read(name, part.column(name)) if name in part.column_names else np.full(len(part), null, dtype=dtype)
             for part in self.parts
         ]
         if self.chosen is not None:
-            found = [column[chosen] for column, chosen in zip(found, self.chosen, strict=True)]
-        return np.concatenate(found) if found else np.empty(0, dtype=dtype)
+            parts = [column[chosen] for column, chosen in zip(parts, self.chosen, strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
     @property
     def _in_bodies(self) -> Found:
@@ -88,10 +88,10 @@ class Columns:
 
     def player_names(self, source: Named | None) -> dict[int, str]:
         """Return names by player id, from the same sources."""
-        found = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
+        names = self.values_by_id("player_id", ("first_name", "last_name")) | self.values_by_id(
             "player_id", ("player_name",)
         )
-        return self._in_bodies.players | found | dict(names_of(source, "player"))
+        return self._in_bodies.players | names | dict(names_of(source, "player"))
 
     def values_by_id(self, key: str, columns: tuple[str, ...]) -> dict[int, str]:
         if not any(columns[-1] in part.column_names for part in self.parts):
@@ -128,11 +128,11 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
     known = ", ".join(f"{one} {names[one]}" if one in names else str(one) for one in sorted(ids))
     if isinstance(wanted, str):
         check_name(wanted)
-        found = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
-        if len(found) == 1:
-            return found[0]
+        matches = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
+        if len(matches) == 1:
+            return matches[0]
         reason = (
-            "matches no name" if not found else f"matches {len(found)} names: write {what}_id=, or more of the name"
+            "matches no name" if not matches else f"matches {len(matches)} names: write {what}_id=, or more of the name"
         )
         raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
     if len(present) and int(wanted) not in ids:

@@ -79,8 +79,8 @@ def possession_timeline(
         own = team == one
         bars = list(zip(begin[own].tolist(), length[own].tolist(), strict=True))
         ax.broken_barh(bars, (row - 0.3, 0.6), **{"facecolors": colour, "linewidths": 0, **options})
-        lost = own & (turnover > 0)
-        middle = begin[lost] + length[lost] / 2
+        is_turnover = own & (turnover > 0)
+        middle = begin[is_turnover] + length[is_turnover] / 2
         ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)
     ax.set_yticks(range(len(order)), [team_label(one, labels) for one in order])
     ax.set(ylim=(len(order) - 0.4, -0.6))

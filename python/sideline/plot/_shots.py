@@ -123,20 +123,20 @@ def shot_chart(
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
     needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
-    found = Shots(shots, court, needed, team, player, teams, players)
+    selection = Shots(shots, court, needed, team, player, teams, players)
     ax = draw_court(ax, court)
     notes: list[str] = []
-    if not len(found):
+    if not len(selection):
         nothing(ax, "shots")
     elif kind == "scatter":
-        _marks(ax, found, options)
+        _marks(ax, selection, options)
     elif kind == "heatmap":
-        _heat(ax, found, rules(court), options)
+        _heat(ax, selection, rules(court), options)
         notes.append("darker: more of the shots")
     else:
-        few = _hexagons(ax, found, rules(court), cell, min_count, options)
+        few = _hexagons(ax, selection, rules(court), cell, min_count, options)
         notes.append(f"grey: fewer than {min_count} shots" if few else "")
-    return _titled(ax, found, *notes)
+    return _titled(ax, selection, *notes)
 
 
 def select_id(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
@@ -154,7 +154,7 @@ def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
 
 
 def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
-    x, y, made = shots["hoop_player_x"], shots["hoop_player_y"], shots["is_make"] == 1
+    x, y, is_make = shots["hoop_player_x"], shots["hoop_player_y"], shots["is_make"] == 1
     # Misses first: a make on top of one stays visible, and a cross shows around a circle.
     misses: dict[str, Any] = {
         "s": 22,
@@ -173,8 +173,8 @@ def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
         "label": "make",
         "zorder": 3,
     }
-    ax.scatter(x[~made], y[~made], **misses)
-    ax.scatter(x[made], y[made], **makes | options)
+    ax.scatter(x[~is_make], y[~is_make], **misses)
+    ax.scatter(x[is_make], y[is_make], **makes | options)
     ax.legend(loc="upper right", fontsize=8, frameon=False, handletextpad=0.2, borderaxespad=1.2)
 
 
@@ -318,20 +318,20 @@ def zones(
     """
     column = "advanced_zone" if advanced else "zone"
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
-    found = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
+    selection = Shots(shots, court, (*FRAME, "is_make", "points", column), team, player, teams, players)
     ax = draw_court(ax, court)
-    if not len(found):
+    if not len(selection):
         nothing(ax, "shots")
-        return _titled(ax, found)
-    x, y = found["hoop_player_x"], found["hoop_player_y"]
+        return _titled(ax, selection)
+    x, y = selection["hoop_player_x"], selection["hoop_player_y"]
     ax.scatter(x, y, s=3, c="0.6", linewidths=0, zorder=1.5)
-    numbers, of = np.unique(found[column], return_inverse=True)
+    numbers, of = np.unique(selection[column], return_inverse=True)
     count = np.bincount(of)
-    sums: dict[str, Any] = {name: np.bincount(of, weights=found[name]) for name in (*FRAME, "is_make", "points")}
+    sums: dict[str, Any] = {name: np.bincount(of, weights=selection[name]) for name in (*FRAME, "is_make", "points")}
     centres = np.column_stack([sums["hoop_player_x"] / count, sums["hoop_player_y"] / count])
     colours = EFFICIENCY.to_rgba(sums["points"] / count)
-    made = sums["is_make"].astype(int)
-    labels = [f"{100 * one / shot:.0f}%\n{one}/{shot}" for one, shot in zip(made, count, strict=True)]
+    makes = sums["is_make"].astype(int)
+    labels = [f"{100 * one / shot:.0f}%\n{one}/{shot}" for one, shot in zip(makes, count, strict=True)]
     places = apart(centres, _label_sizes(ax, labels))
     for position, (zone, centre) in enumerate(zip(numbers, places, strict=True)):
         ax.text(
@@ -342,7 +342,7 @@ def zones(
             **_label_look(colours[position]) | options,
         )
     efficiency_scale(ax)
-    return _titled(ax, found, "zone borders are not published:\neach zone is at the mean place of its shots")
+    return _titled(ax, selection, "zone borders are not published:\neach zone is at the mean place of its shots")
 
 
 def _label_look(colour: Any) -> dict[str, Any]:
