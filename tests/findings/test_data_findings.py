@@ -6,10 +6,10 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from data_seasons import archive_in, changed, client_of, coverage, new_service, played, rows_of_sessions, sync, unaccounted, verdicts, without_teams
 from missing_libraries import run_without
@@ -19,6 +19,8 @@ from trust import Killed, Memory, is_named, killed_after
 
 import sideline
 from sideline import metrics
+
+pl = pytest.importorskip("polars", reason="needs polars: pip install 'sideline[polars]'")
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(60)]
 
@@ -263,48 +265,59 @@ def half_of_the_plays(body: Any) -> Any:
 POSSESSION_TABLES = ("possessions", "possession_players")
 
 
-def kept_verdicts(league: Service, folder: Path, operation: str, change: Any, *, when: Any = None) -> dict[str, str]:
-    """The verdicts on the first game of a season that was always served with this change, after the window."""
-    league.faults.add(operation, change=change, when=when)
-    with client_of(league) as client:
-        archive = archive_in(folder, client)
-        sync(archive, None)
-        league.advance(timedelta(days=40))
-        sync(archive, None)
-        return verdicts(archive, played(league)[0].id)
+def first_half(body: Any) -> Any:
+    if "events" in body:
+        return {**body, "events": [first_half(event) for event in body["events"]]}
+    return {**body, "results": body["results"][:1]}
+
+
+LACKS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "one team": (("possessions",), one_team),
+    "one team's possessions": (("possessions",), without_possessions),
+    "one team's events": (("possessions",), without_events),
+    "one team's second half": (("possessions",), without_possessions),
+    "half of the plays": (("play_by_play",), half_of_the_plays),
+    "the second half": (("team_events", "game"), first_half),
+}
+"""What each season was always served without: the operations, and the change of their bodies."""
+
+
+@pytest.fixture(scope="module")
+def verdicts_without(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str]]:
+    """The verdicts on the first game of a season without something, after the window."""
+
+    @cache
+    def kept(lack: str) -> dict[str, str]:
+        operations, change = LACKS[lack]
+        with new_service(features=Features(play_by_play="plays" in lack)) as league, client_of(league) as client:
+            seconds = {game.sessions[1].id for game in played(league)}
+            for operation in operations:
+                league.faults.add(operation, change=change, when=(lambda request: request.id in seconds) if lack == "one team's second half" else None)
+            archive = archive_in(tmp_path_factory.mktemp("lacking"), client)
+            sync(archive, None)
+            league.advance(timedelta(days=40))
+            sync(archive, None)
+            return verdicts(archive, played(league)[0].id)
+
+    return kept
 
 
 @pytest.mark.parametrize("table", POSSESSION_TABLES)
-@pytest.mark.parametrize("change", [one_team, without_possessions, without_events])
-@red(6, "the possessions of one team are absent, and no verdict says so")
-def test_a_game_without_one_teams_possessions_is_not_available(league: Service, tmp_path: Path, change: Any, table: str) -> None:
-    assert kept_verdicts(league, tmp_path, "possessions", change)[table] != "available"
-
-
-@pytest.mark.parametrize("table", POSSESSION_TABLES)
-@red(6, "one team's possessions of the second half are absent, and no verdict says so")
-def test_a_game_without_one_teams_second_half_is_not_available(league: Service, tmp_path: Path, table: str) -> None:
-    second = {game.sessions[1].id for game in played(league)}
-    found = kept_verdicts(league, tmp_path, "possessions", without_possessions, when=lambda request: request.id in second)
-    assert found[table] != "available"
+@pytest.mark.parametrize("lack", ["one team", "one team's possessions", "one team's events", "one team's second half"])
+@red(6, "possessions of one team are absent, and no verdict says so")
+def test_a_game_without_one_teams_possessions_is_not_available(verdicts_without: Callable[[str], dict[str, str]], lack: str, table: str) -> None:
+    assert verdicts_without(lack)[table] != "available"
 
 
 @red(6, "no rule reads the plays, though they must add up with the stat events")
-def test_a_game_without_half_of_its_plays_is_not_available(tmp_path: Path) -> None:
-    with new_service(features=Features(play_by_play=True)) as league:
-        assert kept_verdicts(league, tmp_path, "play_by_play", half_of_the_plays)["play_by_play"] != "available"
+def test_a_game_without_half_of_its_plays_is_not_available(verdicts_without: Callable[[str], dict[str, str]]) -> None:
+    assert verdicts_without("half of the plays")["play_by_play"] != "available"
 
 
 @pytest.mark.parametrize("table", ["player_stats", "box_score", "possessions"])
 @red(6, "the second half is not listed, and no verdict says so")
-def test_a_game_whose_second_half_is_not_listed_is_not_available(league: Service, tmp_path: Path, table: str) -> None:
-    def first_half(body: Any) -> Any:
-        if "events" in body:
-            return {**body, "events": [first_half(event) for event in body["events"]]}
-        return {**body, "results": body["results"][:1]}
-
-    league.faults.add("game", change=first_half)
-    assert kept_verdicts(league, tmp_path, "team_events", first_half)[table] != "available"
+def test_a_game_whose_second_half_is_not_listed_is_not_available(verdicts_without: Callable[[str], dict[str, str]], table: str) -> None:
+    assert verdicts_without("the second half")[table] != "available"
 
 
 # 7. A practice that was stored by its id.

@@ -6,12 +6,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import adbc_driver_manager
-import duckdb
-import polars as pl
-import pyarrow as pa
 import pytest
 from data_seasons import SPAN, archive_in, client_of, new_service, played, sync
 from list_seasons import python_peak_of_a_night, serve_long_season
@@ -20,6 +16,14 @@ from service import Service
 
 import sideline
 from object_store import Bucket, bucket
+
+adbc_driver_manager = pytest.importorskip("adbc_driver_manager", reason="needs adbc_driver_manager: pip install 'sideline[export]'")
+duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
+pa = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'sideline[archive]'")
+pl = pytest.importorskip("polars", reason="needs polars: pip install 'sideline[archive]'")
+
+if TYPE_CHECKING:
+    import polars
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(90)]
 
@@ -145,15 +149,15 @@ def test_a_wrong_secret_ends_a_part_at_the_first_refused_signature(league: Servi
 # 4. Scans that stop, and reads that are reused.
 
 
-def first_three_by_duckdb(frame: pl.LazyFrame) -> int:
+def first_three_by_duckdb(frame: polars.LazyFrame) -> int:
     return len(duckdb.sql("select * from frame where stat = 'PTS' limit 3").fetchall())
 
 
-def first_three(frame: pl.LazyFrame, engine: Literal["in-memory", "streaming"]) -> int:
+def first_three(frame: polars.LazyFrame, engine: Literal["in-memory", "streaming"]) -> int:
     return frame.filter(pl.col("stat") == "PTS").head(3).collect(engine=engine).height
 
 
-ENGINES: dict[str, Callable[[pl.LazyFrame], int]] = {
+ENGINES: dict[str, Callable[[polars.LazyFrame], int]] = {
     "in-memory": lambda frame: first_three(frame, "in-memory"),
     "streaming": lambda frame: first_three(frame, "streaming"),
     "duckdb": first_three_by_duckdb,
@@ -180,7 +184,7 @@ def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engi
 @red(4, "no query reuses what another one read: scan has no refresh", TypeError)
 def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Service, client: sideline.Client, tmp_path: Path) -> None:
     archive = archive_in(tmp_path, client)
-    frame: pl.LazyFrame = archive.scan("shots", refresh=True, **SPAN)  # type: ignore[call-arg]
+    frame: polars.LazyFrame = archive.scan("shots", refresh=True, **SPAN)  # type: ignore[call-arg]
     assert frame.collect().height == len(league.truth()["shots"])
     league.requests.clear()
     assert frame.join(frame, on="session_id").collect().height > 0
@@ -284,6 +288,7 @@ BUCKET_TABLES = ("games", "sessions", "stat_events", "shots")
 @pytest.fixture(scope="module")
 def bucket_requests() -> dict[str, int]:
     """How many requests two nights send to a bucket: one with nothing new, and one with a new game."""
+    pytest.importorskip("obstore", reason="needs obstore: pip install 'sideline[bucket]'")
     received: list[str] = []
     answer = Bucket.__call__
 
