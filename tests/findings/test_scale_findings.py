@@ -1,0 +1,357 @@
+"""Findings about scans, memory, requests and delivery: the desired behaviour, which today's code lacks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from data_seasons import SPAN, archive_in, client_of, new_service, played, sync
+from list_seasons import python_peak_of_a_night, serve_long_season
+from postgres_server import BINARIES, postgres_server, query
+from service import Service
+
+import sideline
+from object_store import Bucket, bucket
+
+adbc_driver_manager = pytest.importorskip("adbc_driver_manager", reason="needs adbc_driver_manager: pip install 'sideline[export]'")
+duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
+pa = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'sideline[archive]'")
+pl = pytest.importorskip("polars", reason="needs polars: pip install 'sideline[archive]'")
+
+if TYPE_CHECKING:
+    import polars
+
+pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(90)]
+
+SESSION_TABLES = ("player_stats", "possessions", "shots")
+ROOT = Path(__file__).parents[2]
+
+
+def red(number: int, clause: str, raises: Any = AssertionError) -> Any:
+    return pytest.mark.xfail(strict=True, raises=raises, reason=f"scale {number}: {clause}")
+
+
+@pytest.fixture
+def league() -> Iterator[Service]:
+    with new_service() as league:
+        yield league
+
+
+@pytest.fixture
+def client(league: Service) -> Iterator[sideline.Client]:
+    with client_of(league) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with some tables of the season, to be copied."""
+    folder = tmp_path_factory.mktemp("archives") / "stored"
+    with new_service() as league, client_of(league) as client:
+        assert sync(sideline.Archive(folder, client), ("teams", "players", "games", *SESSION_TABLES)).complete
+    return folder
+
+
+@pytest.fixture
+def archive(tmp_path: Path, stored: Path, client: sideline.Client) -> sideline.Archive:
+    shutil.copytree(stored, tmp_path / "season")
+    return archive_in(tmp_path, client)
+
+
+# 1. A filter by team.
+
+
+@red(1, "a filter by team drops the rows of a team that the session's event does not list")
+def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service, client: sideline.Client) -> None:
+    others = sorted({team.id for team in league.season.teams} - set(played(league)[0].team_ids))
+    guest = others[0]
+
+    def with_guest(body: Any) -> Any:
+        return {**body, "teams": [*body["teams"][:-1], {**body["teams"][-1], "id": guest}]}
+
+    league.faults.add("stats_details", path=f"/{played(league)[0].sessions[0].id}/", change=with_guest)
+    frame = client.scan("stat_events", **SPAN)
+    whole = frame.collect().filter(team_id=guest)
+    assert whole.height > 0
+    assert frame.filter(team_id=guest).collect().height == whole.height
+
+
+# 2. Memory and logs.
+
+
+@red(2, "the Python objects of a night with nothing new grow with the season")
+def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_season(tmp_path: Path) -> None:
+    peaks = {}
+    for games in (30, 200):
+        with new_service() as league, client_of(league) as client:
+            serve_long_season(league, games)
+            assert (
+                sideline.Archive(tmp_path / str(games), client)
+                .sync(start="2026-09-01", end="2027-03-01", tables=("games", "sessions"), progress=False)
+                .complete
+            )
+            peaks[games] = python_peak_of_a_night(league, tmp_path / str(games))
+    grown = (peaks[200] - peaks[30]) / 170
+    assert grown < 1_000, f"{grown:.0f} bytes for each game: {peaks}"
+
+
+@red(2, "changes() holds whole tables in memory")
+def test_changes_are_streams_of_record_batches(archive: sideline.Archive) -> None:
+    changes = archive.changes()
+    shots: Any = changes["shots"]
+    assert not isinstance(shots, pa.Table)
+    assert sum(batch.num_rows for batch in shots) == archive.to_arrow("shots").num_rows
+    assert archive.changes()["shots"].table().num_rows == archive.to_arrow("shots").num_rows  # type: ignore[attr-defined]
+
+
+@red(2, "logs of Delta tables are never removed")
+def test_a_tables_log_keeps_at_most_100_versions(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
+    table = archive.delta("teams")
+    for number in range(130):
+        table.alter.set_table_properties({"delta.checkpointInterval": str(1_000 + number)})
+    assert league.change.rename_team()
+    sync(archive, ("teams",))
+    entries = list((tmp_path / "season" / "teams" / "_delta_log").glob("*.json"))
+    assert len(entries) <= 110
+    assert archive.scan("teams").collect().height == len(league.season.teams)
+
+
+# 3. A wrong secret in a worker.
+
+READS: dict[str, Callable[[Any, sideline.Client], Any]] = {
+    "bodies": lambda part, client: part.bodies(client),
+    "read": lambda part, client: part.read(client),
+    "batches": lambda part, client: list(part.batches(client)),
+}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(name, marks=red(3, "a wrong secret fails each unit instead of the part", (pytest.fail.Exception, sideline.IncompleteError)))
+        for name in READS
+    ],
+)
+def test_a_wrong_secret_ends_a_part_at_the_first_refused_signature(league: Service, client: sideline.Client, read: str) -> None:
+    [part] = client.plan("shots", **SPAN).split(1)
+    assert len(part) >= 7
+    league.requests.clear()
+    options = {**league.client_options(), "secret": "not the secret"}
+    with sideline.Client(**options, max_concurrency=2, max_retries=0) as worker, pytest.raises(sideline.AuthenticationError):
+        READS[read](part, worker)
+    assert len(league.requests.all("shots")) <= 2
+
+
+# 4. Scans that stop, and reads that are reused.
+
+
+def first_three_by_duckdb(frame: polars.LazyFrame) -> int:
+    return len(duckdb.sql("select * from frame where stat = 'PTS' limit 3").fetchall())
+
+
+def first_three(frame: polars.LazyFrame, engine: Literal["in-memory", "streaming"]) -> int:
+    return frame.filter(pl.col("stat") == "PTS").head(3).collect(engine=engine).height
+
+
+ENGINES: dict[str, Callable[[polars.LazyFrame], int]] = {
+    "in-memory": lambda frame: first_three(frame, "in-memory"),
+    "streaming": lambda frame: first_three(frame, "streaming"),
+    "duckdb": first_three_by_duckdb,
+}
+
+
+@pytest.fixture(scope="module")
+def long_league() -> Iterator[Service]:
+    with new_service(games=20, possessions=3) as league:
+        yield league
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@red(4, "head(3) after a filter requests every session")
+def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engine: str) -> None:
+    long_league.requests.clear()
+    with sideline.Client(**long_league.client_options(), max_concurrency=2) as client:
+        assert ENGINES[engine](client.scan("stat_events", **SPAN)) == 3
+    sessions = len(long_league.season.sessions())
+    assert sessions > 40
+    assert len(long_league.requests.all("stats_details")) <= sessions // 2
+
+
+@red(4, "no query reuses what another one read: scan has no refresh", TypeError)
+def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Service, client: sideline.Client, tmp_path: Path) -> None:
+    archive = archive_in(tmp_path, client)
+    frame: polars.LazyFrame = archive.scan("shots", refresh=True, **SPAN)  # type: ignore[call-arg]
+    assert frame.collect().height == len(league.truth()["shots"])
+    league.requests.clear()
+    assert frame.join(frame, on="session_id").collect().height > 0
+    assert archive.scan("shots", refresh=timedelta(minutes=10), **SPAN).collect().height > 0  # type: ignore[call-arg]
+    assert league.requests.counts() == {}
+
+
+@red(4, "a season has no store, so a self join requests each session twice", TypeError)
+def test_a_self_join_of_a_stored_season_requests_each_session_once(league: Service, client: sideline.Client, tmp_path: Path) -> None:
+    season = client.season("2026-27", store=tmp_path / "season")  # type: ignore[call-arg]
+    frame = season.scan("shots")
+    assert frame.join(frame, on="session_id").collect().height > 0
+    assert len(league.requests.all("shots")) == len(league.season.sessions())
+
+
+# 5. Delivery.
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory, stored: Path) -> Iterator[str]:
+    """A PostgreSQL server that has an export of the archive."""
+    if not BINARIES:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    with postgres_server() as address:
+        sideline.Archive(stored).export(address)
+        yield address
+
+
+@red(5, "no table in PostgreSQL has a primary key")
+def test_exported_tables_have_primary_keys(postgres: str) -> None:
+    keyed = {name for [name] in query(postgres, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
+    assert {"teams", "games", "player_stats", "possessions", "shots"} <= keyed
+
+
+@pytest.mark.parametrize("column", ["game_id", "player_id", "occurred_at"])
+@red(5, "no table in PostgreSQL has an index")
+def test_exported_tables_have_indexes(postgres: str, column: str) -> None:
+    definitions = [text for [text] in query(postgres, "select indexdef from pg_indexes where tablename = 'shots'")]
+    assert any(column in text for text in definitions), definitions
+
+
+@red(5, "no column in PostgreSQL has its comment")
+def test_exported_columns_have_their_meaning_as_a_comment(postgres: str) -> None:
+    text = "select count(col_description(a.attrelid, a.attnum)) from pg_attribute a where a.attrelid = 'shots'::regclass and a.attnum > 0"
+    assert int(query(postgres, text)[0][0]) >= len(sideline.SCHEMAS["shots"].names)
+
+
+@red(5, "nested values are text in PostgreSQL")
+def test_exported_nested_values_are_jsonb(postgres: str) -> None:
+    text = "select column_name, data_type from information_schema.columns where table_name = 'possessions' and column_name like '%player_ids'"
+    assert {kind for _, kind in query(postgres, text)} == {"jsonb"}
+
+
+@red(5, "coverage and corrections are written whole by each export")
+def test_an_export_without_changes_writes_no_row(archive: sideline.Archive, tmp_path: Path) -> None:
+    target = f"duckdb://{tmp_path}/target.duckdb"
+    assert archive.export(target).units > 0
+    again = archive.export(target)
+    assert again.units == 0
+    assert {name: count for name, count in again.rows.items() if count} == {}
+
+
+@red(5, "an export has no choice of tables", TypeError)
+def test_an_export_writes_the_chosen_tables(archive: sideline.Archive, tmp_path: Path) -> None:
+    archive.export(f"duckdb://{tmp_path}/target.duckdb", tables=["shots", "games"])  # type: ignore[call-arg]
+    with duckdb.connect(str(tmp_path / "target.duckdb")) as database:
+        names = {name for (name,) in database.sql("show tables").fetchall()}
+    assert {"shots", "games"} <= names
+    assert not names & {"player_stats", "possessions", "stat_events"}
+
+
+@red(5, "an export takes no open connection of another database", AttributeError)
+def test_an_export_takes_an_open_connection(archive: sideline.Archive, tmp_path: Path) -> None:
+    from adbc_driver_duckdb import dbapi
+
+    with dbapi.connect(str(tmp_path / "target.duckdb")) as connection:
+        assert archive.export(connection).units > 0  # type: ignore[arg-type]
+        with connection.cursor() as cursor:
+            cursor.execute("select count(*) from shots")
+            assert cursor.fetchone() == (archive.to_arrow("shots").num_rows,)
+
+
+@red(5, "one odd value ends the delivery for good", adbc_driver_manager.Error)
+def test_a_stat_code_that_no_column_can_have_costs_one_column(league: Service, client: sideline.Client, tmp_path: Path) -> None:
+    def with_empty_code(body: Any) -> Any:
+        body["teams"][0]["player_stats"][0]["stats"][""] = 1
+        return body
+
+    league.faults.add("stats", change=with_empty_code, times=1)
+    archive = archive_in(tmp_path, client)
+    sync(archive, ("player_stats",))
+    assert archive.export(f"duckdb://{tmp_path}/target.duckdb").rows["player_stats"] == archive.to_arrow("player_stats").num_rows
+
+
+# 6. Requests to a bucket.
+
+
+BUCKET_TABLES = ("games", "sessions", "stat_events", "shots")
+
+
+@pytest.fixture(scope="module")
+def bucket_requests() -> dict[str, int]:
+    """How many requests two nights send to a bucket: one with nothing new, and one with a new game."""
+    pytest.importorskip("obstore", reason="needs obstore: pip install 'sideline[bucket]'")
+    received: list[str] = []
+    answer = Bucket.__call__
+
+    def count(self: Bucket, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        received.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
+        return answer(self, environ, start_response)
+
+    def requests_of_a_night() -> int:
+        received.clear()
+        assert sync(archive, BUCKET_TABLES).complete
+        return len(received)
+
+    with pytest.MonkeyPatch.context() as patch, new_service() as league, client_of(league) as client, bucket() as store:
+        patch.setattr(Bucket, "__call__", count)
+        archive = sideline.Archive("s3://bucket/season", client, storage_options=store.options)
+        sync(archive, BUCKET_TABLES)
+        idle = requests_of_a_night()
+        assert league.change.add_game()
+        return {"nothing new": idle, "a new game": requests_of_a_night()}
+
+
+@red(6, "a night with nothing new sends hundreds of requests to a bucket")
+def test_a_night_with_nothing_new_sends_few_requests_to_a_bucket(bucket_requests: dict[str, int]) -> None:
+    assert 0 < bucket_requests["nothing new"] <= 60
+
+
+@red(6, "a night of one game sends hundreds of requests to a bucket")
+def test_a_new_game_sends_few_requests_to_a_bucket(bucket_requests: dict[str, int]) -> None:
+    # `sessions` comes with two tables of the same body.
+    assert 0 < bucket_requests["a new game"] - bucket_requests["nothing new"] <= 5 * (len(BUCKET_TABLES) + 2)
+
+
+# 8. What the page on engines leaves out.
+
+
+@pytest.mark.source
+@red(8, "the page never names PYSPARK_PYTHON")
+def test_the_page_on_engines_says_which_python_spark_runs() -> None:
+    assert "PYSPARK_PYTHON" in (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+
+
+# 9. The cost before, the proof afterwards.
+
+
+@red(9, "no estimate of requests and bytes before a download", AttributeError)
+def test_a_plan_estimates_its_cost_before_a_body_is_requested(league: Service, client: sideline.Client) -> None:
+    plan = client.plan("shots", **SPAN)
+    league.requests.clear()
+    cost: Any = plan.estimate()  # type: ignore[attr-defined]
+    assert cost.requests == len(plan)
+    assert cost.bytes > 0
+    assert cost.seconds is None
+    assert league.requests.counts() == {}
+
+
+@red(9, "delivered data has neither checksums nor a manifest", AttributeError)
+def test_a_published_season_can_be_verified(archive: sideline.Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sideline import cli
+
+    release = tmp_path / "release"
+    archive.publish(release)  # type: ignore[attr-defined]
+    assert (release / "manifest.json").exists()
+    assert cli.main(["verify", str(release)]) == 0
+    next((release / "shots").glob("*.parquet")).write_bytes(b"changed")
+    assert cli.main(["verify", str(release)]) == 1
+    assert "shots" in capsys.readouterr().out

@@ -1,0 +1,452 @@
+"""Findings of a newcomer's days: the desired behaviour, which today's code lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data_seasons import archive_in, client_of, new_service, sync
+
+import sideline
+from streams import HEAD, server, then_hold
+
+pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(60)]
+
+ROOT = Path(__file__).parents[2]
+
+
+def red(number: int, clause: str, raises: Any = AssertionError) -> Any:
+    return pytest.mark.xfail(strict=True, raises=raises, reason=f"use {number}: {clause}")
+
+
+DID_NOT_RAISE = pytest.fail.Exception
+
+
+@pytest.fixture(scope="module")
+def session(service: sideline.Simulator, client: sideline.Client) -> str:
+    """The first half of a finished game."""
+    sessions = client.game(service.games[0]["event_id"]).table("sessions")
+    return str(sessions["session_id"][0])
+
+
+# 1. Ranges that hold nothing.
+
+SWAPPED, EMPTY = ("2026-12-01", "2026-11-01"), ("2026-12-01", "2026-12-01")
+EARLY, LATE = ("1889-12-01", "2026-01-01"), ("2026-11-01", "2126-12-01")
+CALLS: dict[str, Callable[[sideline.Client, tuple[str, str]], Any]] = {
+    "schedule": lambda client, span: client.schedule(*span),
+    "broadcast_schedule": lambda client, span: client.broadcast_schedule(*span),
+    "matchup": lambda client, span: client.matchup([1001, 1002], *span, reference="SHOTTRACKER", gender="MEN"),
+    "plan": lambda client, span: client.plan("shots", start=span[0], end=span[1]),
+}
+
+
+def is_refused(name: str, span: tuple[str, str]) -> bool:
+    """Whether today's code refuses it already."""
+    return name == "plan" and span in (SWAPPED, EMPTY)
+
+
+@pytest.mark.parametrize(
+    ("name", "span"),
+    [
+        pytest.param(name, span, marks=() if is_refused(name, span) else red(1, "a range that holds nothing is sent", (DID_NOT_RAISE, sideline.SidelineError)))
+        for name in CALLS
+        for span in (SWAPPED, EMPTY, EARLY, LATE)
+    ],
+)
+def test_a_range_that_holds_nothing_is_refused_before_a_request(service: sideline.Simulator, client: sideline.Client, name: str, span: tuple[str, str]) -> None:
+    said = {SWAPPED: "swap them", EMPTY: "the range is empty"}.get(span, "1990|2100")
+    before = len(service.requests)
+    with pytest.raises(ValueError, match=said):
+        CALLS[name](client, span)
+    assert len(service.requests) == before
+
+
+@pytest.mark.parametrize("name", ["schedule", "broadcast_schedule"])
+@red(1, "the asynchronous client sends a swapped range", DID_NOT_RAISE)
+def test_the_asynchronous_client_refuses_a_swapped_range(service: sideline.Simulator, name: str) -> None:
+    async def ask() -> None:
+        async with service.async_client() as client:
+            await getattr(client, name)(*SWAPPED)
+
+    with pytest.raises(ValueError, match="swap them"):
+        asyncio.run(ask())
+
+
+# 2. The box score of a game.
+
+
+@red(2, "no call returns the box score of a whole game", AttributeError)
+def test_the_box_score_of_a_game_is_one_call(service: sideline.Simulator, client: sideline.Client) -> None:
+    table: sideline.Table = client.box_score(service.games[0]["event_id"])  # type: ignore[attr-defined]
+    rows = table.to_dicts()
+    assert table.column_names[: table.column_names.index("source") + 1] == [
+        *("game_id", "team_id", "team_name", "player_id", "player_name", "is_team_total", "did_not_play", "source")
+    ]
+    assert len({row["team_id"] for row in rows}) == 2
+    assert {row["player_name"] for row in rows if row["is_team_total"]} == {"Team total"}
+    played = [row for row in rows if not row["did_not_play"]]
+    assert all(row["PTS"] is not None for row in played), "players without a point have 0"
+    assert len({(row["team_id"], row["player_id"]) for row in rows}) == len(rows), "a row for each player, not for each half"
+
+
+@red(2, "the box score of a game has no period", AttributeError)
+def test_the_box_score_of_a_game_by_period_names_the_period(service: sideline.Simulator, client: sideline.Client) -> None:
+    table: sideline.Table = client.box_score(service.games[0]["event_id"], periods=True)  # type: ignore[attr-defined]
+    assert set(table["period"]) == {"H1", "H2"}
+
+
+@red(2, "the added player_name is among the columns that print hides")
+def test_the_names_that_were_asked_for_are_shown(client: sideline.Client, session: str) -> None:
+    table = client.shots(session).table("shots", names=True)
+    assert "player_name" in table.column_names
+    assert "player_name" in str(table).partition("not shown")[0]
+
+
+# 3. The command.
+
+
+def run(*arguments: str) -> int:
+    from sideline import cli
+
+    try:
+        return int(cli.main(list(arguments)))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """An archive with one small table."""
+    with new_service() as league, client_of(league) as client:
+        sync(archive_in(tmp_path, client), ("teams",))
+    return str(tmp_path / "season")
+
+
+WRONG: dict[str, list[str]] = {
+    "no date": ["sync", "{folder}", "--from", "2026-99-01"],
+    "no table": ["sync", "{folder}", "--from", "2026-11-01", "--tables", "shot"],
+    "no window": ["sync", "{folder}", "--from", "2026-11-01", "--correction-window", "nan"],
+    "swapped range": ["sync", "{folder}", "--from", "2026-12-01", "--to", "2026-11-01"],
+    "no range": ["sync", "{folder}"],
+    "no date of status": ["status", "{folder}", "--since", "2026-99-01"],
+    "no target": ["export", "{folder}", "--to", "mysql://host/database"],
+    "negative days": ["vacuum", "{folder}", "--retain", "-1"],
+    "no port": ["live", "g1", "--serve", "--port", "99999999"],
+    "no port of a season": ["simulate", "--port", "99999999"],
+    "no time of a season": ["simulate", "--now", "yesterday"],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@red(3, "a wrong value exits with 1, not with the documented 2")
+def test_a_wrong_value_exits_with_2(
+    service: sideline.Simulator, folder: str, wrong: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in service.environ.items():
+        monkeypatch.setenv(name, value)
+    assert run(*(argument.format(folder=folder) for argument in WRONG[wrong])) == 2
+    assert capsys.readouterr().err.strip()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
+@red(3, "a closed pipe is printed as an error")
+def test_a_closed_pipe_is_not_an_error() -> None:
+    with sideline.Simulator(seed=7, teams=4, games=8) as season:
+        game = season.games[-1]["event_id"]
+        season.play(game, speed=60.0)
+        command = [sys.executable, "-m", "sideline", "live", game, "--json"]
+        with subprocess.Popen(command, env={**os.environ, **season.environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            assert child.stderr is not None
+            assert child.stdout.readline()
+            child.stdout.close()
+            said = child.stderr.read()
+            child.wait(30)
+    assert "Broken pipe" not in said
+
+
+# 4. Faults that never fire.
+
+PLUGIN = """
+def test_the_pipeline(sideline_simulator, sideline_client):
+    sideline_simulator.faults.add("*/shot", status=500)
+    assert sideline_client.teams().table().num_rows > 0
+"""
+
+
+@red(4, "a fault whose path never matches passes silently")
+def test_a_fault_that_never_fired_fails_its_test(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(PLUGIN, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SIDELINE_"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 1, done.stdout
+    assert "*/shot" in done.stdout
+
+
+@red(4, "a simulator does not name the faults that never fired", AttributeError)
+def test_a_simulator_names_the_faults_that_never_fired() -> None:
+    with sideline.Simulator(teams=2, games=1) as simulator, simulator.client() as client:
+        simulator.faults.add("*/shot", status=500)
+        simulator.faults.add("*/teams", delay=0.001)
+        client.teams()
+        assert ["*/shot" in str(fault) for fault in simulator.faults.unused] == [True]  # type: ignore[attr-defined]
+
+
+# 5. A game to watch.
+
+
+@red(5, "the command has no way to play a game")
+def test_a_simulated_season_can_play_a_game(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "--help") == 0
+    assert re.search(r"--play\b", capsys.readouterr().out)
+
+
+# 6. Plots in figures of the reader's own.
+
+
+@pytest.fixture
+def agg() -> Iterator[None]:
+    """Matplotlib's defaults without a screen."""
+    matplotlib = pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'sideline[plot]'")
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        pyplot.switch_backend("agg")
+        yield
+    pyplot.close("all")
+
+
+PLOTS: dict[str, Callable[[sideline.Client, str, Any], Any]] = {
+    "scatter": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax),
+    "zones": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax, kind="zones"),
+    "timeline": lambda client, session, ax: sideline.plot.possession_timeline(client.possessions(session), ax=ax),
+    "margin": lambda client, session, ax: sideline.plot.score_margin(client.possessions(session), ax=ax),
+}
+FIGURES: dict[str, dict[str, Any]] = {
+    "one": {"figsize": (8, 4)},
+    "two": {"ncols": 2},
+    "four": {"ncols": 2, "nrows": 2},
+    "two, constrained": {"ncols": 2, "figsize": (8, 4), "layout": "constrained"},
+    "four, constrained": {"ncols": 2, "nrows": 2, "layout": "constrained"},
+    "two, tight": {"ncols": 2, "figsize": (8, 4), "layout": "tight"},
+    "four, tight": {"ncols": 2, "nrows": 2, "layout": "tight"},
+}
+LEGIBLE = {("scatter", "one"), ("scatter", "two, tight"), ("zones", "two, constrained")}
+LEGIBLE |= {("timeline", f"{count}, {layout}") for count in ("two", "four") for layout in ("constrained", "tight")}
+LEGIBLE |= {("margin", "one"), ("margin", "two, constrained"), ("margin", "two, tight")}
+"""What today's code draws whole."""
+
+
+def illegible(figure: Any) -> list[str]:
+    """The texts that the figure cuts, or that lie on those of another plot."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    boxes = [
+        (axes, text.get_text(), text.get_window_extent(renderer))
+        for axes in figure.axes
+        for text in axes.findobj(Text)
+        if text.get_visible() and text.get_text().strip()
+    ]
+    edge = figure.bbox
+    cut = [f"{text!r} is cut" for _, text, box in boxes if box.x0 < -1 or box.y0 < -1 or box.x1 > edge.x1 + 1 or box.y1 > edge.y1 + 1]
+    return cut + [
+        f"{text!r} lies on {other!r}"
+        for place, (axes, text, box) in enumerate(boxes)
+        for others, other, other_box in boxes[place + 1 :]
+        if axes is not others and box.overlaps(other_box)
+    ]
+
+
+@pytest.mark.usefixtures("agg")
+@pytest.mark.parametrize(
+    ("plot", "figure"),
+    [
+        pytest.param(plot, figure, marks=() if (plot, figure) in LEGIBLE else red(6, "titles and captions are cut, or lie on those of the next plot"))
+        for plot in PLOTS
+        for figure in FIGURES
+    ],
+)
+def test_every_text_of_a_plot_is_legible_in_a_figure_of_the_readers_own(client: sideline.Client, session: str, plot: str, figure: str) -> None:
+    import numpy
+    from matplotlib import pyplot
+
+    drawn, axes = pyplot.subplots(**FIGURES[figure])
+    for ax in numpy.atleast_1d(axes).flat:
+        PLOTS[plot](client, session, ax)
+    assert illegible(drawn) == []
+
+
+# 7. The first page, and names.
+
+
+@pytest.mark.source
+@red(7, "the README's speeds are not those of the report beside it")
+def test_the_readmes_speeds_are_in_the_report() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    report = (ROOT / "benches" / "REPORT.md").read_text(encoding="utf-8")
+    measured = [float(number) for number in re.findall(r"\b(\d+\.\d+)×", report)]
+    claimed = re.findall(r"(\d+\.\d+) (?:times as fast|\s*of orjson)", readme.replace("\n ", ""))
+    assert [number for number in claimed if float(number) not in measured] == []
+
+
+@pytest.mark.source
+@red(7, "the README has no picture")
+def test_the_readme_has_a_picture() -> None:
+    assert re.search(r"!\[[^\]]+\]\(|<img ", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.usefixtures("agg")
+@red(7, "a name of several players lists every player")
+def test_a_name_that_several_players_have_lists_those(client: sideline.Client, session: str) -> None:
+    players = {row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]}
+    names = [row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]]
+    shared = next(name for name in names if names.count(name) > 1)
+    with pytest.raises(ValueError, match=r"matches \d+ names") as refused:
+        sideline.plot.shot_chart(client.shots(session), player=shared)
+    listed = {name for name in players if name in str(refused.value)}
+    assert listed == {shared}
+
+
+MISSPELLED: dict[str, tuple[str, Callable[[sideline.Client, str], Any]]] = {
+    "player": ("Jansen", lambda client, session: sideline.plot.shot_chart(client.shots(session), player="Jansn")),
+    "team": ("Elkhorn Mariners", lambda client, session: sideline.plot.shot_chart(client.shots(session), team="Elkhron")),
+    "table": ("box_score", lambda client, session: client.stats(session).table("box_scor")),  # type: ignore[call-overload]
+    "column": ("team_name", lambda client, session: client.stats(session).table("box_score", columns=["team_nam"])),
+    "table of a plan": ("shots", lambda client, session: client.plan("shot", start="2026-11-01", end="2026-12-01")),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.usefixtures("agg")
+@pytest.mark.parametrize("kind", MISSPELLED)
+@red(7, "a misspelled name gets no suggestion")
+def test_a_misspelled_name_gets_a_suggestion(client: sideline.Client, session: str, kind: str) -> None:
+    meant, call = MISSPELLED[kind]
+    with pytest.raises(ValueError, match=r".") as refused:
+        call(client, session)
+    assert re.search(rf"did you mean [^?]*{meant}", str(refused.value)), str(refused.value)
+
+
+# 8. The report and the live page.
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The morning report of an archive with one game that is not over, and the archive's folder."""
+    folder = tmp_path_factory.mktemp("report")
+    with new_service() as league:
+        league.season.add_game(datetime(2027, 3, 1, 11, 50, tzinfo=UTC), sessions=1)
+        with client_of(league) as client:
+            archive = archive_in(folder, client)
+            sync(archive, None)
+            return str(archive.report().html), folder
+
+
+@red(8, "the report says '1 games were'")
+def test_the_report_counts_in_english(report: tuple[str, Path]) -> None:
+    assert re.search(r"\b1 game\b", report[0])
+    assert "1 games" not in report[0]
+
+
+@red(8, "a sentence of the report has no verb")
+def test_the_report_has_whole_sentences(report: tuple[str, Path]) -> None:
+    assert "unknown field" in report[0]
+    assert "No unknown field. Of the" not in report[0]
+
+
+@red(8, "the report has no verdicts")
+def test_the_report_has_the_verdicts(report: tuple[str, Path]) -> None:
+    assert "provisional" in report[0]
+
+
+@red(8, "the folder's path is in the title")
+def test_the_reports_title_is_the_archives_name(report: tuple[str, Path]) -> None:
+    page, folder = report
+    [title] = re.findall(r"<title>(.*?)</title>", page)
+    assert "season" in title
+    assert str(folder) not in title
+
+
+@pytest.fixture
+def page() -> Callable[..., dict[str, Any]]:
+    """What the live page shows after these messages."""
+    from sideline._scoreboard import Scoreboard
+    from sideline.live import StreamStats
+
+    def view(*messages: dict[str, Any]) -> dict[str, Any]:
+        data = b"".join(b"data: %s\n\n" % json.dumps(message).encode() for message in messages)
+        board = Scoreboard("game", sideline.LiveBoxScore())
+        with server([then_hold(HEAD + data)]) as running:
+            with running.client() as client, client.live_stats("g1", notices=False) as stream:
+                for _, item in zip(messages, stream, strict=False):
+                    board.add(item)
+        return dict(board.view("connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, repeats=0, dropped=0, lag=0.0)))
+
+    return view
+
+
+PLAY = {"occurred_at": 1797125415378, "team_id": 1, "player_id": 11, "stats": {"PTS": 2}, "classification": "TWO_POINT_MAKE", "version": 1}
+
+
+@red(8, "a play reads 'two point make'")
+def test_a_play_of_the_live_page_is_english(page: Callable[..., dict[str, Any]]) -> None:
+    [play] = page({"type": "stats", "data": PLAY})["plays"]
+    assert "two point make" not in play["text"]
+    assert "two" in play["text"].lower() or "2" in play["text"]
+
+
+@red(8, "the clock is shown as '16:3.1'")
+def test_the_clock_of_the_live_page_has_two_digits_for_seconds(page: Callable[..., dict[str, Any]]) -> None:
+    view = page({"home_team_id": 1, "away_team_id": 2, "period": "H1", "game_clock": "16:3.1", "teams": []})
+    assert re.fullmatch(r"16:03(\.1)?", view["clock"])
+
+
+@red(8, "a terminal of 24 × 80 cuts the second team without a sign")
+def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Callable[..., dict[str, Any]]) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+    from rich.live import Live
+
+    from sideline._watch import render
+
+    def line(team: int, number: int) -> dict[str, Any]:
+        details = {"id": team * 100 + number, "firstname": "Ada", "lastname": f"Lane{team * 100 + number}", "profile_image_link": ""}
+        return {"id": details["id"], "player_details": details, "version": 1, "stats": {"PTS": number}}
+
+    teams = [{"id": team, "name": f"Team {team}", "player_stats": [line(team, number) for number in range(12)]} for team in (1, 2)]
+    view = page({"home_team_id": 1, "away_team_id": 2, "period": "H1", "game_clock": "12:30.0", "teams": teams})
+    written = StringIO()
+    console = Console(file=written, width=80, height=24, force_terminal=True, color_system=None)
+    with Live(console=console, auto_refresh=False, transient=True) as screen:
+        screen.update(render(view, console.width), refresh=True)  # type: ignore[arg-type]
+        shown = written.getvalue()
+    assert "Lane100" in shown or "Lane111" in shown, "the first team is not shown"
+    assert "Lane211" in shown or re.search(r"\d+ more|not shown|taller", shown)
+
+
+# 9. What a newcomer looked for.
+
+
+@red(9, "no table has the tip-off in the reader's zone", TypeError)
+def test_a_table_has_its_times_in_the_readers_zone(client: sideline.Client) -> None:
+    schedule = client.schedule("2026-11-01", "2026-11-10")
+    local: Any = schedule.table("games", tz="America/New_York")  # type: ignore[call-overload]
+    [utc, there] = [table["tipoff_at"][0] for table in (schedule.table("games"), local)]
+    assert there == utc
+    assert there.utcoffset() != utc.utcoffset()
+    assert str(there.tzinfo) == "America/New_York"
