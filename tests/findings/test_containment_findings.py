@@ -355,23 +355,31 @@ def test_max_buffer_bytes_counts_all_of_an_item(field: str) -> None:
 # 7. Out of memory.
 
 LIMITED = """
-import resource, sys, sideline
+import os, resource, signal, sys, sideline
 line = b'{"id":%d,"stats":{"PTS":1,"AST":2,"REB":3}}'
 body = b'{"teams":[{"id":1,"player_stats":[' + b",".join(line % number for number in range(200_000)) + b']}]}'
 payload = sideline.Payload.from_bytes("stats", body, session_id="s")
 table = payload.table("player_stats") if sys.argv[1] == "to_dicts" else None
-size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + (2 << 20), size + (2 << 20)))
 calls = {
     "table": lambda: payload.table("player_stats"),
     "to_dict": lambda: payload.to_dict(),
     "to_dicts": lambda: table.to_dicts(),
     "from_bytes": lambda: sideline.Payload.from_bytes("stats", body, session_id="s"),
 }
-try:
-    calls[sys.argv[1]]()
-except MemoryError:
-    print("MemoryError")
+for margin in range(16):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (margin << 19)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        try:
+            calls[sys.argv[1]]()
+        except MemoryError:
+            pass
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
@@ -379,8 +387,9 @@ except MemoryError:
 @pytest.mark.parametrize("call", ["table", "to_dict", "to_dicts", "from_bytes"])
 @red("containment 7: a process without memory is aborted")
 def test_out_of_memory_is_a_memory_error(call: str) -> None:
+    """In processes that may have 0 to 8 MB more than they have; one alone could be lucky."""
     done = run(LIMITED, call, RUST_BACKTRACE="0")
-    assert (done.returncode, done.stdout) == (0, "MemoryError\n"), done.stderr[-500:]
+    assert done.stdout.split() == ["0"] * 16, done.stderr[-500:]
 
 
 @pytest.mark.parametrize("call", ["table", "to_dict"])
