@@ -1,0 +1,293 @@
+"""Findings about the shape of the Rust code: what architecture asks for, which today's code lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rust_source import ROOT, files_with, functions, imports, rust_files, whole_files
+
+import sideline
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def red(reason: str) -> Any:
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
+
+
+# 1. How much there is.
+
+
+@pytest.mark.source
+@red("rust 1: the client has 21,900 lines")
+def test_the_client_has_at_most_20_000_lines() -> None:
+    """Without simulator, tracking, tests and Python border, as the page of the architecture counts: all lines of a file."""
+    outside = re.compile(r"/simulat|/python|/tracking")
+    texts = [text for name, text in whole_files().items() if not outside.search(name)]
+    assert sum(text.count("\n") for text in texts) <= 20_000
+
+
+# 2. Long functions.
+
+
+@pytest.mark.source
+@pytest.mark.parametrize(("folder", "name"), [("transport", "send"), ("", "resolve"), ("table", "value")])
+@red("rust 2: functions are longer than a page")
+def test_a_function_fits_on_a_page(folder: str, name: str) -> None:
+    assert [(each.path, each.lines) for each in functions() if each.name == name and folder in each.path and each.lines > 60] == []
+
+
+@pytest.mark.source
+@red("rust 2: functions nest eight levels deep")
+def test_no_function_of_the_transport_nests_more_than_six_levels() -> None:
+    assert [(each.path, each.name, each.depth) for each in functions() if "/transport/" in each.path and each.depth > 6] == []
+
+
+@pytest.mark.source
+@red("rust 2: 63 functions have more than 40 lines")
+def test_at_most_45_functions_have_more_than_40_lines() -> None:
+    assert len([each.name for each in functions() if each.lines > 40]) <= 45
+
+
+@pytest.mark.source
+@red("rust 2: one loop has seven names")
+def test_sending_a_request_is_not_one_loop_under_seven_names() -> None:
+    names = {"send", "send_counted", "until_closed", "run_until", "attempt", "execute"}
+    assert len(names & {each.name for each in functions() if "/transport/" in each.path}) <= 3
+
+
+# 3. Errors.
+
+
+@pytest.mark.source
+@red("rust 3: source() is always None")
+def test_an_error_has_a_source() -> None:
+    assert files_with(r"#\[source\]|fn source\(&self\)|source: Option<Box<dyn", within="error.rs") != []
+
+
+@pytest.mark.source
+@red("rust 3: the cause is kept as text")
+def test_no_cause_is_kept_as_text() -> None:
+    assert files_with(r"cause: Option<Box<Scrubbed>>") == []
+
+
+@pytest.mark.source
+@red("rust 3: causes are found by substrings in several places")
+def test_causes_are_found_by_a_substring_in_one_function_at_most() -> None:
+    """In the end only one function knows the texts of libraries."""
+    text = "".join(text for name, text in rust_files().items() if "/transport/" in name)
+    assert len(re.findall(r"\.contains\([A-Z_]+_(?:ERROR|NAME)\)", text)) <= 1
+
+
+@pytest.mark.source
+@red("rust 3: Error::scrubbed passes other kinds on")
+def test_every_kind_of_error_is_scrubbed() -> None:
+    bodies = re.findall(r"pub(?:\(crate\))? fn scrubbed\(self.*?\n    \}\n", rust_files().get("src/error.rs", ""), re.DOTALL)
+    assert [body for body in bodies if "other => other" in body] == []
+
+
+@pytest.mark.source
+@red("rust 3: a defect of ours is shown as the user's argument")
+def test_a_call_without_a_request_is_no_argument_of_the_user() -> None:
+    assert files_with(r'Error::Argument\("a call without a request"') == []
+
+
+@pytest.mark.source
+@red("rust 3: a failure of drift is shown as the user's argument")
+def test_a_failure_of_drift_is_no_argument_of_the_user() -> None:
+    assert files_with(r"to_vec\(.*\)\.map_err\(\|error\| Error::Argument", within="drift.rs") == []
+
+
+@pytest.mark.source
+@red("rust 3: a thread that cannot start is an error of the transport")
+def test_a_thread_that_cannot_start_is_no_error_of_the_transport() -> None:
+    assert files_with(r"Error::Transport\([^;]*no thread could be started") == []
+
+
+SECRET = "canary-hunter2"
+LOCAL: dict[str, Callable[[Callable[..., sideline.Client]], object]] = {
+    "ca_bundle": lambda client: client(ca_bundle=f"/x/{SECRET}.pem").teams(),
+    "token_path": lambda client: client(token_path=f"/a b/{SECRET}"),
+    "token_parameter": lambda client: client(token_parameter=f"a b{SECRET}"),
+    "environment": lambda client: client(environment=SECRET),
+    "sport": lambda client: client(sport=SECRET),
+    "api_key_in": lambda client: client(api_key_in=f"{SECRET}-key"),
+    "sources": lambda client: next(client().live(token="t", sources=[f"{SECRET}\n"])),
+    "the path of a journal": lambda client: client().live(token="t").record(f"/nonexistent/{SECRET}/game.journal"),
+    "user_agent": lambda client: client(user_agent=f"{SECRET}\n"),
+    "base_url": lambda client: client(base_url=f"htp://{SECRET}"),
+    "a password in base_url": lambda client: client(base_url=f"https://u:{SECRET}@host/x?y"),
+    "an id": lambda client: client().stats(f"{SECRET}/../x"),
+    "a path": lambda client: client().get(f"//{SECRET}"),
+    "a link": lambda client: client().follow(f"https://other.example/{SECRET}/\n"),
+    "the path of base_url": lambda client: client(base_url=f"http://127.0.0.1:9/{SECRET}").teams(),
+}
+SHOWN = ["ca_bundle", "token_path", "token_parameter", "environment", "sport", "api_key_in", "sources", "the path of a journal"]
+
+
+@pytest.mark.parametrize(
+    "place", [pytest.param(place, marks=[red("rust 3: a local error shows the client's own secret")] if place in SHOWN else []) for place in LOCAL]
+)
+def test_no_local_error_shows_the_clients_own_secret(place: str) -> None:
+    def client(**options: Any) -> sideline.Client:
+        return sideline.Client(
+            **{"username": "user", "secret": SECRET, "api_key": f"{SECRET}-key", "base_url": "http://127.0.0.1:9", "max_retries": 0, **options}
+        )
+
+    with pytest.raises(Exception) as raised:
+        LOCAL[place](client)
+    assert SECRET not in str(raised.value)
+
+
+# 4. Strings that carry meaning.
+
+STRINGS = {
+    "the cause of a gap": (r"const (?:OVERFLOW|RESTARTED): &str", "src/"),
+    "the sport of a response": (r"const SPORT: &str|with\(SPORT,", "src/operation/"),
+    "the class of a notice": (r"let class = \|name: &str\|", "src/python/"),
+    "the table of items": (r'"stat_updates" =>', "src/python/"),
+}
+
+
+@pytest.mark.source
+@pytest.mark.parametrize("what", STRINGS)
+@red("rust 4: a string that is compared carries a meaning")
+def test_a_closed_set_is_an_enum(what: str) -> None:
+    assert files_with(*STRINGS[what]) == []
+
+
+@pytest.mark.source
+@red("rust 4: a number stands for a kind")
+def test_no_number_stands_for_a_kind() -> None:
+    assert files_with(r"matches!\(kind, \d") == []
+
+
+# 5. Copies.
+
+
+@pytest.mark.source
+@red('rust 5: four copies of "Result or panic"')
+def test_panics_are_caught_in_one_place_at_the_border() -> None:
+    assert len(files_with(r"catch_unwind\(", within="python/")) <= 1
+
+
+@pytest.mark.source
+@red("rust 5: coverage crosses as positional tuples")
+def test_coverage_does_not_cross_the_border_as_a_positional_tuple() -> None:
+    assert files_with(r"get_slice\(\d+, \d+\)\.extract", within="python/") == []
+
+
+@pytest.mark.source
+@pytest.mark.parametrize("name", ["envelope.rs", "delta_json.rs", "json_path.rs"])
+@red("rust 5: JSON has several scanners")
+def test_json_is_scanned_by_the_reader_alone(name: str) -> None:
+    """A scanner looks for the quotes of strings; the reader has them in its cursor."""
+    assert files_with(r"""b'"'|br#?"\\\"""", within=name) == []
+
+
+# 6. Dead code.
+
+
+@pytest.mark.source
+@pytest.mark.parametrize(
+    "name",
+    ["TeamsBody", "StatsBody", "ShotsBody", "ScheduleBody", "PossessionsBody", "DetailsBody", "CatchUpBody", "peak_response_bytes"],
+)
+@red("rust 6: dead code is hidden by `pub`")
+def test_what_nothing_uses_is_gone(name: str) -> None:
+    uses = [path for path, text in rust_files().items() for _ in re.findall(rf"\b{name}\b", text)]
+    assert len(uses) != 1
+
+
+@pytest.mark.source
+@red("rust 6: the compiler is not asked for unreachable `pub`")
+def test_unreachable_pub_is_denied() -> None:
+    assert re.search(r'(?m)^unreachable_pub = (\{ level = )?"(deny|forbid)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+
+
+# 7. What a change touches.
+
+
+@pytest.mark.source
+@red("rust 7: eleven files compare the scheme of authentication")
+def test_a_scheme_of_authentication_is_known_to_one_file_and_its_declarations() -> None:
+    assert len([path for path in files_with(r"\bAuth::(Signed|ApiKey)\b") if "/operation/" not in path]) <= 1
+
+
+# 8. Leaks.
+
+
+@pytest.mark.source
+@red("rust 8: plans are cached by address")
+def test_plans_are_not_cached_by_address() -> None:
+    assert files_with(r"from_ref\(.*\)\.addr\(\)", within="plan_cache.rs") == []
+
+
+@pytest.mark.source
+@red("rust 8: catch_up leaks 128 resources")
+def test_no_resource_is_leaked() -> None:
+    assert files_with(r"\.leak\(\)|Box::leak", within="resource/") == []
+
+
+# 9. Conformance.
+
+
+@pytest.mark.source
+@red("rust 9: a conformance test passes without its cases")
+def test_a_conformance_test_in_rust_carries_its_cases() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.rs")}
+    assert [name for name, text in texts.items() if "/../shared" in text] == []
+
+
+@pytest.mark.source
+@red("rust 9: a conformance test is skipped without its cases")
+def test_a_conformance_test_in_python_carries_its_cases() -> None:
+    [path] = (ROOT / "tests").rglob("test_conformance.py")
+    assert not re.search(r"skipif\(not CASES\.exists\(\)", path.read_text(encoding="utf-8"))
+
+
+# 10. Statements that nothing checks.
+
+
+@pytest.mark.source
+def test_the_rooms_have_the_order_that_lib_rs_states() -> None:
+    """Each room uses only rooms that come before it, whatever the page says of them beside."""
+    used = imports()
+    order = [
+        ["advice", "error", "scrub", "signer", "machine", "json", "table"],
+        ["config"],
+        ["resource"],
+        ["operation"],
+        ["transport"],
+        ["fetch", "live"],
+        ["simulator"],
+    ]
+    place = {room: index for index, rooms in enumerate([*order, ["fork_safe", "python"]]) for room in rooms}
+    upward = {(room, other) for room, others in used.items() for other in others if other in place and room in place and place[other] > place[room]}
+    assert upward == set()
+    assert "simulator" not in {other for room, others in used.items() if room != "python" for other in others}
+
+
+@pytest.mark.source
+@red("rust 10: RandomState is used outside the seam")
+def test_randomness_comes_through_the_seam() -> None:
+    assert [path for path in files_with(r"\bRandomState\b") if not path.endswith("machine.rs")] == []
+
+
+@pytest.mark.source
+@red("rust 10: an unsafe block of the tables pays for nothing")
+def test_the_tables_have_no_unsafe_code() -> None:
+    assert files_with(r"\bunsafe \{", within="table") == []
+
+
+# 11. The old voice.
+
+
+@pytest.mark.source
+@pytest.mark.parametrize("name", ["there_are", "remade", "fitting", "lost", "put"])
+@red("rust 11: a function has a participle or a pronoun as its name")
+def test_a_function_is_a_verb_or_a_noun(name: str) -> None:
+    assert [(each.path, each.name) for each in functions() if each.name == name and (name != "put" or "ended" in each.path or "batch" in each.path)] == []
