@@ -15,23 +15,27 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from archives import NOW, SEASON, WEEKS, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
+from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, ledger, same, set_quantities, settings, small_season, sorted_rows
 
 import sideline
-from sideline.archive import _decode as decode
 from sideline.archive import _fetch as fetch
 from sideline.archive import _listing as listing
 from sideline.archive import _plan as plan
 from sideline.archive import _sync as sync
-from sideline.archive import _writer as keep
-from sideline.archive._plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
 
-PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
+PER_SESSION = {
+    "stats": ("player_stats", "box_score"),
+    "stats_details": ("stat_events",),
+    "possessions": ("possessions", "possession_events", "possession_players"),
+    "shots": ("shots",),
+}
+PER_GAME = ("play_by_play", "ball_screens")
 STATUSES = {"fetched", "empty", "forbidden", "missing", "unavailable", "failed"}
 
 
@@ -72,7 +76,7 @@ def test_stored_tables_equal_those_of_the_calls(weeks: sideline.Archive, asks: s
     assert len(sessions) > 20
     for operation in PER_SESSION:
         batch = getattr(asks, operation)(sessions)
-        for name in RESOURCES[operation].tables:
+        for name in PER_SESSION[operation]:
             keys = {"game_id"}  # The plan knows it, and these calls were not told.
             assert sorted_rows(weeks.to_arrow(name), keys) == sorted_rows(batch.to_arrow(name), keys), name
     games = sorted(games_of(weeks))
@@ -104,6 +108,10 @@ def test_columns_and_types_are_those_of_the_schemas(weeks: sideline.Archive) -> 
             assert len(table.schema) == len(declared)
     for name in ("coverage", "corrections"):
         assert weeks.to_arrow(name).schema.names == sideline.SCHEMAS[name].names
+
+
+def test_the_tables_of_an_archive_are_those_of_these_tests(weeks: sideline.Archive) -> None:
+    assert tuple(weeks.changes()) == TABLES
 
 
 def test_a_second_sync_requests_only_units_that_may_have_changed(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
@@ -199,8 +207,8 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     assert raised.value.report is report
     assert raised.value.batch is None
 
-    for operation in [*PER_SESSION, "play_by_play", "ball_screens"]:
-        key, [name, *_] = RESOURCES[operation].key, RESOURCES[operation].tables
+    for operation in [*PER_SESSION, *PER_GAME]:
+        key, name = ("session_id", PER_SESSION[operation][0]) if operation in PER_SESSION else ("game_id", operation)
         expected = {row[key]: row["rows"] for row in rows if row["operation"] == operation and row["status"] == "fetched"}
         stored = archive.scan(name).collect()[key].value_counts()
         assert dict(stored.iter_rows()) == expected, operation
@@ -309,7 +317,7 @@ def test_a_game_that_no_teams_events_have_is_requested_by_its_id(
     report = archive.sync(**WEEKS, on_error="keep")
     assert {hole["operation"] for hole in report.holes} == {"team_events"}
     service_time = datetime.fromisoformat(NOW)
-    over = {game for game, ended in games_of(weeks).items() if ended + plan.MIN_SETTLED_TIME <= service_time}
+    over = {game for game, ended in games_of(weeks).items() if ended + timedelta(hours=3) <= service_time}
     assert over <= set(games_of(archive))
 
 
@@ -391,24 +399,18 @@ def test_compaction_changes_no_row(tmp_path: Path, league: sideline.Simulator, a
     assert same(before, contents(archive)) == []
 
 
-def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schema_that_grew_adds_its_column_and_a_rebuild_fills_it(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     first, second = (game["event_id"] for game in league.games[:2])
-
-    def last_year(rows: pa.Table) -> pa.Table:
-        return rows.drop_columns([c for c in ("lineup_id",) if c in rows.column_names])
-
-    with monkeypatch.context() as patch:
-        patch.setattr(keep, "stored_schema", lambda name: last_year(decode.stored_schema(name).empty_table()).schema)
-        patch.setattr(keep, "decode_together", lambda name, bodies: last_year(decode.decode_together(name, bodies)))
-        archive.sync(game_ids=[first])
+    archive.sync(game_ids=[first], tables=["possessions"])
+    # As last year's version wrote it.
+    table = archive.delta("possessions")
+    deltalake.write_deltalake(table, table.to_pyarrow_table().drop_columns("lineup_id"), mode="overwrite", schema_mode="overwrite")
     reader = archive.delta("possessions")
     assert "lineup_id" not in reader.to_pyarrow_table().column_names
     old = archive.scan("possessions").collect()
     assert old["lineup_id"].null_count() == old.height > 0
-    archive.sync(game_ids=[second])
+    archive.sync(game_ids=[second], tables=["possessions"])
     assert reader.to_pyarrow_table().num_rows == old.height
     grown = archive.scan("possessions").collect()
     assert 0 < grown["lineup_id"].null_count() == old.height < grown.height
@@ -454,10 +456,10 @@ def test_a_report_shows_its_holes_in_a_notebook(tmp_path: Path, league: sideline
 
 def test_units_are_requested_by_whole_events_so_many_or_so_many_bytes_at_once() -> None:
     events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
-    assert [len(step) for step in sync._steps(events, lambda _: 1)] == [400, 400, 200]
-    sizes = {"stats": sync._MAX_STEP_BYTES // 8, "shots": 1}
-    assert [len(step) for step in sync._steps(events, lambda unit: sizes[unit.operation])] == [16] * 62 + [8]
-    assert list(sync._steps([], lambda _: 1)) == []
+    assert [len(step) for step in sync._steps(events, lambda _: 1, settings())] == [400, 400, 200]
+    sizes = {"stats": settings().max_step_bytes // 8, "shots": 1}
+    assert [len(step) for step in sync._steps(events, lambda unit: sizes[unit.operation], settings())] == [16] * 62 + [8]
+    assert list(sync._steps([], lambda _: 1, settings())) == []
 
 
 def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks_make_the_same_archive(
@@ -470,11 +472,9 @@ def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks
         held.append(sum(one.size for one in fetched))
         return iter(fetched)
 
-    monkeypatch.setattr(sync, "fetch", weighed)
+    monkeypatch.setattr("sideline.archive._sync.fetch", weighed)
     most = 250_000
-    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", most)
-    monkeypatch.setattr(sync, "_MAX_STEP_UNITS", 24)
-    archive = archive_of(asks, tmp_path)
+    archive = set_quantities(archive_of(asks, tmp_path), max_step_bytes=most, max_step_units=24)
     archive.sync(**WEEKS).raise_if_incomplete()
     assert len(held) > 5, held
     # A step ends with the first unit beyond; the last one of all is what is left.

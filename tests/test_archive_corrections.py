@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
+from archives import OWN_TIMES, TABLES, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
 
 import sideline
 from sideline.archive._corrections import corrections
-from sideline.archive._plan import TABLES
 
 STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
 Line = tuple[str, int, str]

@@ -18,15 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from archives import sorted_rows
+from archives import TABLES, sorted_rows
 from service import Service
 
 import sideline
-from sideline.archive import _export as export
-from sideline.archive._export import Address, Target, open_target
-from sideline.archive._plan import TABLES
-from sideline.archive._store import public_schema
+from sideline.archive._export import Address, Target, _plain, open_target
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -103,7 +101,7 @@ def differences(archive: sideline.Archive, address: str) -> list[str]:
         for name in (*TABLES, "coverage", "corrections"):
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
-            expected = export._plain(archive.to_arrow(name))
+            expected = _plain(archive.to_arrow(name))
             if sorted_rows(rows.select(expected.column_names), ()) != sorted_rows(expected.cast(rows.select(expected.column_names).schema), ()):
                 found.append(name)
     return found
@@ -185,7 +183,7 @@ def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: 
     other = sideline.Archive(tmp_path / "other", archive._client)
     other.sync(**SPAN, tables=["games"])
     with open_target(Address(target)) as database:
-        database.create("shots", public_schema("coverage").empty_table().schema)
+        database.create("shots", pa.schema(sideline.SCHEMAS["coverage"]))
         database.commit()
     with pytest.raises(ValueError, match="a table 'shots' that no export made"):
         archive.export(target)

@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import HALF, NOW, WEEKS, WINTER, archive_of, contents, same, small_season, sorted_rows
+from archives import HALF, NOW, WEEKS, WINTER, Commit, Killed, archive_of, around_commits, contents, killed_after, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import _writer as keeping
-from sideline.archive._store import Store
 
 RUN = f"""
 import sys, sideline
@@ -44,95 +42,63 @@ def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
         yield client
 
 
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches a kill."""
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[int]]:
-    """Kills the writer right after the transaction of this number; `None`: never."""
-    counted = [0]
-    at: list[int | None] = [None]
-
-    def watched(name: str) -> None:
-        original = getattr(Store, name)
-
-        def write(self: Store, *args: Any, **options: Any) -> Any:
-            done = original(self, *args, **options)
-            if done is not False:
-                counted[0] += 1
-                if counted[0] == at[0]:
-                    raise Killed
-            return done
-
-        monkeypatch.setattr(Store, name, write)
-
-    watched("try_replace")
-
-    def set_at(number: int | None) -> list[int]:
-        counted[0], at[0] = 0, number
-        return counted
-
-    return set_at
-
-
 def corrections_of(archive: sideline.Archive) -> list[str]:
     return sorted_rows(archive.corrections(), {"seen_at"})
 
 
+FEW = ("events", "player_stats", "stat_events")
+"""Rows of every kind: several tables of one body, a body with one table, and what a correction changes."""
+
+
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("tables", [pytest.param(FEW, id="few"), pytest.param(None, id="all", marks=pytest.mark.extended)])
 def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, tables: tuple[str, ...] | None
 ) -> None:
     """Both syncs: the first of a game, and that which brings its corrections."""
-    games = [game["event_id"] for game in league.games[:1]]
+    options: dict[str, Any] = {"game_ids": [game["event_id"] for game in league.games[:1]], "tables": tables}
+    [game] = options["game_ids"]
     undisturbed = archive_of(asks, tmp_path / "undisturbed")
-    counted = killed_at(None)
-    undisturbed.sync(game_ids=games)
-    first, before = counted[0], contents(undisturbed)
-    assert first >= 15
+    with killed_after(None) as counted:
+        undisturbed.sync(**options)
+    [first], before = counted, contents(undisturbed, tables)
+    assert first >= 9
 
     disturbed = [archive_of(asks, tmp_path / str(number)) for number in range(1, first + 1)]
     for number, archive in enumerate(disturbed, 1):
-        killed_at(number)
-        with pytest.raises(Killed):
-            archive.sync(game_ids=games)
-        killed_at(None)
-        archive.sync(game_ids=games)
-        assert same(before, contents(archive)) == [], number
+        with killed_after(number), pytest.raises(Killed):
+            archive.sync(**options)
+        archive.sync(**options)
+        assert same(before, contents(archive, tables)) == [], number
         assert archive.corrections().is_empty()
 
     start = datetime.now(UTC)
-    lines = asks.stats(asks.game(games[0]).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+    lines = asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
     for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
-        league.correct(games[0], player, "AST", 1)
-    counted = killed_at(None)
-    undisturbed.sync(game_ids=games, correction_window=None)
-    second, after = counted[0], contents(undisturbed)
+        league.correct(game, player, "AST", 1)
+    with killed_after(None) as counted:
+        undisturbed.sync(**options, correction_window=None)
+    [second], after = counted, contents(undisturbed, tables)
     corrected = corrections_of(undisturbed)
     assert len(corrected) == 3
     assert same(before, after) != []
     for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), disturbed, strict=False):
-        killed_at(number)
         if number is not None:
-            with pytest.raises(Killed):
-                archive.sync(game_ids=games, correction_window=None)
-            killed_at(None)
+            with killed_after(number), pytest.raises(Killed):
+                archive.sync(**options, correction_window=None)
             # Torn off in the middle, the past is the past.
             then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
             assert same(then, before) == [], number
             # The game is old: what was torn off is asked for again, and nothing else.
-            archive.sync(game_ids=games)
+            archive.sync(**options)
         if number in (None, 1):
-            archive.sync(game_ids=games, correction_window=None)
-        assert same(after, contents(archive)) == [], number
+            archive.sync(**options, correction_window=None)
+        assert same(after, contents(archive, tables)) == [], number
         assert corrections_of(archive) == corrected, number
     assert second <= len(disturbed)
 
 
-def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
-) -> None:
+def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     game = league.games[0]["event_id"]
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[game])
@@ -142,10 +108,8 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
     player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
     league.correct(game, player, "AST", 1)
     # The bodies, four tables, the correction: all but the coverage.
-    killed_at(6)
-    with pytest.raises(Killed):
+    with killed_after(6), pytest.raises(Killed):
         archive.sync(game_ids=[game], correction_window=None)
-    killed_at(None)
     torn_off = archive.corrections().height
     for session, payload in old.items():
         league.faults.add(f"*/stats/{session}/stats", status=200, body=payload.raw)
@@ -252,10 +216,8 @@ def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sidelin
     assert same(contents(alone), contents(shared)) == []
 
 
-def test_an_earlier_body_does_not_replace_a_later_one(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The slow writer has fetched, and written its rows, when another fetches a correction and stores it."""
+def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    """The slow writer has fetched, and is about to write its rows, when another fetches a correction and stores it."""
     game = league.games[0]["event_id"]
     archive = archive_of(asks, tmp_path / "shared")
     player = next(
@@ -263,18 +225,17 @@ def test_an_earlier_body_does_not_replace_a_later_one(
         for line in asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
         if not line["is_team_total"]
     )
-    original, meanwhile = keeping._write, []
+    meanwhile: list[bool] = []
 
-    def slow(store: Store, outcomes: Any, months: Any, *, touched: bool) -> None:
-        if any(outcome.unit.operation == "stats" for outcome, _ in outcomes) and not meanwhile:
+    def slow(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+        if table.table_uri.rstrip("/").endswith("/player_stats") and not meanwhile:
             meanwhile.append(True)
             league.correct(game, player, "AST", 1)
             archive_of(asks, tmp_path / "shared").sync(game_ids=[game])
-        original(store, outcomes, months, touched=touched)
+        return commit()
 
-    monkeypatch.setattr(keeping, "_write", slow)
-    archive.sync(game_ids=[game])
-    monkeypatch.undo()
+    with around_commits(slow):
+        archive.sync(game_ids=[game])
     assert meanwhile
     fresh = archive_of(asks, tmp_path / "fresh")
     fresh.sync(game_ids=[game])

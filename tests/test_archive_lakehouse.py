@@ -15,25 +15,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from archives import contents, same
+from archives import TABLES, TRUE, archive_with, contents, same, settings
 from service import Service
 from trust import Memory, shown, untrue
 
 import sideline
 from sideline.archive import KEYS
-from sideline.archive import _compaction as compaction
-from sideline.archive import _pipeline as pipeline
-from sideline.archive import _sync as sync
-from sideline.archive import _writer as writer
-from sideline.archive._body import Body
 from sideline.archive._changes import difference
-from sideline.archive._plan import TABLES
-from sideline.archive._store import public_schema
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
 SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 4, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 8}
-TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
 
 Row = dict[str, Any]
 
@@ -141,27 +133,11 @@ def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service
         league.advance(timedelta(days=1))
         for table in ("shots", "raw", "coverage", "games"):
             folders = Counter(Path(file).parent for file in archive.files(table))
-            assert max(folders.values()) <= compaction._MAX_FILES, (night, table)
+            assert max(folders.values()) <= settings().max_files, (night, table)
     history = archive.delta("shots").history()
     assert any(commit["operation"] == "OPTIMIZE" for commit in history)
     assert {commit["sideline"] for commit in history if commit["operation"] in ("WRITE", "OPTIMIZE")} == {sideline.__version__}
     assert not untrue(archive, league, ["shots", "games", "events", "sessions"])
-
-
-@pytest.mark.parametrize(
-    ("sizes", "joined"),
-    [
-        ([1] * 12, None),
-        ([1] * 13, 14),
-        ([1] * 12 + [100], 13),
-        ([3, 1] * 6 + [1000], 25),
-        ([100] + [1] * 12, 113),
-        ([5] * 4 + [50] * 10, 21),
-        ([10**8] * 13, 128 * 1024 * 1024),
-    ],
-)
-def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
-    assert compaction.compaction_size(sizes) == joined
 
 
 def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
@@ -225,7 +201,7 @@ def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive:
 
 def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
     def teams(*names: str) -> pa.Table:
-        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], public_schema("teams").empty_table().schema)
+        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], pa.schema(sideline.SCHEMAS["teams"]))
 
     def marked(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
         return [(row["name"], row["_change"]) for row in difference("teams", old, new).to_pylist()]
@@ -315,21 +291,9 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     assert archive.scan("coverage").collect_schema().names() == sideline.SCHEMAS["coverage"].names
 
 
-def test_small_steps_and_chunks_make_the_same_archive(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_steps_and_chunks_make_the_same_archive(archive: sideline.Archive, client: sideline.Client, tmp_path: Path) -> None:
     archive.sync(**SPAN)
     whole = contents(archive)
-    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 20_000)
-    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 50_000)
-    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 15_000)
-    monkeypatch.setattr(writer, "_DECODED_TOGETHER", 2)
-    other = sideline.Archive(archive._store.root + "-2", archive._client)
+    other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bodies_decoded=2)
     other.sync(**SPAN)
     assert same(whole, contents(other)) == []
-
-
-def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
-    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(1, 45)] + [{"entry": "stats/0#2", "sequence": 2}]
-    table = writer._one_by_one([{**row, "body": Body(row["body"]) if "body" in row else None} for row in rows]).read_all()
-    table.validate(full=True)
-    assert table["body"].num_chunks == len(rows)
-    assert table.equals(writer.rows_to_arrow(rows, "raw"))

@@ -19,20 +19,17 @@ import deltalake
 import polars as pl
 import pyarrow as pa
 import pytest
+from archives import TABLES, TRUE, Commit, Killed, around_commits
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
-from trust import Killed
 
 import sideline
-from sideline.archive._plan import SETTLED_STATUSES, TABLES, Unit, is_settled
-from sideline.archive._store import Store, internal_schemas
+from sideline.archive._fetch import count_rows
+from sideline.archive._plan import Unit, is_settled
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"
 SIZE: dict[str, Any] = {"seed": 3, "teams": 3, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
 SIZE |= {"link_base": "https://service.invalid"}  # of every service, so that its bodies are the same ones
-UNTOLD = {"locations", "play_by_play", "ball_screens"}
-"""Tables that are not synced by default, or of which the second service tells no truth."""
-
 Json = Any
 
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
@@ -82,11 +79,9 @@ def rows(table: Any, name: str) -> list[dict[str, Any]]:
 
 def untrue(archive: sideline.Archive, league: Service) -> dict[str, Any]:
     """The tables that are not the truth, and how they differ."""
-    compared = [name for name in TABLES if name not in UNTOLD]
-    truth = league.truth(names=compared)
+    truth = league.truth(names=TRUE)
     found = {
-        name: differences(rows(archive.scan(name), name), truth[name], columns=None if name == "box_score" else sideline.SCHEMAS[name].names)
-        for name in compared
+        name: differences(rows(archive.scan(name), name), truth[name], columns=None if name == "box_score" else sideline.SCHEMAS[name].names) for name in TRUE
     }
     return {name: different for name, different in found.items() if different}
 
@@ -185,9 +180,9 @@ def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline
 
 @pytest.mark.usefixtures("synced")
 def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive: sideline.Archive, league: Service) -> None:
-    table = archive.delta("coverage").to_pyarrow_table().to_pylist()
-    later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
-    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, internal_schemas()["coverage"]), mode="overwrite")
+    table = archive.delta("coverage").to_pyarrow_table()
+    later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table.to_pylist()]
+    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, table.schema), mode="overwrite")
     assert league.change.correct_stat()
     archive.sync(**SPAN, correction_window=None)
     assert untrue(archive, league) == {}
@@ -366,19 +361,14 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 @contextmanager
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """The sync is killed after the rows of these units are stored and before `coverage` records it."""
-    original = Store.try_replace
 
-    def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
+    def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
         if "absent_in" in rows.schema.names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
             raise Killed
-        return original(self, table, rows, *arguments, **options)
+        return commit()
 
-    Store.try_replace = replaced  # type: ignore[method-assign]
-    try:
-        with pytest.raises(Killed):
-            yield
-    finally:
-        Store.try_replace = original  # type: ignore[method-assign]
+    with around_commits(killed), pytest.raises(Killed):
+        yield
 
 
 @pytest.fixture
@@ -663,14 +653,13 @@ def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archiv
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline.archive import _fetch as fetch
-
-    def too_old(*_: object) -> None:
-        raise sideline.DecodeError("a field of next year")
+    def too_old(unit: Unit, raw: bytes) -> dict[str, int]:
+        if unit.operation == "shots":
+            raise sideline.DecodeError("a field of next year")
+        return count_rows(unit, raw)
 
     with monkeypatch.context() as patch:
-        original = fetch.count_rows
-        patch.setattr(fetch, "count_rows", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        patch.setattr("sideline.archive._fetch.count_rows", too_old)
         assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
     assert archive.scan("shots").collect().is_empty()
     league.requests.clear()
@@ -928,5 +917,5 @@ def test_cut_bodies_of_every_kind_are_holes_and_the_next_sync_is_whole(archive: 
 def test_every_addition_of_the_vendor_is_archived_too(tmp_path: Path) -> None:
     with Service(now=NOW, features=Features.everything(), **SIZE) as league, sideline.Client(**league.client_options()) as client:
         archive = sideline.Archive(tmp_path, client)
-        assert {row["status"] for row in archive.sync(**SPAN).coverage.to_dicts()} <= set(SETTLED_STATUSES)
+        assert {row["status"] for row in archive.sync(**SPAN).coverage.to_dicts()} <= {"fetched", "empty", "unavailable", "withdrawn"}
         assert untrue(archive, league) == {}

@@ -24,7 +24,7 @@ import pytest
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline._serve import MAX_BROWSERS, MAX_CONNECTIONS, Handler, LivePage, News, event, page, refusal
+from sideline._serve import LivePage, News, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
@@ -39,9 +39,16 @@ def document(points: int, name: str = "Home", made: int = 1, **more: Any) -> byt
     return b"data: %s\n\n" % json.dumps(fields).encode()
 
 
+MAX_BROWSERS, MAX_CONNECTIONS = Settings().max_browsers, Settings().max_connections
+
+
 @contextmanager
-def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
-    """A page over a stream that sends the items of a list."""
+def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
+    """A page over a stream that sends the items of a list; with other settings than those of users."""
+
+    class Page(LivePage):
+        _settings = Settings(**quantities)
+
     waiting: queue.Queue[bytes | None] = queue.Queue()
 
     def connection(to: socket.socket) -> None:
@@ -49,7 +56,8 @@ def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
         while data := waiting.get():
             to.sendall(data)
 
-    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, stream.serve() as shown:
+    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream:
+        shown = Page(stream, sideline.LiveBoxScore(), 0) if quantities else stream.serve()
         try:
             yield shown, waiting.put
         finally:
@@ -296,9 +304,8 @@ def test_a_forked_child_leaves_the_page_open() -> None:
 # Bounds.
 
 
-def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Handler, "timeout", None)
-    with served(document(1)) as (shown, _):
+def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end() -> None:
+    with served(document(1), socket_timeout=None) as (shown, _):
         slow = Follower(shown)
         slow.next()
         # The views are the test's from now on.
@@ -494,9 +501,8 @@ def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> No
 
 
 @needs_browser
-def test_a_browser_that_was_one_too_many_tries_again(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sideline._serve.HEARTBEAT", 0.1)
-    with served(document(3)) as (shown, _):
+def test_a_browser_that_was_one_too_many_tries_again(tab: Tab) -> None:
+    with served(document(3), heartbeat=0.1) as (shown, _):
         followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
         tab.open(shown.url)
         tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import Killed, killed_after
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from service import Service
-from trust import Killed, killed_after, untrue
+from trust import untrue
 
 import sideline
-from sideline.archive._plan import MIN_SETTLED_TIME
 from sideline.archive._status import SEVERITY, _Game, _holds
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
 
@@ -242,7 +242,7 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
 
 
 def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> None:
-    hour, least = timedelta(hours=1), MIN_SETTLED_TIME
+    hour, least = timedelta(hours=1), timedelta(hours=3)
     row = {"start": NOW, "end": NOW + 24 * hour}
     for starts_at, is_held in (
         (NOW - least - hour, False),

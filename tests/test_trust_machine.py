@@ -14,11 +14,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from archives import Killed, killed_after
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from service import Fault, Features, Mutations, Season, Service
-from trust import COMPARED, KINDS, LIES, PARENTS, Killed, Memory, fault_options, killed_after, shown, unnamed, untrue
+from trust import COMPARED, KINDS, LIES, PARENTS, Memory, fault_options, shown, unnamed, untrue
 
 import sideline
 
