@@ -66,9 +66,10 @@ class StatusMachine(TrustMachine):
 
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
-def test_available_data_is_the_truth() -> None:
+@pytest.mark.parametrize("examples", [int(EXAMPLES or 2), pytest.param(6, marks=pytest.mark.extended)])
+def test_available_data_is_the_truth(examples: int) -> None:
     SEEN.clear()
-    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 4), derandomize=EXAMPLES is None))
+    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=examples, derandomize=EXAMPLES is None))
     assert SEEN["available"] > 50, SEEN
     assert SEEN["false degraded"] <= 0.01 * SEEN["at the end"], SEEN
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from service import Service
-from trust import COMPARED, shown, untrue
+from trust import shown, untrue
 
 import sideline
 
@@ -22,7 +22,8 @@ pytestmark = pytest.mark.timeout(300)
 """Each starts several processes: seconds on an idle machine, more on a busy one."""
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
-SEASON = {"start": "2027-02-01", "end": "2027-04-15"}
+SEASON: dict[str, Any] = {"start": "2027-02-01", "end": "2027-04-15", "tables": ("events", "games", "player_stats", "stat_events", "possessions")}
+COMPARED = ("events", "sessions", "games", "player_stats", "box_score", "stat_events", "possessions", "possession_events")
 
 SYNC = f"""
 import sys, sideline
