@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,8 @@ def months(archive: sideline.Archive, table: str) -> dict[str, set[str]]:
     return found
 
 
-def snapshot(archive: sideline.Archive) -> dict[str, list[Row]]:
-    return {name: archive.to_arrow(name).to_pylist() for name in TABLES}
+def snapshot(archive: sideline.Archive, names: Iterable[str]) -> dict[str, list[Row]]:
+    return {name: archive.to_arrow(name).to_pylist() for name in names}
 
 
 def applied(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
@@ -92,7 +92,14 @@ def counted(rows: list[Row]) -> Counter[str]:
     return Counter(repr(sorted(without_nulls(row).items())) for row in rows)
 
 
-def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive) -> None:
+@pytest.mark.parametrize(
+    "moves",
+    [
+        pytest.param([timedelta(days=-40), timedelta(days=30)], id="few"),
+        pytest.param([timedelta(days=days) for days in (-40, 20, -1, 10)], id="more", marks=pytest.mark.extended),
+    ],
+)
+def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive, moves: list[timedelta]) -> None:
     archive.sync(**SPAN, tables=FEW)
     for table in ("sessions", "stat_events", "possessions"):
         for month, ids in months(archive, table).items():
@@ -105,7 +112,7 @@ def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, arch
             assert starts == {month}
     game = next(event for event in league.season.played if event.is_game)
     sessions = {session.id for session in game.sessions}
-    for by in (timedelta(days=-40), timedelta(days=20), timedelta(days=-1), timedelta(days=10)):
+    for by in moves:
         league.change.move_game(game.id, by)
         archive.sync(**SPAN, tables=FEW)
         month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
@@ -172,37 +179,39 @@ def test_an_invalid_retention_is_refused(archive: sideline.Archive, wrong: Any) 
         archive.vacuum(retain=wrong)
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(5, marks=pytest.mark.extended)])
-def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, rounds: int) -> None:
+@pytest.mark.parametrize(("rounds", "tables"), [(2, OF_FEW), pytest.param(5, TABLES, marks=pytest.mark.extended)], ids=["few", "all"])
+def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, rounds: int, tables: tuple[str, ...]) -> None:
+    wanted = FEW if tables is OF_FEW else None
     dice = random.Random(1)
     memory = Memory()
     memory.note(league.season)
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=wanted)
     whole = archive.changes()
-    assert {name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items()} == {
-        name: counted(rows) for name, rows in snapshot(archive).items()
-    }
+    assert {
+        name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items() if name in tables
+    } == {name: counted(rows) for name, rows in snapshot(archive, tables).items()}
     assert {change for rows in whole.values() for change in rows["_change"].to_pylist()} == {"insert"}
     kinds: Counter[str] = Counter()
-    states = [(whole.version, datetime.now(UTC), snapshot(archive))]
+    states = [(whole.version, datetime.now(UTC), snapshot(archive, tables))]
     for _ in range(rounds):
         done = [league.change.all[name]() for name in dice.sample(sorted(league.change.all), 3)]
         memory.note(league.season)
-        archive.sync(**SPAN)
-        archive.sync(**SPAN)
-        after = snapshot(archive)
-        columns = {name: archive.to_arrow(name).schema.names for name in TABLES}
+        archive.sync(**SPAN, tables=wanted)
+        archive.sync(**SPAN, tables=wanted)
+        after = snapshot(archive, tables)
+        columns = {name: archive.to_arrow(name).schema.names for name in tables}
         version = archive.changes(since=states[-1][0]).version
         for since, at, before in (states[-1], dice.choice(states)):
             for token in (since, at):
                 found = archive.changes(since=token)
-                for name, rows in found.items():
+                for name in tables:
+                    rows = found[name]
                     assert rows.schema.names[: len(columns[name])] == columns[name] or name == "box_score"
                     kinds.update(rows["_change"].to_pylist())
                     assert applied(name, before[name], rows.to_pylist()) == counted(after[name]), (name, token, done)
         states.append((version, datetime.now(UTC), after))
     assert set(kinds) == {"insert", "update", "delete"}
-    found = untrue(archive, league, TRUE)
+    found = untrue(archive, league, [name for name in tables if name in TRUE])
     assert not found, shown(found)
 
 

@@ -19,7 +19,7 @@ import deltalake
 import polars as pl
 import pyarrow as pa
 import pytest
-from archives import TABLES, TRUE, Commit, Killed, around_commits
+from archives import TRUE, Commit, Killed, around_commits
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
 
 import sideline
@@ -178,17 +178,39 @@ def test_a_linked_resource_that_is_404_is_a_hole_until_it_is_there(archive: side
 # 2. A response counts as data only if it has its resource's root.
 
 
-KINDS = ["empty object", "null", "error document", "gateway document", "null root", "root of null", "other root", "wrapped"]
-LISTS = ["schedule", "team_events", "roster"]
+KINDS = ("empty object", "null", "error document", "gateway document", "null root", "root of null", "other root", "wrapped")
+LISTS = ("schedule", "team_events", "roster")
 
 
-@pytest.mark.parametrize(
-    ("operation", "kind"),
-    [*(("stats", kind) for kind in KINDS), *((operation, kind) for operation in LISTS for kind in ("error document", "null root"))],
-)
+def test_a_200_without_data_is_a_hole_of_its_session_whatever_it_is(archive: sideline.Archive, league: Service) -> None:
+    """Each kind is the response for another session."""
+    sessions = [session.id for _, session in league.season.sessions()][: len(KINDS)]
+    tables, span = ("player_stats", "box_score"), {**SPAN, "tables": ("player_stats",)}
+    units = {f"stats/{session}" for session in sessions}
+    assert len(units) == len(KINDS)
+
+    def spoil() -> None:
+        for session, kind in zip(sessions, KINDS, strict=True):
+            league.faults.add("stats", path=f"/{session}/", change=NO_DATA[kind])
+
+    spoil()
+    assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+    league.faults.clear()
+    archive.sync(**span)
+    assert untrue(archive, league, tables) == {}
+    before = snapshot(archive, tables)
+    spoil()
+    assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+    assert snapshot(archive, tables) == before
+    league.faults.clear()
+    archive.sync(**span)
+    assert (snapshot(archive, tables), archive.info().holes) == (before, [])
+
+
+@pytest.mark.parametrize(("operation", "kind"), [(operation, kind) for operation in LISTS for kind in ("error document", "null root")])
 def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline.Archive, league: Service, operation: str, kind: str) -> None:
-    tables = {"stats": ("player_stats", "box_score"), "roster": ("players", "team", "special_services"), "schedule": ("games",)}.get(operation, FEW)
-    span = {**SPAN, "tables": [name for name in tables if name in ("player_stats", "players", "games", "events", "shots")]}
+    tables = {"roster": ("players", "team", "special_services"), "schedule": ("games",)}.get(operation, FEW)
+    span = {**SPAN, "tables": [name for name in tables if name in ("players", "games", "events", "shots")]}
     league.faults.add(operation, change=NO_DATA[kind])
     first = sync(archive, **span)
     assert operation in {hole["operation"] for hole in first.holes} or any(hole["unit"].startswith("event/") for hole in first.holes)
@@ -259,21 +281,29 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
 # 5. Absence is recorded.
 
 
-@pytest.mark.usefixtures("whole")
-@pytest.mark.parametrize("change", ["remove_session", "reissue_session", "withdraw_game", "unlist_game"])
-def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(archive: sideline.Archive, league: Service, change: str) -> None:
-    before, then = snapshot(archive, TABLES), datetime.now(UTC)
+@pytest.mark.parametrize(
+    ("change", "base", "span", "names"),
+    [
+        *((change, "whole", WHOLE, TRUE) for change in ("remove_session", "withdraw_game")),
+        *((change, "synced", SPAN, FEW) for change in ("reissue_session", "unlist_game")),
+    ],
+)
+def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(
+    request: pytest.FixtureRequest, archive: sideline.Archive, league: Service, change: str, base: str, span: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    request.getfixturevalue(base)
+    before, then = snapshot(archive, names), datetime.now(UTC)
     assert league.change.all[change]()
-    report = archive.sync(**WHOLE)
-    assert untrue(archive, league, TRUE) == {}
+    report = archive.sync(**span)
+    assert untrue(archive, league, names) == {}
     withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
     assert withdrawn
     assert {unit for unit, status in statuses(archive).items() if status == "withdrawn"} == withdrawn
     corrections = archive.corrections().filter(field="status").to_dicts()
     assert {(row["old"], row["new"]) for row in corrections} == {('"fetched"', '"withdrawn"')}
     past = archive.as_of(then)
-    assert {name: sorted(map(str, rows(past.scan(name), name))) for name in TABLES} == before
-    assert archive.sync(**WHOLE).corrections.num_rows == 0
+    assert {name: sorted(map(str, rows(past.scan(name), name))) for name in names} == before
+    assert archive.sync(**span).corrections.num_rows == 0
 
 
 def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path) -> None:
@@ -802,7 +832,20 @@ def test_unknown_fields_are_in_the_report_of_the_sync_that_met_them(archive: sid
 
 def test_the_command_ends_with_4_for_unknown_fields_and_3_for_holes(tmp_path: Path, league: Service) -> None:
     def run(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sideline", "sync", str(tmp_path / "season"), "--from", SPAN["start"], "--to", SPAN["end"]]
+        command = [
+            sys.executable,
+            "-m",
+            "sideline",
+            "sync",
+            str(tmp_path / "season"),
+            "--from",
+            SPAN["start"],
+            "--to",
+            SPAN["end"],
+            "--tables",
+            "player_stats",
+            "shots",
+        ]
         return subprocess.run([*command, *more], env={**os.environ, **league.environ}, capture_output=True, text=True, timeout=60)
 
     league.faults.add("shots", change=lambda body: {**body, "mascot": "owl"})

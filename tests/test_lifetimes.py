@@ -31,7 +31,7 @@ import asyncio, atexit, faulthandler, gc, json, os, pickle, random, signal, sys,
 import sideline
 client = sideline.Client()
 GAME, OVER, SESSIONS = {given}
-def press(after=0.4):
+def press(after=0.25):
     def pressed():
         time.sleep(after)
         globals()["at"] = time.perf_counter()

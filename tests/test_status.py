@@ -32,6 +32,8 @@ NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 SIZE: dict[str, Any] = {"seed": 3, "now": NOW, "teams": 3, "players": 6, "games": 4, "sessions": (1, 1), "possessions": 3}
 SIZE |= {"practices": 0, "upcoming": 1, "days": 20, "link_base": "https://service.invalid"}
 
+TABLES = ("events", "games", "player_stats", "stat_events", "shots")
+
 SEEN: Counter[str] = Counter()
 """How often the machine met each verdict, and "false degraded": where archive and truth were the same in the end."""
 
@@ -98,7 +100,7 @@ def archive(tmp_path: Path, season: Path) -> sideline.Archive:
 def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
     with sideline.Client(**second.client_options(), max_retries=0) as client:
         archive = sideline.Archive(root, client)
-        archive.sync(**SEASON, on_error="keep", progress=False, **options)
+        archive.sync(**SEASON, tables=TABLES, on_error="keep", progress=False, **options)
     return archive
 
 
