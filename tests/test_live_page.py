@@ -56,8 +56,10 @@ def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callabl
         while data := waiting.get():
             to.sendall(data)
 
-    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream:
-        shown = Page(stream, sideline.LiveBoxScore(), 0) if quantities else stream.serve()
+    def page_of(stream: sideline.LiveStream) -> LivePage:
+        return Page(stream, sideline.LiveBoxScore(), 0) if quantities else stream.serve()
+
+    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, page_of(stream) as shown:
         try:
             yield shown, waiting.put
         finally:
@@ -118,6 +120,16 @@ def test_an_event_is_the_whole_state_then_changes_then_heartbeats() -> None:
     assert event(None, before) == b'event: state\ndata: {"a":1,"b":[2]}\n\n'
     assert event(before, after) == b'event: change\ndata: {"b":[3]}\n\n'
     assert event(after, after) == b":\n\n"
+
+
+def test_a_browser_without_news_gets_heartbeats() -> None:
+    with served(document(1), heartbeat=0.02) as (shown, _):
+        follower = Follower(shown)
+        follower.until(lambda state: bool(state["teams"]) and score(state) == 1)
+        beats = 0
+        while beats < 3:
+            beats += follower.file.readline() == b":\n"
+        follower.close()
 
 
 def test_a_browser_gets_the_whole_state_then_changes_and_the_whole_again_when_it_returns() -> None:
