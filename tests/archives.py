@@ -1,8 +1,13 @@
-"""Helpers of the archive's tests: a small season, and tables as hashes of their rows."""
+"""Helpers of the archive's tests: a small season, tables as hashes of their rows, and the one door to what is private.
+
+Tests take the private parts of the archive from here: its settings, its store, what it stores, and when it commits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +17,21 @@ import pyarrow as pa
 from polars import selectors
 
 import sideline
-from sideline.archive._plan import TABLES
+from sideline.archive._body import Body
+from sideline.archive._fetch import Fetched, Outcome
+from sideline.archive._plan import Unit
+from sideline.archive._settings import Settings
+from sideline.archive._store import Store
+
+__all__ = ["Body", "Fetched", "Outcome", "Store", "Unit"]
+"""What a unit is, and what became of it, for tests of parts of the archive."""
+
+TABLES = ("teams", "players", "special_services", "team", "games", "events", "sessions", "location_windows", "player_stats", "box_score", "stat_events")
+TABLES += ("possessions", "possession_events", "possession_players", "shots", "locations", "play_by_play", "ball_screens")
+"""The tables of an archive; test_archive.py compares them with those of `Archive.changes`."""
+
+TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
+"""Those of a second service without additions that are synced by default."""
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}
@@ -35,6 +54,68 @@ def archive_of(client: sideline.Client, root: Path) -> sideline.Archive:
     return sideline.Archive(root, client, clock=frozen)
 
 
+def settings(**quantities: Any) -> Settings:
+    """The settings of an archive, with other quantities than those of users."""
+    return replace(Settings(), **quantities)
+
+
+def archive_with(
+    root: Path | str, client: sideline.Client | None = None, *, clock: Callable[[], datetime] | None = None, **quantities: Any
+) -> sideline.Archive:
+    """An archive with other settings than those of users: see `sideline/archive/_settings.py`."""
+    return set_quantities(sideline.Archive(root, client, clock=clock), **quantities)
+
+
+def set_quantities(archive: sideline.Archive, **quantities: Any) -> sideline.Archive:
+    """The same archive, whose next calls have these settings."""
+    archive._store.settings = settings(**quantities)
+    return archive
+
+
+def store_of(root: Path) -> Store:
+    """What an archive writes to, without the archive."""
+    return sideline.Archive(root)._store
+
+
+Commit = Callable[[], bool]
+
+
+@contextmanager
+def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[None]:
+    """Each commit of a store, with its table and rows, is a call of this function, which commits or does not."""
+    original = Store.try_replace
+
+    def try_replace(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
+        return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
+
+    Store.try_replace = try_replace  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Store.try_replace = original  # type: ignore[method-assign]
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches a kill."""
+
+
+@contextmanager
+def killed_after(transactions: int | None) -> Iterator[list[int]]:
+    """Whoever writes to an archive ends right after the transaction of this number; `None`: never. The list has their number so far."""
+    count = [0]
+
+    def commit(store: Store, table: Any, rows: Any, original: Commit) -> bool:
+        if not original():
+            return False
+        count[0] += 1
+        if count[0] == transactions:
+            raise Killed
+        return True
+
+    with around_commits(commit):
+        yield count
+
+
 def small_season(**options: Any) -> sideline.Simulator:
     return sideline.Simulator(**{"seed": 7, "teams": 4, "games": 12, "now": NOW, **options})
 
@@ -47,9 +128,9 @@ def sorted_rows(table: Any, without: Iterable[str] = ()) -> list[int]:
     return texts.hash_rows().sort().to_list() if frame.width else []
 
 
-def contents(archive: sideline.Archive) -> dict[str, list[int]]:
-    """All files of an archive: tables, records of bodies, and bodies."""
-    tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES if name == "players" else ()) for name in TABLES}
+def contents(archive: sideline.Archive, names: Iterable[str] | None = None) -> dict[str, list[int]]:
+    """All files of an archive, or those of these tables: tables, records of bodies, and bodies."""
+    tables = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES if name == "players" else ()) for name in names or TABLES}
     own = {name: sorted_rows(archive.to_arrow(name), OWN_TIMES) for name in ("coverage", "raw")}
     return {**tables, **own}
 

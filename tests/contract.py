@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import sideline
+from sideline._core import _operations
 
 TYPES = {
     "id": pa.int64(),
@@ -113,3 +114,9 @@ def rows_of(table: sideline.Table) -> list[dict[str, Any]]:
     found = {column for row in rows for column, value in row.items() if column.isupper() and value is not None}
     hidden = set(appended(table.name)) - found
     return [{column: value for column, value in row.items() if column not in hidden} for row in rows]
+
+
+def operations() -> list[dict[str, Any]]:
+    """The operations of the core: for each its name, path and arguments."""
+    found: list[dict[str, Any]] = _operations()
+    return found

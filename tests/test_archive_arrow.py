@@ -13,12 +13,10 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from archives import small_season
+from archives import small_season, store_of
 
 from sideline.archive import _arrow
-from sideline.archive import _store as store
-from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, writer_properties
+from sideline.archive._store import _MAX_TIME, _MIN_TIME, _PER_SECOND, Store, check_storable, internal_schemas
 
 SYNCED = """
 import json, sys
@@ -90,11 +88,11 @@ def place(unit: str, month: str, sequence: int = 1) -> dict[str, Any]:
 def raw(tmp_path: Path) -> tuple[Store, deltalake.DeltaTable]:
     """Three files: two of a month, one of them with two row groups, and one of another month."""
     schema = internal_schemas()["raw"]
-    here = Store(tmp_path, Options(None))
+    here = store_of(tmp_path)
     table = here.open_or_create("raw", schema)
     first = [place(f"stats/{number:03}", "2026-11") for number in range(100)]
     for rows in (first, [place("stats/200", "2026-11"), place("stats/201", "2026-11")], [place("stats/050", "2026-12", 2)]):
-        deltalake.write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", writer_properties=writer_properties("raw"))
+        deltalake.write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", writer_properties=here.writer_properties("raw"))
     files = table.file_uris()
     assert sorted(pq.ParquetFile(file).num_row_groups for file in files) == [1, 1, 2]
     return here, table
@@ -140,21 +138,21 @@ def test_a_column_that_a_file_lacks_is_null(tmp_path: Path) -> None:
     """It may have been written before the column was there."""
     schema = internal_schemas()["raw"]
     old = pa.schema([field for field in schema if field.name != "session_id"])
-    here = Store(tmp_path, Options(None))
+    here = store_of(tmp_path)
     table = here.open_or_create("raw", schema)
     deltalake.write_deltalake(table, pa.Table.from_pylist([place("stats/1", "2026-11")], old), mode="append", schema_mode="merge")
     assert rows_of((here, table), None, columns=["session_id", "unit"]) == [(None, "stats/1")]
 
 
 def test_times_of_years_that_cannot_be_read_again_are_refused() -> None:
-    for unit, last in store._PER_SECOND.items():
+    for unit, last in _PER_SECOND.items():
         if unit == "ns":  # ends before the year 9999
             continue
-        for seconds, is_fine in ((store._MAX_TIME, True), (store._MAX_TIME + 1, False), (store._MIN_TIME, True), (store._MIN_TIME - 1, False)):
+        for seconds, is_fine in ((_MAX_TIME, True), (_MAX_TIME + 1, False), (_MIN_TIME, True), (_MIN_TIME - 1, False)):
             table = pa.table({"at": pa.array([None, seconds * last], pa.int64()).cast(pa.timestamp(unit, "UTC"))})
             if is_fine:
-                store.check_storable(table)
+                check_storable(table)
             else:
                 with pytest.raises(ValueError, match="at has a time outside"):
-                    store.check_storable(table)
-    store.check_storable(pa.table({"at": pa.array([None], pa.timestamp("ms", "UTC"))}))
+                    check_storable(table)
+    check_storable(pa.table({"at": pa.array([None], pa.timestamp("ms", "UTC"))}))

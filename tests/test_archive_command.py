@@ -38,20 +38,21 @@ def run(league: sideline.Simulator, *arguments: str, **environment: str) -> subp
 
 
 def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sideline.Simulator) -> None:
-    done = run(league, str(tmp_path / "season"), *FEBRUARY)
+    tables = ("events", "shots", "stat_events")
+    done = run(league, str(tmp_path / "season"), *FEBRUARY, "--tables", *tables)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"{tmp_path}/season: complete; \d+ units, 0 corrections\n", done.stdout)
     assert re.fullmatch(r"(sync \d+/\d+, [\d,]+ rows, .*\n)+", done.stderr)
     assert "\r" not in done.stderr
     with league.client() as client:
         direct = sideline.Archive(tmp_path / "direct", client)
-        direct.sync(start="2027-02-01", end="2027-03-02")
-    assert same(contents(direct), contents(sideline.Archive(tmp_path / "season"))) == []
+        direct.sync(start="2027-02-01", end="2027-03-02", tables=tables)
+    assert same(contents(direct, tables), contents(sideline.Archive(tmp_path / "season"), tables)) == []
 
 
 def test_a_script_reads_json(tmp_path: Path, league: sideline.Simulator) -> None:
     league.faults.add("*/shots", status=403, times=1)
-    done = run(league, str(tmp_path / "season"), "--games", league.games[0]["event_id"], "--json")
+    done = run(league, str(tmp_path / "season"), "--games", league.games[0]["event_id"], "--tables", "shots", "--json")
     told = json.loads(done.stdout)
     assert done.returncode == 3
     assert (told["complete"], told["corrections"], told["unknown_fields"]) == (False, 0, [])
@@ -66,21 +67,21 @@ def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.S
     games = archive.scan("games").collect().to_dicts()
     assert all(team in (one["home_team_id"], one["away_team_id"]) for one in games)
     assert set(archive.info().rows) == {"games", "shots"}
-    assert run(league, str(tmp_path / "two"), "--games", game, "--correction-window", "inf").returncode == 0
+    assert run(league, str(tmp_path / "two"), "--games", game, "--tables", "events", "--correction-window", "inf").returncode == 0
     assert sideline.Archive(tmp_path / "two").scan("events").collect()["event_id"].to_list() == [game]
 
 
 def test_an_incomplete_sync_ends_with_3_and_names_its_holes(tmp_path: Path, league: sideline.Simulator) -> None:
     game = league.games[0]["event_id"]
     league.faults.add("*/possessions", status=403)
-    done = run(league, str(tmp_path / "season"), "--games", game)
+    done = run(league, str(tmp_path / "season"), "--games", game, "--tables", "possessions")
     assert done.returncode == 3
     first, *holes = done.stdout.splitlines()
     assert "incomplete, 2 holes" in first
     assert len(holes) == 2
     assert all(re.match(r"hole: possessions/\S+ (forbidden|failed): ", hole) for hole in holes)
     league.faults.clear()
-    assert run(league, str(tmp_path / "season"), "--games", game).returncode == 0
+    assert run(league, str(tmp_path / "season"), "--games", game, "--tables", "possessions").returncode == 0
 
 
 def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: sideline.Simulator) -> None:

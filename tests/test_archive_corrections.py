@@ -13,7 +13,9 @@ from archives import OWN_TIMES, WINTER, archive_of, contents, ledger, same, smal
 
 import sideline
 from sideline.archive._corrections import corrections
-from sideline.archive._plan import TABLES
+
+CORRECTED = ("events", "games", "player_stats", "box_score", "stat_events", "play_by_play")
+"""Tables that a correction changes, and tables that it does not."""
 
 STATS = ["AST", "PTS", "REB", "STL", "FL", "DIST", "FG3", "TO"]
 Line = tuple[str, int, str]
@@ -46,9 +48,9 @@ def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[floa
 @pytest.mark.timeout(600)
 def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
-    archive.sync(**WINTER).raise_if_incomplete()
+    archive.sync(**WINTER, tables=CORRECTED).raise_if_incomplete()
     assert archive.corrections().is_empty()
-    unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
     over = sorted(row["game_id"] for row in ledger(archive) if row["operation"] == "game" and row["final"])
     sessions = [row["session_id"] for row in archive.scan("sessions").collect().to_dicts() if row["game_id"] in over]
     before = lines(asks, sessions)
@@ -60,12 +62,12 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
     chosen = dice.sample(possible, 200)
     for game, player, stat in chosen[:100]:
         league.correct(game, player, stat, 1)
-    archive.sync(**WINTER, correction_window=None).raise_if_incomplete()
+    archive.sync(**WINTER, tables=CORRECTED, correction_window=None).raise_if_incomplete()
     middle = datetime.now(UTC)
-    half = {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}
+    half = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
     for game, player, stat in chosen[100:]:
         league.correct(game, player, stat, 2)
-    report = archive.sync(**WINTER, correction_window=None)
+    report = archive.sync(**WINTER, tables=CORRECTED, correction_window=None)
     after = lines(asks, sessions)
 
     changed = {key: (before.get(key), after[key]) for key in after if key not in before or before[key][0] != after[key][0]}
@@ -86,13 +88,13 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
     assert archive.as_of(middle).scan("corrections").collect().height == 100
 
     for when, snapshot in ((start, unchanged), (middle, half)):
-        then = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in TABLES}
+        then = {name: sorted_rows(archive.as_of(when).to_arrow(name)) for name in CORRECTED}
         assert same(snapshot, then) == []
     now = datetime.now(UTC)
-    assert same(half, {name: sorted_rows(archive.to_arrow(name)) for name in TABLES}) != []
-    current = contents(archive)
+    assert same(half, {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}) != []
+    current = contents(archive, CORRECTED)
     archive.compact()
-    for name in TABLES:
+    for name in CORRECTED:
         without = OWN_TIMES if name == "players" else ()
         assert sorted_rows(archive.as_of(now).to_arrow(name), without) == current[name]
         assert sorted_rows(archive.as_of(start).to_arrow(name)) == unchanged[name]
@@ -103,12 +105,12 @@ def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, lea
     archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]
     player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
-    archive.sync(game_ids=[game])
+    archive.sync(game_ids=[game], tables=CORRECTED)
     times = []
     for delta in (1, -1):
         times.append(datetime.now(UTC))
         league.correct(game, player, "REB", delta)
-        archive.sync(game_ids=[game], correction_window=None)
+        archive.sync(game_ids=[game], tables=CORRECTED, correction_window=None)
     told = archive.corrections().to_dicts()
     assert [(row["old"], row["new"]) for row in told] == [(told[0]["old"], told[0]["new"]), (told[0]["new"], told[0]["old"])]
     seen = [archive.as_of(when).scan("player_stats").filter(player_id=player, stat="REB").collect()["value"].sum() for when in times]

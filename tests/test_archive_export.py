@@ -18,20 +18,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from archives import sorted_rows
+from archives import TABLES, sorted_rows
 from service import Service
 
 import sideline
-from sideline.archive import _export as export
-from sideline.archive._export import Address, Target, open_target
-from sideline.archive._plan import TABLES
-from sideline.archive._store import public_schema
+from sideline.archive._export import Address, Target, _plain, open_target
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
-SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 3, "sessions": (1, 1), "possessions": 3, "practices": 1, "days": 8}
-NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "3"))
+SIZE: dict[str, Any] = {
+    "teams": 3,
+    "players": 6,
+    "games": 3,
+    "sessions": (1, 1),
+    "possessions": 3,
+    "practices": 1,
+    "days": 8,
+    "link_base": "https://service.invalid",
+}
+NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "2"))
 """Nights of changes, each exported by three exports of which two are killed; by hand 100."""
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
@@ -88,12 +95,19 @@ def league() -> Iterator[Service]:
         yield league
 
 
+@pytest.fixture(scope="module")
+def season(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive of the whole season: it is copied and never written."""
+    folder = tmp_path_factory.mktemp("archives") / "season"
+    with Service(seed=5, now=NOW, **SIZE) as league, sideline.Client(**league.client_options()) as client:
+        sideline.Archive(folder, client).sync(**SPAN)
+    return folder
+
+
 @pytest.fixture
-def archive(tmp_path: Path, league: Service) -> Iterator[sideline.Archive]:
+def archive(tmp_path: Path, season: Path, league: Service) -> Iterator[sideline.Archive]:
     with sideline.Client(**league.client_options(), max_retries=0) as client:
-        archive = sideline.Archive(tmp_path / "season", client)
-        archive.sync(**SPAN)
-        yield archive
+        yield sideline.Archive(shutil.copytree(season, tmp_path / "season"), client)
 
 
 def differences(archive: sideline.Archive, address: str) -> list[str]:
@@ -103,7 +117,7 @@ def differences(archive: sideline.Archive, address: str) -> list[str]:
         for name in (*TABLES, "coverage", "corrections"):
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
-            expected = export._plain(archive.to_arrow(name))
+            expected = _plain(archive.to_arrow(name))
             if sorted_rows(rows.select(expected.column_names), ()) != sorted_rows(expected.cast(rows.select(expected.column_names).schema), ()):
                 found.append(name)
     return found
@@ -135,7 +149,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
     return at
 
 
-@pytest.mark.timeout(0 if NIGHTS > 3 else 300)
+@pytest.mark.timeout(0 if NIGHTS > 2 else 300)
 def test_each_change_arrives_once_whenever_exports_are_killed(
     league: Service, archive: sideline.Archive, target: str, killed_at: Callable[[int | None], list[int]]
 ) -> None:
@@ -151,7 +165,7 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
     for _ in range(NIGHTS):
         for name in dice.sample(sorted(league.change.all), 3):
             league.change.all[name]()
-        archive.sync(**SPAN)
+        archive.sync(**SPAN, tables=["events", "games", "players", "player_stats", "possessions", "shots"])
         for _ in range(2):
             killed_at(dice.randint(1, max(counted[0], 4)))
             with suppress(Killed):
@@ -185,7 +199,7 @@ def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: 
     other = sideline.Archive(tmp_path / "other", archive._client)
     other.sync(**SPAN, tables=["games"])
     with open_target(Address(target)) as database:
-        database.create("shots", public_schema("coverage").empty_table().schema)
+        database.create("shots", pa.schema(sideline.SCHEMAS["coverage"]))
         database.commit()
     with pytest.raises(ValueError, match="a table 'shots' that no export made"):
         archive.export(target)

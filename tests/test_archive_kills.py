@@ -11,24 +11,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import HALF, NOW, WEEKS, WINTER, archive_of, contents, same, small_season, sorted_rows
+from archives import HALF, NOW, WEEKS, Commit, Killed, archive_of, around_commits, contents, killed_after, same, small_season, sorted_rows
 
 import sideline
-from sideline.archive import _writer as keeping
-from sideline.archive._store import Store
 
 RUN = f"""
 import sys, sideline
-root, start, end = sys.argv[1:]
+root, start, end, *tables = sys.argv[1:]
 from datetime import datetime
 clock = lambda: datetime.fromisoformat("{NOW}")
-sideline.Archive(root, sideline.Client(), clock=clock).sync(start=start, end=end)
+sideline.Archive(root, sideline.Client(), clock=clock).sync(start=start, end=end, tables=tables or None)
 """
 
 
@@ -44,95 +42,63 @@ def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
         yield client
 
 
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches a kill."""
-
-
-@pytest.fixture
-def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[int]]:
-    """Kills the writer right after the transaction of this number; `None`: never."""
-    counted = [0]
-    at: list[int | None] = [None]
-
-    def watched(name: str) -> None:
-        original = getattr(Store, name)
-
-        def write(self: Store, *args: Any, **options: Any) -> Any:
-            done = original(self, *args, **options)
-            if done is not False:
-                counted[0] += 1
-                if counted[0] == at[0]:
-                    raise Killed
-            return done
-
-        monkeypatch.setattr(Store, name, write)
-
-    watched("try_replace")
-
-    def set_at(number: int | None) -> list[int]:
-        counted[0], at[0] = 0, number
-        return counted
-
-    return set_at
-
-
 def corrections_of(archive: sideline.Archive) -> list[str]:
     return sorted_rows(archive.corrections(), {"seen_at"})
 
 
+FEW = ("events", "player_stats", "stat_events")
+"""Rows of every kind: several tables of one body, a body with one table, and what a correction changes."""
+
+
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("tables", [pytest.param(FEW, id="few"), pytest.param(None, id="all", marks=pytest.mark.extended)])
 def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
+    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, tables: tuple[str, ...] | None
 ) -> None:
     """Both syncs: the first of a game, and that which brings its corrections."""
-    games = [game["event_id"] for game in league.games[:1]]
+    options: dict[str, Any] = {"game_ids": [game["event_id"] for game in league.games[:1]], "tables": tables}
+    [game] = options["game_ids"]
     undisturbed = archive_of(asks, tmp_path / "undisturbed")
-    counted = killed_at(None)
-    undisturbed.sync(game_ids=games)
-    first, before = counted[0], contents(undisturbed)
-    assert first >= 15
+    with killed_after(None) as counted:
+        undisturbed.sync(**options)
+    [first], before = counted, contents(undisturbed, tables)
+    assert first >= 9
 
     disturbed = [archive_of(asks, tmp_path / str(number)) for number in range(1, first + 1)]
     for number, archive in enumerate(disturbed, 1):
-        killed_at(number)
-        with pytest.raises(Killed):
-            archive.sync(game_ids=games)
-        killed_at(None)
-        archive.sync(game_ids=games)
-        assert same(before, contents(archive)) == [], number
+        with killed_after(number), pytest.raises(Killed):
+            archive.sync(**options)
+        archive.sync(**options)
+        assert same(before, contents(archive, tables)) == [], number
         assert archive.corrections().is_empty()
 
     start = datetime.now(UTC)
-    lines = asks.stats(asks.game(games[0]).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
+    lines = asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
     for player in [line["player_id"] for line in lines if not line["is_team_total"]][:3]:
-        league.correct(games[0], player, "AST", 1)
-    counted = killed_at(None)
-    undisturbed.sync(game_ids=games, correction_window=None)
-    second, after = counted[0], contents(undisturbed)
+        league.correct(game, player, "AST", 1)
+    with killed_after(None) as counted:
+        undisturbed.sync(**options, correction_window=None)
+    [second], after = counted, contents(undisturbed, tables)
     corrected = corrections_of(undisturbed)
     assert len(corrected) == 3
     assert same(before, after) != []
     for number, archive in zip(itertools.chain(range(1, second + 1), itertools.repeat(None)), disturbed, strict=False):
-        killed_at(number)
         if number is not None:
-            with pytest.raises(Killed):
-                archive.sync(game_ids=games, correction_window=None)
-            killed_at(None)
+            with killed_after(number), pytest.raises(Killed):
+                archive.sync(**options, correction_window=None)
             # Torn off in the middle, the past is the past.
             then = {name: sorted_rows(archive.as_of(start).to_arrow(name)) for name in ("player_stats", "stat_events")}
             assert same(then, before) == [], number
             # The game is old: what was torn off is asked for again, and nothing else.
-            archive.sync(game_ids=games)
+            archive.sync(**options)
         if number in (None, 1):
-            archive.sync(game_ids=games, correction_window=None)
-        assert same(after, contents(archive)) == [], number
+            archive.sync(**options, correction_window=None)
+        assert same(after, contents(archive, tables)) == [], number
         assert corrections_of(archive) == corrected, number
     assert second <= len(disturbed)
 
 
-def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, killed_at: Callable[[int | None], list[int]]
-) -> None:
+def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     game = league.games[0]["event_id"]
     archive = archive_of(asks, tmp_path)
     archive.sync(game_ids=[game])
@@ -142,10 +108,8 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
     player = next(line["player_id"] for line in old[sessions[0]].table("box_score").to_dicts() if not line["is_team_total"])
     league.correct(game, player, "AST", 1)
     # The bodies, four tables, the correction: all but the coverage.
-    killed_at(6)
-    with pytest.raises(Killed):
+    with killed_after(6), pytest.raises(Killed):
         archive.sync(game_ids=[game], correction_window=None)
-    killed_at(None)
     torn_off = archive.corrections().height
     for session, payload in old.items():
         league.faults.add(f"*/stats/{session}/stats", status=200, body=payload.raw)
@@ -158,7 +122,9 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(
     assert set(archive.corrections()["table"]) == {"stat_events", "play_by_play"}
 
 
-def killed_and_synced_again(root: Path, season: Callable[[], sideline.Simulator], span: dict[str, str], kills: int, most: int) -> int:
+def killed_and_synced_again(
+    root: Path, season: Callable[[], sideline.Simulator], span: dict[str, str], kills: int, most: int, wait: float, tables: Sequence[str] = ()
+) -> int:
     """Syncs in a process that is killed at a random request, several times; returns how often it was killed before its end.
 
     Each has a simulator of its own: to read the log of all the requests again and again would take longer than the syncs."""
@@ -167,7 +133,7 @@ def killed_and_synced_again(root: Path, season: Callable[[], sideline.Simulator]
         with season() as service:
             last = dice.randrange(1, most)
             process = subprocess.Popen(
-                [sys.executable, "-W", "error", "-c", RUN, str(root), span["start"], span["end"]],
+                [sys.executable, "-W", "error", "-c", RUN, str(root), span["start"], span["end"], *tables],
                 env={**os.environ, **service.environ},
             )
             try:
@@ -175,7 +141,7 @@ def killed_and_synced_again(root: Path, season: Callable[[], sideline.Simulator]
                     time.sleep(0.05)
                 # Rows are stored meanwhile: the kill falls anywhere in that.
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(dice.uniform(0.0, 0.8))
+                    process.wait(dice.uniform(0.0, wait))
             finally:
                 process.kill()
                 cut_short += process.wait() == -signal.SIGKILL
@@ -184,15 +150,16 @@ def killed_and_synced_again(root: Path, season: Callable[[], sideline.Simulator]
 
 @pytest.mark.timeout(600)
 def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_path: Path, asks: sideline.Client) -> None:
-    assert killed_and_synced_again(tmp_path / "killed", small_season, WINTER, 6, 140) > 2
+    assert killed_and_synced_again(tmp_path / "killed", small_season, WEEKS, 5, 40, 0.2, FEW) > 2
     killed = archive_of(asks, tmp_path / "killed")
-    killed.sync(**WINTER).raise_if_incomplete()
+    killed.sync(**WEEKS, tables=FEW)
     undisturbed = archive_of(asks, tmp_path / "undisturbed")
-    undisturbed.sync(**WINTER).raise_if_incomplete()
-    assert same(contents(undisturbed), contents(killed)) == []
+    undisturbed.sync(**WEEKS, tables=FEW)
+    assert same(contents(undisturbed, FEW), contents(killed, FEW)) == []
     assert killed.corrections().is_empty()
 
 
+@pytest.mark.extended
 @pytest.mark.timeout(1200)
 def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path) -> None:
     def season() -> sideline.Simulator:
@@ -208,7 +175,7 @@ def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path)
         undisturbed, all_of_it = synced("undisturbed")
         assert all_of_it > 2500
         assert undisturbed.info().games > 100
-        assert killed_and_synced_again(tmp_path / "killed", season, HALF, 10, 750) > 7
+        assert killed_and_synced_again(tmp_path / "killed", season, HALF, 10, 750, 0.8) > 7
         killed, the_rest = synced("killed")
         assert the_rest < 0.8 * all_of_it
         again, what_may_have_changed = synced("killed")
@@ -236,26 +203,24 @@ def all_at_once(calls: list[Callable[[], object]]) -> None:
 
 
 def test_three_writers_of_the_same_weeks_make_one_archive(tmp_path: Path, asks: sideline.Client) -> None:
-    all_at_once([lambda: archive_of(asks, tmp_path / "shared").sync(**WEEKS).raise_if_incomplete()] * 3)
+    all_at_once([lambda: archive_of(asks, tmp_path / "shared").sync(**WEEKS, tables=FEW)] * 3)
     alone = archive_of(asks, tmp_path / "alone")
-    alone.sync(**WEEKS)
-    one, shared = contents(alone), contents(sideline.Archive(tmp_path / "shared"))
+    alone.sync(**WEEKS, tables=FEW)
+    one, shared = contents(alone, FEW), contents(sideline.Archive(tmp_path / "shared"), FEW)
     assert same(one, shared) == []
 
 
 def test_six_writers_of_different_games_keep_all(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     games = [game["event_id"] for game in league.games[:6]]
     shared = archive_of(asks, tmp_path / "shared")
-    all_at_once([lambda game=game: shared.sync(game_ids=[game]) for game in games])  # type: ignore[misc]
+    all_at_once([lambda game=game: shared.sync(game_ids=[game], tables=FEW) for game in games])  # type: ignore[misc]
     alone = archive_of(asks, tmp_path / "alone")
-    alone.sync(game_ids=games)
-    assert same(contents(alone), contents(shared)) == []
+    alone.sync(game_ids=games, tables=FEW)
+    assert same(contents(alone, FEW), contents(shared, FEW)) == []
 
 
-def test_an_earlier_body_does_not_replace_a_later_one(
-    tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The slow writer has fetched, and written its rows, when another fetches a correction and stores it."""
+def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
+    """The slow writer has fetched, and is about to write its rows, when another fetches a correction and stores it."""
     game = league.games[0]["event_id"]
     archive = archive_of(asks, tmp_path / "shared")
     player = next(
@@ -263,18 +228,17 @@ def test_an_earlier_body_does_not_replace_a_later_one(
         for line in asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
         if not line["is_team_total"]
     )
-    original, meanwhile = keeping._write, []
+    meanwhile: list[bool] = []
 
-    def slow(store: Store, outcomes: Any, months: Any, *, touched: bool) -> None:
-        if any(outcome.unit.operation == "stats" for outcome, _ in outcomes) and not meanwhile:
+    def slow(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+        if table.table_uri.rstrip("/").endswith("/player_stats") and not meanwhile:
             meanwhile.append(True)
             league.correct(game, player, "AST", 1)
             archive_of(asks, tmp_path / "shared").sync(game_ids=[game])
-        original(store, outcomes, months, touched=touched)
+        return commit()
 
-    monkeypatch.setattr(keeping, "_write", slow)
-    archive.sync(game_ids=[game])
-    monkeypatch.undo()
+    with around_commits(slow):
+        archive.sync(game_ids=[game])
     assert meanwhile
     fresh = archive_of(asks, tmp_path / "fresh")
     fresh.sync(game_ids=[game])

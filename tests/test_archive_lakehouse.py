@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,29 +15,26 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from archives import contents, same
+from archives import TABLES, TRUE, archive_with, contents, same, set_quantities
 from service import Service
 from trust import Memory, shown, untrue
 
 import sideline
 from sideline.archive import KEYS
-from sideline.archive import _compaction as compaction
-from sideline.archive import _pipeline as pipeline
-from sideline.archive import _sync as sync
-from sideline.archive import _writer as writer
-from sideline.archive._body import Body
 from sideline.archive._changes import difference
-from sideline.archive._plan import TABLES
-from sideline.archive._store import public_schema
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
 SIZE: dict[str, Any] = {"teams": 3, "players": 6, "games": 4, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 8}
-TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
 
 Row = dict[str, Any]
 
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
+
+FEW = ("events", "games", "players", "possessions", "stat_events", "shots")
+"""What a test syncs that is about no table: each takes its time."""
+OF_FEW = ("events", "sessions", "location_windows", "games", "players", "possessions", "possession_events", "possession_players", "stat_events", "shots")
 
 
 @pytest.fixture
@@ -67,8 +64,8 @@ def months(archive: sideline.Archive, table: str) -> dict[str, set[str]]:
     return found
 
 
-def snapshot(archive: sideline.Archive) -> dict[str, list[Row]]:
-    return {name: archive.to_arrow(name).to_pylist() for name in TABLES}
+def snapshot(archive: sideline.Archive, names: Iterable[str]) -> dict[str, list[Row]]:
+    return {name: archive.to_arrow(name).to_pylist() for name in names}
 
 
 def applied(name: str, rows: list[Row], changes: list[Row]) -> Counter[str]:
@@ -95,8 +92,15 @@ def counted(rows: list[Row]) -> Counter[str]:
     return Counter(repr(sorted(without_nulls(row).items())) for row in rows)
 
 
-def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive) -> None:
-    archive.sync(**SPAN)
+@pytest.mark.parametrize(
+    "moves",
+    [
+        pytest.param([timedelta(days=-40), timedelta(days=30)], id="few"),
+        pytest.param([timedelta(days=days) for days in (-40, 20, -1, 10)], id="more", marks=pytest.mark.extended),
+    ],
+)
+def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, archive: sideline.Archive, moves: list[timedelta]) -> None:
+    archive.sync(**SPAN, tables=FEW)
     for table in ("sessions", "stat_events", "possessions"):
         for month, ids in months(archive, table).items():
             starts = {
@@ -108,68 +112,53 @@ def test_rows_lie_in_the_month_of_their_game_and_follow_it(league: Service, arch
             assert starts == {month}
     game = next(event for event in league.season.played if event.is_game)
     sessions = {session.id for session in game.sessions}
-    for by in (timedelta(days=-40), timedelta(days=20), timedelta(days=-1), timedelta(days=10)):
+    for by in moves:
         league.change.move_game(game.id, by)
-        archive.sync(**SPAN)
+        archive.sync(**SPAN, tables=FEW)
         month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
         assert {where for where, ids in months(archive, "stat_events").items() if ids & sessions} == {month}
         assert {where for where, ids in months(archive, "sessions").items() if game.id in ids} == {month}
-        assert not untrue(archive, league, TRUE)
-    before = contents(archive)
+        assert not untrue(archive, league, OF_FEW)
+    before = contents(archive, OF_FEW)
     for name in ("stat_events", "sessions", "players"):
         archive.rebuild(name)
-    assert same(before, contents(archive)) == []
+    assert same(before, contents(archive, OF_FEW)) == []
 
 
 def test_a_correction_rewrites_one_month(league: Service, archive: sideline.Archive) -> None:
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=["stat_events"])
     before = set(archive.files("stat_events"))
     assert len({Path(file).parent.name for file in before}) == 2
     game = next(event for event in league.season.played if event.is_game)
     league.change.correct_stat(game.sessions[0].id)
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=["stat_events"])
     changed = before ^ set(archive.files("stat_events"))
     month = f"{datetime.fromtimestamp(game.start / 1000, UTC):%Y-%m}"
     assert {Path(file).parent.name for file in changed} == {f"month={month}"}
 
 
 def test_nights_write_a_few_times_the_tables_and_leave_few_files(league: Service, archive: sideline.Archive) -> None:
-    for night in range(14):
+    set_quantities(archive, max_files=5)
+    for night in range(7):
         league.season.add_game(league.time - timedelta(hours=10), sessions=1)
         league.change.correct_stat(league.season.played[-1].sessions[0].id)
         archive.sync(**{**SPAN, "correction_window": timedelta(days=2), "tables": ["shots", "games", "events"]})
         league.advance(timedelta(days=1))
         for table in ("shots", "raw", "coverage", "games"):
             folders = Counter(Path(file).parent for file in archive.files(table))
-            assert max(folders.values()) <= compaction._MAX_FILES, (night, table)
+            assert max(folders.values()) <= 5, (night, table)
     history = archive.delta("shots").history()
     assert any(commit["operation"] == "OPTIMIZE" for commit in history)
     assert {commit["sideline"] for commit in history if commit["operation"] in ("WRITE", "OPTIMIZE")} == {sideline.__version__}
     assert not untrue(archive, league, ["shots", "games", "events", "sessions"])
 
 
-@pytest.mark.parametrize(
-    ("sizes", "joined"),
-    [
-        ([1] * 12, None),
-        ([1] * 13, 14),
-        ([1] * 12 + [100], 13),
-        ([3, 1] * 6 + [1000], 25),
-        ([100] + [1] * 12, 113),
-        ([5] * 4 + [50] * 10, 21),
-        ([10**8] * 13, 128 * 1024 * 1024),
-    ],
-)
-def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
-    assert compaction.compaction_size(sizes) == joined
-
-
 def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=FEW)
     first = archive.changes()
     noted, shots = datetime.now(UTC), archive.to_arrow("shots")
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=FEW)
     between = archive.changes(since=first.version)
     assert between["shots"].num_rows > 0
     files = set(tmp_path.rglob("*.parquet"))
@@ -181,7 +170,7 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
     assert archive.changes(since=noted)["shots"].to_pylist() == between["shots"].to_pylist()
     with pytest.raises(ValueError, match=f"version {first.version} was vacuumed: pass the time"):
         archive.changes(since=first.version)
-    assert not untrue(archive, league, TRUE)
+    assert not untrue(archive, league, OF_FEW)
 
 
 @pytest.mark.parametrize("wrong", [7, timedelta(days=-1)])
@@ -190,42 +179,45 @@ def test_an_invalid_retention_is_refused(archive: sideline.Archive, wrong: Any) 
         archive.vacuum(retain=wrong)
 
 
-def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive) -> None:
+@pytest.mark.parametrize(("rounds", "tables"), [(2, OF_FEW), pytest.param(5, TABLES, marks=pytest.mark.extended)], ids=["few", "all"])
+def test_changes_applied_to_the_old_state_give_the_new(league: Service, archive: sideline.Archive, rounds: int, tables: tuple[str, ...]) -> None:
+    wanted = FEW if tables is OF_FEW else None
     dice = random.Random(1)
     memory = Memory()
     memory.note(league.season)
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=wanted)
     whole = archive.changes()
-    assert {name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items()} == {
-        name: counted(rows) for name, rows in snapshot(archive).items()
-    }
+    assert {
+        name: counted([{k: v for k, v in row.items() if k != "_change"} for row in rows.to_pylist()]) for name, rows in whole.items() if name in tables
+    } == {name: counted(rows) for name, rows in snapshot(archive, tables).items()}
     assert {change for rows in whole.values() for change in rows["_change"].to_pylist()} == {"insert"}
     kinds: Counter[str] = Counter()
-    states = [(whole.version, datetime.now(UTC), snapshot(archive))]
-    for _ in range(5):
+    states = [(whole.version, datetime.now(UTC), snapshot(archive, tables))]
+    for _ in range(rounds):
         done = [league.change.all[name]() for name in dice.sample(sorted(league.change.all), 3)]
         memory.note(league.season)
-        archive.sync(**SPAN)
-        archive.sync(**SPAN)
-        after = snapshot(archive)
-        columns = {name: archive.to_arrow(name).schema.names for name in TABLES}
+        archive.sync(**SPAN, tables=wanted)
+        archive.sync(**SPAN, tables=wanted)
+        after = snapshot(archive, tables)
+        columns = {name: archive.to_arrow(name).schema.names for name in tables}
         version = archive.changes(since=states[-1][0]).version
         for since, at, before in (states[-1], dice.choice(states)):
             for token in (since, at):
                 found = archive.changes(since=token)
-                for name, rows in found.items():
+                for name in tables:
+                    rows = found[name]
                     assert rows.schema.names[: len(columns[name])] == columns[name] or name == "box_score"
                     kinds.update(rows["_change"].to_pylist())
                     assert applied(name, before[name], rows.to_pylist()) == counted(after[name]), (name, token, done)
         states.append((version, datetime.now(UTC), after))
     assert set(kinds) == {"insert", "update", "delete"}
-    found = untrue(archive, league, TRUE)
+    found = untrue(archive, league, [name for name in tables if name in TRUE])
     assert not found, shown(found)
 
 
 def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
     def teams(*names: str) -> pa.Table:
-        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], public_schema("teams").empty_table().schema)
+        return pa.Table.from_pylist([{"team_id": 1, "name": name} for name in names], pa.schema(sideline.SCHEMAS["teams"]))
 
     def marked(old: pa.Table, new: pa.Table) -> list[tuple[str, str]]:
         return [(row["name"], row["_change"]) for row in difference("teams", old, new).to_pylist()]
@@ -239,14 +231,14 @@ def test_rows_that_a_key_does_not_tell_apart_are_deleted_and_inserted() -> None:
 def test_changes_of_a_version_that_never_was_are_refused(archive: sideline.Archive) -> None:
     with pytest.raises(FileNotFoundError, match="holds no archive"):
         archive.changes()
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=["shots"])
     with pytest.raises(ValueError, match="has the versions 0 to"):
         archive.changes(since=100_000)
     assert repr(archive.changes()).startswith("<sideline.Changes up to version ")
 
 
 def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archive) -> None:
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=["shots", "player_stats", "games"])
     for table in ("shots", "player_stats", "games"):
         names = sideline.SCHEMAS[table].names
         texts = {name: pa.string() for name, kind in zip(names, pa.schema(sideline.SCHEMAS[table]).types, strict=True) if pa.types.is_dictionary(kind)}
@@ -284,7 +276,7 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
 
 def test_to_open_a_table_reads_ten_commits_at_most(archive: sideline.Archive) -> None:
     for _ in range(20):
-        archive.sync(**{**SPAN, "correction_window": None})
+        archive.sync(**{**SPAN, "tables": ["shots"]})
     log = Path(archive._store.root) / "coverage" / "_delta_log"
     version = archive.delta("coverage").version()
     assert version > 20, version
@@ -292,7 +284,7 @@ def test_to_open_a_table_reads_ten_commits_at_most(archive: sideline.Archive) ->
 
 
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=FEW)
     table = archive.delta("shots")
     comments = {field.name: field.metadata.get("comment") for field in table.schema().fields}
     assert comments["points"] == "Points scored; 0 for a miss [points]"
@@ -302,7 +294,7 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     assert table.metadata().configuration["sideline.version"] == sideline.__version__
     # Rows that are written later change no comment.
     league.change.correct_stat(league.season.played[-1].sessions[0].id)
-    archive.sync(**SPAN)
+    archive.sync(**SPAN, tables=FEW)
     assert {field.name: field.metadata.get("comment") for field in archive.delta("shots").schema().fields} == comments
     rows = archive.delta("coverage").to_pyarrow_table().to_pylist()
     units = [(row["unit"], row["url"], row["served_at"] is not None, row["sideline_version"]) for row in rows if row["status"] == "fetched"]
@@ -315,21 +307,9 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
     assert archive.scan("coverage").collect_schema().names() == sideline.SCHEMAS["coverage"].names
 
 
-def test_small_steps_and_chunks_make_the_same_archive(league: Service, archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive.sync(**SPAN)
-    whole = contents(archive)
-    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 20_000)
-    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 50_000)
-    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 15_000)
-    monkeypatch.setattr(writer, "_DECODED_TOGETHER", 2)
-    other = sideline.Archive(archive._store.root + "-2", archive._client)
-    other.sync(**SPAN)
-    assert same(whole, contents(other)) == []
-
-
-def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
-    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(1, 45)] + [{"entry": "stats/0#2", "sequence": 2}]
-    table = writer._one_by_one([{**row, "body": Body(row["body"]) if "body" in row else None} for row in rows]).read_all()
-    table.validate(full=True)
-    assert table["body"].num_chunks == len(rows)
-    assert table.equals(writer.rows_to_arrow(rows, "raw"))
+def test_small_steps_and_chunks_make_the_same_archive(archive: sideline.Archive, client: sideline.Client, tmp_path: Path) -> None:
+    archive.sync(**SPAN, tables=FEW)
+    whole = contents(archive, FEW)
+    other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bodies_decoded=2)
+    other.sync(**SPAN, tables=FEW)
+    assert same(whole, contents(other, FEW)) == []

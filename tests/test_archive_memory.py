@@ -12,12 +12,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
-from archives import small_season
-
-import sideline
-from sideline.archive import _pipeline as pipeline
-from sideline.archive import _store as store
-from sideline.archive import _sync as sync
+from archives import Commit, archive_with, around_commits, small_season
 
 SETTINGS = "_RJEM_MALLOC_CONF"
 
@@ -79,21 +74,18 @@ def test_freed_memory_is_returned_to_the_system() -> None:
 
 
 def test_memory_is_returned_after_each_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chunks, trimmed = [], []
-    whole = sync.Sync._store_chunk
-    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 100_000)
-    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 100_000)
-    monkeypatch.setattr(sync, "trim", lambda: trimmed.append(1))
-    monkeypatch.setattr(sync.Sync, "_store_chunk", lambda *given: (chunks.append(1), whole(*given)))
+    trimmed = []
+    monkeypatch.setattr("sideline.archive._sync.trim", lambda: trimmed.append(1))
     with small_season() as season, season.client() as client:
-        sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:2]])
-    assert len(trimmed) == len(chunks) > 1
+        archive = archive_with(tmp_path, client, max_step_bytes=100_000, max_chunk_bytes=100_000)
+        archive.sync(game_ids=[game["event_id"] for game in season.games[:2]])
+    # Each chunk is one commit of bodies.
+    assert len(trimmed) == sum(commit["operation"] == "WRITE" for commit in archive.delta("raw").history()) > 1
 
 
-def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_MAX_ROW_GROUP_BODIES", 4)
+def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path) -> None:
     with small_season() as season, season.client() as client:
-        archive = sideline.Archive(tmp_path, client)
+        archive = archive_with(tmp_path, client, max_row_group_bodies=4)
         for game in season.games[:2]:
             archive.sync(game_ids=[game["event_id"]])
     archive.compact()
@@ -108,21 +100,19 @@ def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path, monkeyp
     assert max(rows) == 4 < sum(rows)
 
 
-def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    most = []
-    whole = sync._compaction.compact
+def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path) -> None:
+    files: dict[str, list[int]] = {}
 
-    def compact(store: Any, names: Any) -> None:
-        whole(store, names)
-        most.append({name: len(store.open(name).file_uris()) for name in store.written})
+    def counted(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+        is_done = commit()
+        files.setdefault(Path(table.table_uri).name, []).append(len(table.file_uris()))
+        return is_done
 
-    monkeypatch.setattr(sync, "_MAX_STEP_BYTES", 1)
-    monkeypatch.setattr(pipeline, "MAX_CHUNK_BYTES", 1)
-    monkeypatch.setattr(sync, "_COMPACT_INTERVAL", 4)
-    monkeypatch.setattr(sync._compaction, "_MAX_FILES", 2)
-    monkeypatch.setattr(sync._compaction, "compact", compact)
-    with small_season() as season, season.client() as client:
-        sideline.Archive(tmp_path, client).sync(game_ids=[game["event_id"] for game in season.games[:4]])
-    assert len(most) > 4
-    assert "stat_events" in most[-2]
-    assert max(count for files in most for count in files.values()) <= 6, most
+    quantities = {"max_step_bytes": 1, "max_chunk_bytes": 1, "compact_interval": 4, "max_files": 2}
+    with small_season() as season, season.client() as client, around_commits(counted):
+        archive = archive_with(tmp_path, client, **quantities)
+        archive.sync(game_ids=[game["event_id"] for game in season.games[:4]], tables=["stat_events", "events"])
+    assert len(files["raw"]) > 10
+    assert "stat_events" in files
+    # Those of a compaction, and of the chunks since.
+    assert max(max(counts) for counts in files.values()) <= 10, files

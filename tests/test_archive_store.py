@@ -17,6 +17,9 @@ from archives import small_season
 
 import sideline
 
+FEW = ("events", "player_stats", "possessions", "shots")
+"""What the tests sync: each table takes its time."""
+
 
 @pytest.fixture(scope="module")
 def season() -> Iterator[sideline.Simulator]:
@@ -29,7 +32,7 @@ def one_game(season: sideline.Simulator, tmp_path_factory: pytest.TempPathFactor
     """The folder of an archive of one game: it is copied and never written."""
     folder = tmp_path_factory.mktemp("archives") / "season"
     with season.client() as client:
-        sideline.Archive(folder, client).sync(game_ids=[season.games[0]["event_id"]])
+        sideline.Archive(folder, client).sync(game_ids=[season.games[0]["event_id"]], tables=FEW)
     return folder
 
 
@@ -58,7 +61,7 @@ READS: dict[str, Callable[[sideline.Archive], Any]] = {
 @pytest.mark.parametrize("read", READS)
 def test_a_cut_file_is_an_error_that_names_rebuild(read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path) -> None:
     if read == "compact":  # of one file there is nothing to join
-        archive.sync(game_ids=[season.games[1]["event_id"]])
+        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
     rows = archive.scan("shots").collect()
     file = a_file(tmp_path, "shots")
     whole = file.read_bytes()
@@ -95,7 +98,7 @@ EAGER_READS: dict[str, Callable[[sideline.Archive], Any]] = {
 def test_a_file_damaged_at_its_own_length_is_an_error_that_names_rebuild(
     read: str, archive: sideline.Archive, season: sideline.Simulator, tmp_path: Path
 ) -> None:
-    archive.sync(game_ids=[season.games[1]["event_id"]])
+    archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
     expected = archive.to_arrow("shots")
     file = a_file(tmp_path, "shots")
     whole = file.read_bytes()
@@ -139,10 +142,10 @@ FULL = """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with small_season() as service, service.client() as client:
         archive = sideline.Archive(sys.argv[1], client)
-        archive.sync(game_ids=[service.games[0]["event_id"]])
+        archive.sync(game_ids=[service.games[0]["event_id"]], tables=["shots", "events"])
         before = archive.info().rows
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        for work in (lambda: archive.sync(game_ids=[service.games[1]["event_id"]]), lambda: archive.rebuild("shots")):
+        for work in (lambda: archive.sync(game_ids=[service.games[1]["event_id"]], tables=["shots", "events"]), lambda: archive.rebuild("shots")):
             resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
             try:
                 work()
@@ -150,7 +153,7 @@ FULL = """
                 print(error.errno, error)
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         assert all(rows >= before[name] for name, rows in archive.info().rows.items())
-        archive.sync(game_ids=[service.games[1]["event_id"]])
+        archive.sync(game_ids=[service.games[1]["event_id"]], tables=["shots", "events"])
         print(archive.info().games)
 """
 
@@ -226,9 +229,9 @@ def test_a_folder_may_have_any_name(season: sideline.Simulator, tmp_path: Path) 
     """Blanks and signs: `DeltaTable` percent-encodes paths, which polars takes literally."""
     with season.client() as client:
         archive = sideline.Archive(tmp_path / "my season <1> é", client)
-        archive.sync(game_ids=[season.games[0]["event_id"]])
+        archive.sync(game_ids=[season.games[0]["event_id"]], tables=FEW)
         rows = archive.to_arrow("shots").num_rows
         assert archive.scan("shots").collect().height == rows > 0
         assert all(Path(file).is_file() for file in archive.files("shots"))
-        archive.sync(game_ids=[season.games[1]["event_id"]])
+        archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
         assert archive.scan("shots").collect().height > rows

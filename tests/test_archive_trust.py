@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,20 +19,22 @@ import deltalake
 import polars as pl
 import pyarrow as pa
 import pytest
+from archives import TRUE, Commit, Killed, around_commits
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
-from trust import Killed
 
 import sideline
-from sideline.archive._plan import SETTLED_STATUSES, TABLES, Unit, is_settled
-from sideline.archive._store import Store, internal_schemas
+from sideline.archive._fetch import count_rows
+from sideline.archive._plan import Unit, is_settled
 
-SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+WHOLE: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+SPAN = {**WHOLE, "tables": ("events", "shots")}
+"""A test syncs the tables that it is about, since each takes its time: these, or more by `span_with`."""
+FEW = ("events", "sessions", "location_windows", "shots")
+"""The tables of their bodies."""
+
 NOW = "2027-03-01T12:00:00+00:00"
-SIZE: dict[str, Any] = {"seed": 3, "teams": 3, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
+SIZE: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
 SIZE |= {"link_base": "https://service.invalid"}  # of every service, so that its bodies are the same ones
-UNTOLD = {"locations", "play_by_play", "ball_screens"}
-"""Tables that are not synced by default, or of which the second service tells no truth."""
-
 Json = Any
 
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
@@ -55,19 +57,39 @@ def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
     return sideline.Archive(tmp_path / "season", client)
 
 
+def season_of(factory: pytest.TempPathFactory, span: dict[str, Any]) -> Path:
+    """The folder of an archive of the season: it is copied and never written."""
+    folder = factory.mktemp("archives") / "season"
+    with Service(now=NOW, **SIZE) as league, sideline.Client(**league.client_options()) as client:
+        sideline.Archive(folder, client).sync(**span)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def season(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an archive of the whole season: it is copied and never written."""
-    folder = tmp_path_factory.mktemp("archives") / "season"
-    with Service(now=NOW, **SIZE) as league, sideline.Client(**league.client_options()) as client:
-        sideline.Archive(folder, client).sync(**SPAN)
-    return folder
+    return season_of(tmp_path_factory, SPAN)
+
+
+@pytest.fixture(scope="module")
+def whole_season(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return season_of(tmp_path_factory, WHOLE)
 
 
 @pytest.fixture
 def synced(tmp_path: Path, season: Path) -> None:
-    """Makes `archive` that of the whole season, by a copy: the same sync in each test takes fifty times as long."""
+    """Makes `archive` that of the season with few tables, by a copy: the same sync in each test takes fifty times as long."""
     shutil.copytree(season, tmp_path / "season")
+
+
+@pytest.fixture
+def whole(tmp_path: Path, whole_season: Path) -> None:
+    """Makes `archive` that of the season with all tables, by a copy."""
+    shutil.copytree(whole_season, tmp_path / "season")
+
+
+def span_with(*tables: str) -> dict[str, Any]:
+    """The usual tables, and these."""
+    return {**SPAN, "tables": (*SPAN["tables"], *tables)}
 
 
 def rows(table: Any, name: str) -> list[dict[str, Any]]:
@@ -80,10 +102,9 @@ def rows(table: Any, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def untrue(archive: sideline.Archive, league: Service) -> dict[str, Any]:
-    """The tables that are not the truth, and how they differ."""
-    compared = [name for name in TABLES if name not in UNTOLD]
-    truth = league.truth(names=compared)
+def untrue(archive: sideline.Archive, league: Service, names: Iterable[str] = FEW) -> dict[str, Any]:
+    """Those of the tables that are not the truth, and how they differ."""
+    truth = league.truth(names=(compared := list(names)))
     found = {
         name: differences(rows(archive.scan(name), name), truth[name], columns=None if name == "box_score" else sideline.SCHEMAS[name].names)
         for name in compared
@@ -91,8 +112,8 @@ def untrue(archive: sideline.Archive, league: Service) -> dict[str, Any]:
     return {name: different for name, different in found.items() if different}
 
 
-def snapshot(archive: sideline.Archive) -> dict[str, list[str]]:
-    return {name: sorted(map(str, rows(archive.scan(name), name))) for name in TABLES}
+def snapshot(archive: sideline.Archive, names: Iterable[str] = FEW) -> dict[str, list[str]]:
+    return {name: sorted(map(str, rows(archive.scan(name), name))) for name in names}
 
 
 def sync(archive: sideline.Archive, **options: Any) -> sideline.SyncReport:
@@ -117,30 +138,31 @@ def edit(entries: str, index: int, change: Callable[[Json], Json]) -> Callable[[
 
 
 def test_every_table_is_there_whether_its_link_is_or_not(archive: sideline.Archive, league: Service) -> None:
-    report = archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    report = archive.sync(**WHOLE)
+    assert untrue(archive, league, TRUE) == {}
     assert archive.scan("possessions").collect().height > 0
     assert report.holes == []
 
 
 def test_a_resource_that_was_never_linked_and_is_404_is_unavailable_and_no_hole(archive: sideline.Archive, league: Service) -> None:
-    report = archive.sync(**SPAN)
+    span = {**SPAN, "tables": ("play_by_play", "ball_screens")}
+    report = archive.sync(**span)
     unavailable = [row for row in report.coverage.to_dicts() if row["status"] == "unavailable"]
     assert {row["operation"] for row in unavailable} == {"play_by_play", "ball_screens"}
     assert archive.info().holes == []
     league.features.play_by_play = league.features.ball_screens = True
-    archive.sync(**SPAN, correction_window=None)
-    assert untrue(archive, league) == {}
+    archive.sync(**span, correction_window=None)
+    assert untrue(archive, league, ("play_by_play", "ball_screens")) == {}
     assert "unavailable" not in statuses(archive).values()
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 def test_an_unavailable_resource_is_final_once_its_game_can_no_longer_be_corrected(archive: sideline.Archive, league: Service) -> None:
     league.season.events = [event for event in league.season.events if event.sessions]
     league.season.revision += 1
     league.advance(timedelta(days=40))
     league.requests.clear()
-    archive.sync(**SPAN)
+    archive.sync(**span_with("play_by_play"))
     assert league.requests.all("play_by_play") == []
 
 
@@ -156,51 +178,75 @@ def test_a_linked_resource_that_is_404_is_a_hole_until_it_is_there(archive: side
 # 2. A response counts as data only if it has its resource's root.
 
 
-KINDS = ["empty object", "null", "error document", "gateway document", "null root", "root of null", "other root", "wrapped"]
-LISTS = ["schedule", "team_events", "roster"]
+KINDS = ("empty object", "null", "error document", "gateway document", "null root", "root of null", "other root", "wrapped")
+LISTS = ("schedule", "team_events", "roster")
 
 
-@pytest.mark.parametrize(
-    ("operation", "kind"),
-    [*(("stats", kind) for kind in KINDS), *((operation, kind) for operation in LISTS for kind in ("error document", "null root"))],
-)
+def test_a_200_without_data_is_a_hole_of_its_session_whatever_it_is(archive: sideline.Archive, league: Service) -> None:
+    """Each kind is the response for another session."""
+    sessions = [session.id for _, session in league.season.sessions()][: len(KINDS)]
+    tables, span = ("player_stats", "box_score"), {**SPAN, "tables": ("player_stats",)}
+    units = {f"stats/{session}" for session in sessions}
+    assert len(units) == len(KINDS)
+
+    def spoil() -> None:
+        for session, kind in zip(sessions, KINDS, strict=True):
+            league.faults.add("stats", path=f"/{session}/", change=NO_DATA[kind])
+
+    spoil()
+    assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+    league.faults.clear()
+    archive.sync(**span)
+    assert untrue(archive, league, tables) == {}
+    before = snapshot(archive, tables)
+    spoil()
+    assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+    assert snapshot(archive, tables) == before
+    league.faults.clear()
+    archive.sync(**span)
+    assert (snapshot(archive, tables), archive.info().holes) == (before, [])
+
+
+@pytest.mark.parametrize(("operation", "kind"), [(operation, kind) for operation in LISTS for kind in ("error document", "null root")])
 def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline.Archive, league: Service, operation: str, kind: str) -> None:
+    tables = {"roster": ("players", "team", "special_services"), "schedule": ("games",)}.get(operation, FEW)
+    span = {**SPAN, "tables": [name for name in tables if name in ("players", "games", "events", "shots")]}
     league.faults.add(operation, change=NO_DATA[kind])
-    first = sync(archive)
+    first = sync(archive, **span)
     assert operation in {hole["operation"] for hole in first.holes} or any(hole["unit"].startswith("event/") for hole in first.holes)
     league.faults.clear()
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
-    before = snapshot(archive)
+    archive.sync(**span)
+    assert untrue(archive, league, tables) == {}
+    before = snapshot(archive, tables)
     league.faults.add(operation, change=NO_DATA[kind])
-    assert not sync(archive).complete
-    assert snapshot(archive) == before
+    assert not sync(archive, **span).complete
+    assert snapshot(archive, tables) == before
     league.faults.clear()
-    archive.sync(**SPAN)
-    assert (snapshot(archive), archive.info().holes) == (before, [])
+    archive.sync(**span)
+    assert (snapshot(archive, tables), archive.info().holes) == (before, [])
 
 
 # 3. The league's `Date` and a sequence order bodies, not this machine's clock.
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 def test_a_machine_whose_clock_was_a_day_ahead_throws_no_newer_body_away(archive: sideline.Archive, league: Service) -> None:
-    table = archive.delta("coverage").to_pyarrow_table().to_pylist()
-    later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table]
-    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, internal_schemas()["coverage"]), mode="overwrite")
+    table = archive.delta("coverage").to_pyarrow_table()
+    later = [{**row, "fetched_at": row["fetched_at"] + timedelta(days=1)} for row in table.to_pylist()]
+    deltalake.write_deltalake(archive.delta("coverage"), pa.Table.from_pylist(later, table.schema), mode="overwrite")
     assert league.change.correct_stat()
-    archive.sync(**SPAN, correction_window=None)
-    assert untrue(archive, league) == {}
+    archive.sync(**span_with("stat_events"), correction_window=None)
+    assert untrue(archive, league, (*FEW, "stat_events")) == {}
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("date", ["a day behind", "absent"])
 def test_a_later_body_counts_whatever_its_date_says(archive: sideline.Archive, league: Service, date: str) -> None:
     assert league.change.correct_stat()
     league.clock_offset = -86_400 if date == "a day behind" else 0
     league.send_date = date != "absent"
-    archive.sync(**SPAN, correction_window=None)
-    assert untrue(archive, league) == {}
+    archive.sync(**span_with("stat_events"), correction_window=None)
+    assert untrue(archive, league, (*FEW, "stat_events")) == {}
 
 
 # 4. An event's own end never moves the plan's clock.
@@ -213,13 +259,14 @@ def test_one_events_end_does_not_close_the_window_of_the_others(archive: sidelin
     def ends(event: Json) -> Json:
         return {**event, "ended_at": instant}
 
+    span = {**SPAN, "tables": ("stat_events",)}
     league.faults.add("team_events", change=edit("events", 0, ends))
-    sync(archive)
+    sync(archive, **span)
     changed = league.season.sessions()[-1][1]
     assert league.change.correct_stat(changed.id)
-    report = sync(archive, correction_window=timedelta(days=30))
-    assert f"stats/{changed.id}" in {row["unit"] for row in report.coverage.to_dicts()}
-    assert {"player_stats", "stat_events", "shots"}.isdisjoint(untrue(archive, league))
+    report = sync(archive, **span, correction_window=timedelta(days=30))
+    assert f"stats_details/{changed.id}" in {row["unit"] for row in report.coverage.to_dicts()}
+    assert untrue(archive, league, ("stat_events",)) == {}
 
 
 def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline.Archive, league: Service) -> None:
@@ -234,21 +281,29 @@ def test_a_range_without_an_end_ends_when_it_is_at_the_service(archive: sideline
 # 5. Absence is recorded.
 
 
-@pytest.mark.usefixtures("synced")
-@pytest.mark.parametrize("change", ["remove_session", "reissue_session", "withdraw_game", "unlist_game"])
-def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(archive: sideline.Archive, league: Service, change: str) -> None:
-    before, then = snapshot(archive), datetime.now(UTC)
+@pytest.mark.parametrize(
+    ("change", "base", "span", "names"),
+    [
+        *((change, "whole", WHOLE, TRUE) for change in ("remove_session", "withdraw_game", "unlist_game")),
+        ("reissue_session", "synced", SPAN, FEW),
+    ],
+)
+def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(
+    request: pytest.FixtureRequest, archive: sideline.Archive, league: Service, change: str, base: str, span: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    request.getfixturevalue(base)
+    before, then = snapshot(archive, names), datetime.now(UTC)
     assert league.change.all[change]()
-    report = archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    report = archive.sync(**span)
+    assert untrue(archive, league, names) == {}
     withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
     assert withdrawn
     assert {unit for unit, status in statuses(archive).items() if status == "withdrawn"} == withdrawn
     corrections = archive.corrections().filter(field="status").to_dicts()
     assert {(row["old"], row["new"]) for row in corrections} == {('"fetched"', '"withdrawn"')}
     past = archive.as_of(then)
-    assert {name: sorted(map(str, rows(past.scan(name), name))) for name in TABLES} == before
-    assert archive.sync(**SPAN).corrections.num_rows == 0
+    assert {name: sorted(map(str, rows(past.scan(name), name))) for name in names} == before
+    assert archive.sync(**span).corrections.num_rows == 0
 
 
 def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path) -> None:
@@ -256,17 +311,18 @@ def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path
     with Service(now=NOW, features=features, **SIZE) as league, sideline.Client(**league.client_options(), max_retries=0) as client:
         practice = league.season.add_practice(league.season.teams[0].id, datetime(2027, 2, 20, 12, tzinfo=UTC))
         archive = sideline.Archive(tmp_path / "season", client)
-        archive.sync(**SPAN)
+        span = span_with("games", "play_by_play", "ball_screens")
+        archive.sync(**span)
         for kind in ("game", "practice", "game"):
             assert league.change.retype_event(practice.id), kind
-            report = archive.sync(**SPAN)
+            report = archive.sync(**span)
             withdrawn = {row["unit"].partition("/")[0] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
             expected = {"team_events"} if kind == "game" else {"game", "schedule", "play_by_play", "ball_screens"}
             assert withdrawn == expected
-            assert untrue(archive, league) == {}
+            assert untrue(archive, league, (*FEW, "games")) == {}
             assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
             archive.rebuild("events")
-            assert untrue(archive, league) == {}
+            assert untrue(archive, league, (*FEW, "games")) == {}
 
 
 @pytest.mark.usefixtures("synced")
@@ -302,25 +358,27 @@ def test_a_withdrawn_unit_that_is_listed_again_returns(archive: sideline.Archive
 @pytest.mark.usefixtures("synced")
 @pytest.mark.parametrize("operation", ["schedule", "team_events", "teams"])
 def test_a_list_that_is_empty_once_withdraws_nothing_and_twice_it_does(archive: sideline.Archive, league: Service, operation: str) -> None:
-    before = snapshot(archive)
+    tables, span = (*FEW, "games", "teams"), span_with("games", "teams")
+    archive.sync(**span)
+    before = snapshot(archive, tables)
     root = {"schedule": "games", "team_events": "events", "teams": "teams"}[operation]
     league.faults.add(operation, change=lambda body: {**body, root: []})
     league.faults.add("schedule", change=lambda body: {**body, "games": []})
-    report = sync(archive)
-    assert snapshot(archive) == before
+    report = sync(archive, **span)
+    assert snapshot(archive, tables) == before
     assert report.holes
     league.faults.clear()
-    assert archive.sync(**SPAN).complete
-    assert snapshot(archive) == before
+    assert archive.sync(**span).complete
+    assert snapshot(archive, tables) == before
     league.faults.add(operation, change=lambda body: {**body, root: []})
     league.faults.add("schedule", change=lambda body: {**body, "games": []})
-    sync(archive)
-    assert sync(archive).complete
-    emptied = {"schedule": "games", "team_events": "stat_events", "teams": "teams"}[operation]
+    sync(archive, **span)
+    assert sync(archive, **span).complete
+    emptied = {"schedule": "games", "team_events": "shots", "teams": "teams"}[operation]
     assert archive.scan(emptied).collect().is_empty()
     league.faults.clear()
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**span)
+    assert untrue(archive, league, tables) == {}
 
 
 @pytest.mark.usefixtures("synced")
@@ -329,7 +387,7 @@ def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.A
     assert league.change.move_game(game.id, timedelta(days=-60))
     report = archive.sync(**SPAN, correction_window=None)
     assert [row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"] == []
-    assert "stat_events" not in untrue(archive, league)
+    assert "shots" not in untrue(archive, league)
 
 
 @pytest.mark.usefixtures("synced")
@@ -366,19 +424,14 @@ def test_a_unit_that_is_404_after_it_was_fetched_is_a_hole_and_in_the_second_syn
 @contextmanager
 def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """The sync is killed after the rows of these units are stored and before `coverage` records it."""
-    original = Store.try_replace
 
-    def replaced(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
+    def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
         if "absent_in" in rows.schema.names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
             raise Killed
-        return original(self, table, rows, *arguments, **options)
+        return commit()
 
-    Store.try_replace = replaced  # type: ignore[method-assign]
-    try:
-        with pytest.raises(Killed):
-            yield
-    finally:
-        Store.try_replace = original  # type: ignore[method-assign]
+    with around_commits(killed), pytest.raises(Killed):
+        yield
 
 
 @pytest.fixture
@@ -499,12 +552,14 @@ def test_an_entry_whose_row_would_be_another_one_is_written(change: dict[str, An
 
 @pytest.mark.parametrize("operation", ["schedule", "teams", "team_events", "roster", "stats"])
 def test_ids_that_are_sent_as_text_change_nothing(archive: sideline.Archive, league: Service, operation: str) -> None:
+    extra = {"schedule": ("games",), "teams": ("teams",), "roster": ("players",), "stats": ("player_stats",)}.get(operation, ())
+    tables, span = (*FEW, *extra), span_with(*extra)
     league.faults.add(operation, change=ids_as_text)
-    assert archive.sync(**SPAN).holes == []
-    assert untrue(archive, league) == {}
+    assert archive.sync(**span).holes == []
+    assert untrue(archive, league, tables) == {}
     league.change.add_game()
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**span)
+    assert untrue(archive, league, tables) == {}
 
 
 def test_a_game_that_only_a_schedule_with_text_ids_has_is_a_hole(archive: sideline.Archive, league: Service) -> None:
@@ -531,7 +586,7 @@ def test_an_event_without_its_sessions_is_a_hole_and_keeps_them(archive: sidelin
     game, session = next((event, session) for event, session in league.season.sessions() if event.is_game)
     report = sync(archive)
     assert f"event/{game.id}" in {hole["unit"] for hole in report.holes}
-    assert f"stats/{session.id}" in {row["unit"] for row in report.coverage.to_dicts()}
+    assert f"shots/{session.id}" in {row["unit"] for row in report.coverage.to_dicts()}
     assert snapshot(archive) == before
     league.faults.clear()
     assert archive.sync(**SPAN).complete
@@ -550,7 +605,7 @@ def test_an_event_that_lists_no_session_any_more_loses_them_in_the_second_sync(a
     assert [hole["unit"] for hole in sync(archive).holes] == [f"event/{game.id}"]
     assert snapshot(archive) == before
     assert sync(archive).complete
-    assert archive.scan("stat_events").filter(game_id=game.id).collect().is_empty()
+    assert archive.scan("shots").filter(game_id=game.id).collect().is_empty()
     assert archive.info().holes == []
 
 
@@ -574,16 +629,18 @@ MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
 @pytest.mark.parametrize("what", MALFORMED)
 def test_a_malformed_entry_is_one_hole_and_the_rest_is_stored(archive: sideline.Archive, league: Service, what: str) -> None:
     operation, change = MALFORMED[what]
+    extra = {"teams": ("teams",), "schedule": ("games",)}.get(operation, ())
+    span = span_with(*extra)
     root = {"team_events": "events", "schedule": "games", "teams": "teams"}[operation]
     league.faults.add(operation, change=edit(root, 0, change))
-    report = sync(archive)
+    report = sync(archive, **span)
     assert report.holes
     assert all(hole["unit"].startswith("event/") and hole["error"] for hole in report.holes), report.holes
-    stored = archive.scan("stat_events").collect()["session_id"].n_unique()
+    stored = archive.scan("shots").collect()["session_id"].n_unique()
     assert stored >= len(league.season.sessions()) - 2
     league.faults.clear()
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**span)
+    assert untrue(archive, league, (*FEW, *extra)) == {}
     assert archive.info().holes == []
 
 
@@ -618,12 +675,13 @@ def _first_occurrence(body: Json, change: Callable[[Json], Json]) -> Json:
 
 @pytest.mark.parametrize("what", ODD)
 def test_a_time_that_cannot_be_stored_is_one_units_hole(archive: sideline.Archive, league: Service, what: str) -> None:
+    span = {**SPAN, "tables": ("stat_events",)}
     league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD[what]), times=1)
-    [hole] = sync(archive).holes
+    [hole] = sync(archive, **span).holes
     assert (hole["operation"], hole["status"]) == ("stats_details", "failed")
-    assert set(untrue(archive, league)) == {"stat_events"}
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    assert set(untrue(archive, league, ("stat_events",))) == {"stat_events"}
+    archive.sync(**span)
+    assert untrue(archive, league, ("stat_events",)) == {}
 
 
 @pytest.mark.parametrize("code", ["A\x00B", "pts", "Session_ID"])
@@ -632,19 +690,20 @@ def test_a_stat_code_that_can_be_no_column_is_one_units_hole(archive: sideline.A
         body["teams"][0]["player_stats"][0]["stats"][code] = 1
         return body
 
+    span = {**SPAN, "tables": ("player_stats",)}
     league.faults.add("stats", change=coded, times=1)
-    [hole] = sync(archive).holes
+    [hole] = sync(archive, **span).holes
     assert (hole["operation"], hole["status"]) == ("stats", "failed")
     assert archive.scan("player_stats").collect().height > 0
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**span)
+    assert untrue(archive, league, ("player_stats", "box_score")) == {}
 
 
 def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Archive, league: Service) -> None:
     session = league.season.sessions()[0][1]
     odd = "a/../b"
     league.faults.add("team_events", change=lambda body: json.loads(json.dumps(body).replace(session.id, odd)))
-    report = sync(archive)
+    report = sync(archive, tables=["player_stats", "stat_events", "possessions", "shots"])
     assert {hole["unit"] for hole in report.holes} == {f"{operation}/{odd}" for operation in ("stats", "stats_details", "possessions", "shots")}
     others = {session.id for _, session in league.season.sessions()[1:]}
     assert set(archive.scan("stat_events").collect()["session_id"]) == others
@@ -655,7 +714,7 @@ def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Arch
 
 def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archive, league: Service) -> None:
     league.faults.add("stats_details", change=lambda body: _first_occurrence(body, ODD["a time in nanoseconds"]), times=1)
-    [hole] = sync(archive).holes
+    [hole] = sync(archive, tables=["stat_events"]).holes
     [kept] = archive.scan("raw").filter(status="undecodable").collect().to_dicts()
     assert kept["unit"] == hole["unit"]
     assert "000000" in kept["body"].decode()
@@ -663,14 +722,13 @@ def test_a_body_that_cannot_be_decoded_is_kept_as_it_is(archive: sideline.Archiv
 
 
 def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Archive, league: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline.archive import _fetch as fetch
-
-    def too_old(*_: object) -> None:
-        raise sideline.DecodeError("a field of next year")
+    def too_old(unit: Unit, raw: bytes) -> dict[str, int]:
+        if unit.operation == "shots":
+            raise sideline.DecodeError("a field of next year")
+        return count_rows(unit, raw)
 
     with monkeypatch.context() as patch:
-        original = fetch.count_rows
-        patch.setattr(fetch, "count_rows", lambda unit, raw: too_old() if unit.operation == "shots" else original(unit, raw))
+        patch.setattr("sideline.archive._fetch.count_rows", too_old)
         assert {hole["operation"] for hole in sync(archive).holes} == {"shots"}
     assert archive.scan("shots").collect().is_empty()
     league.requests.clear()
@@ -683,7 +741,7 @@ def test_a_rebuild_reads_what_an_earlier_version_could_not(archive: sideline.Arc
 # 10. Every key that the plan knows is in every table.
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 def test_every_row_of_a_game_has_its_game_id(archive: sideline.Archive, league: Service) -> None:
     games = archive.scan("sessions").filter(pl.col("game_id").is_not_null()).select("session_id", "game_id").collect()
     for name in ("player_stats", "box_score", "stat_events", "shots", "possessions", "possession_events", "possession_players"):
@@ -774,7 +832,20 @@ def test_unknown_fields_are_in_the_report_of_the_sync_that_met_them(archive: sid
 
 def test_the_command_ends_with_4_for_unknown_fields_and_3_for_holes(tmp_path: Path, league: Service) -> None:
     def run(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "sideline", "sync", str(tmp_path / "season"), "--from", SPAN["start"], "--to", SPAN["end"]]
+        command = [
+            sys.executable,
+            "-m",
+            "sideline",
+            "sync",
+            str(tmp_path / "season"),
+            "--from",
+            SPAN["start"],
+            "--to",
+            SPAN["end"],
+            "--tables",
+            "player_stats",
+            "shots",
+        ]
         return subprocess.run([*command, *more], env={**os.environ, **league.environ}, capture_output=True, text=True, timeout=60)
 
     league.faults.add("shots", change=lambda body: {**body, "mascot": "owl"})
@@ -813,27 +884,27 @@ def test_a_simulators_season_is_the_time_by_which_its_archive_plans(tmp_path: Pa
 # 15. Corrections of games and possessions.
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 def test_a_games_change_of_status_or_time_is_a_correction(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     league.change.change_status(game.id, "FINAL")
     upcoming = next(event for event in league.season.games if not event.sessions)
     league.change.move_game(upcoming.id, timedelta(hours=1))
-    archive.sync(**SPAN)
+    archive.sync(**span_with("games"))
     found = archive.corrections().filter(table="games").to_dicts()
     assert {(row["game_id"], row["field"]) for row in found} == {(game.id, "status"), (upcoming.id, "tipoff_at")}
     assert [row["new"] for row in found if row["field"] == "status"] == ['"FINAL"']
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 @pytest.mark.parametrize("change", ["insert_possession", "remove_possession"])
 def test_a_possession_that_comes_or_goes_is_one_correction(archive: sideline.Archive, league: Service, change: str) -> None:
     assert league.change.all[change]()
-    report = archive.sync(**SPAN, correction_window=None)
+    report = archive.sync(**WHOLE, correction_window=None)
     found = Counter((row["table"], row["field"]) for row in report.corrections.to_dicts())
     assert found["possessions", "row"] == 1
     assert not [key for key in found if key[0] in ("possessions", "possession_events") and key != ("possessions", "row")]
-    assert untrue(archive, league) == {}
+    assert untrue(archive, league, TRUE) == {}
 
 
 # 16. Several syncs at once.
@@ -865,15 +936,15 @@ def test_three_first_syncs_at_once_store_each_body_once(tmp_path: Path, league: 
 # 17. Who played for whom, and when.
 
 
-@pytest.mark.usefixtures("synced")
+@pytest.mark.usefixtures("whole")
 def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, league: Service) -> None:
     stats = archive.scan("player_stats").filter(~pl.col("is_team_total")).collect()
     player, team = stats.select("player_id", "team_id").row(0)
     other = next(one.id for one in league.season.teams if one.id != team)
     league.advance(timedelta(days=1))
     assert league.change.trade_player(player, other)
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**span_with("players", "player_stats"))
+    assert untrue(archive, league, (*FEW, "players", "player_stats")) == {}
     players = archive.scan("players").filter(player_id=player).collect()
     assert {row["team_id"]: (row["listed_from"], row["listed_until"]) for row in players.to_dicts()} == {
         team: (datetime.fromisoformat(NOW), datetime.fromisoformat(NOW) + timedelta(days=1)),
@@ -919,14 +990,14 @@ def test_a_hole_of_a_list_is_closed_by_a_sync_whose_range_holds_it(archive: side
 def test_cut_bodies_of_every_kind_are_holes_and_the_next_sync_is_whole(archive: sideline.Archive, league: Service) -> None:
     for operation in ("stats", "stats_details", "possessions", "shots", "roster"):
         league.faults.add(operation, change_bytes=truncated(0.5), times=1)
-    report = sync(archive)
+    report = sync(archive, **WHOLE, tables=None)
     assert Counter(hole["operation"] for hole in report.holes) == Counter(["stats", "stats_details", "possessions", "shots", "roster"])
-    archive.sync(**SPAN)
-    assert untrue(archive, league) == {}
+    archive.sync(**WHOLE)
+    assert untrue(archive, league, TRUE) == {}
 
 
 def test_every_addition_of_the_vendor_is_archived_too(tmp_path: Path) -> None:
     with Service(now=NOW, features=Features.everything(), **SIZE) as league, sideline.Client(**league.client_options()) as client:
         archive = sideline.Archive(tmp_path, client)
-        assert {row["status"] for row in archive.sync(**SPAN).coverage.to_dicts()} <= set(SETTLED_STATUSES)
-        assert untrue(archive, league) == {}
+        assert {row["status"] for row in archive.sync(**WHOLE).coverage.to_dicts()} <= {"fetched", "empty", "unavailable", "withdrawn"}
+        assert untrue(archive, league, TRUE) == {}

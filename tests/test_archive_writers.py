@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +14,14 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 import pytest
+from archives import Body, Commit, Outcome, Store, Unit, around_commits, settings, store_of
 
-from sideline.archive import _store as store
 from sideline.archive import _writer as writer
-from sideline.archive._compaction import compact, compact_all
-from sideline.archive._fetch import Outcome, read
+from sideline.archive._compaction import compact, compact_all, compaction_size
+from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed
-from sideline.archive._plan import Unit
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
-from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, is_in, now
+from sideline.archive._store import _rows_of_file, internal_schemas, is_in, now
 
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 
@@ -52,87 +51,76 @@ def body_ids(store: Store) -> dict[str, str]:
 
 @pytest.fixture
 def stores(tmp_path: Path) -> tuple[Store, Store]:
-    return Store(tmp_path, Options(None)), Store(tmp_path, Options(None))
+    return store_of(tmp_path), store_of(tmp_path)
 
 
-@pytest.fixture
-def between(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
-    """Call something once when a store is about to commit to a table for the n-th time."""
-    whole = Store.try_replace
+@contextmanager
+def between(store: Store, name: str, number: int, call: Callable[[], object]) -> Iterator[list[int]]:
+    """Call something once when a store is about to commit to a table for the n-th time; 0: never. The list has an item for each commit."""
+    commits: list[int] = []
 
-    def install(store: Store, name: str, number: int, call: Callable[[], None]) -> list[int]:
-        commits: list[int] = []
+    def interrupted(of: Store, table: Any, rows: Any, commit: Commit) -> bool:
+        if of is store and table.table_uri.rstrip("/").endswith(name):
+            commits.append(1)
+            if len(commits) == number:
+                call()
+        return commit()
 
-        def interrupted(self: Store, table: Any, *arguments: Any, **options: Any) -> bool:
-            if self is store and table.table_uri.rstrip("/").endswith(name):
-                commits.append(1)
-                if len(commits) == number:
-                    call()
-            return whole(self, table, *arguments, **options)
-
-        monkeypatch.setattr(Store, "try_replace", interrupted)
-        return commits
-
-    return install
+    with around_commits(interrupted):
+        yield commits
 
 
 @pytest.mark.parametrize(("table", "number"), [("coverage", 1), ("raw", 1), ("box_score", 1), ("coverage", 2)])
-def test_a_newer_body_of_another_writer_stays(stores: tuple[Store, Store], between: Callable[..., list[int]], table: str, number: int) -> None:
+def test_a_newer_body_of_another_writer_stays(stores: tuple[Store, Store], table: str, number: int) -> None:
     """It comes before `coverage` reserves the new unit, while ours is stored, or before `coverage` records the outcomes."""
     ours, theirs = stores
     write(ours, outcome("a", 1, served=1))
     newer = outcome("a", 3, served=30)
-    between(ours, table, number, lambda: write(theirs, newer))
-    write(ours, outcome("a", 2, served=20), outcome("b", 7, served=20))
+    with between(ours, table, number, lambda: write(theirs, newer)):
+        write(ours, outcome("a", 2, served=20), outcome("b", 7, served=20))
     assert points(ours) == {"a": 3, "b": 7}
     assert newer.body is not None
     assert body_ids(ours)["stats/a"] == newer.body.id
     assert {row["unit"] for row in bodies(ours)} == {"stats/a", "stats/b"}
 
 
-def test_coverage_is_written_twice_and_read_once_where_nobody_else_writes(
-    stores: tuple[Store, Store], between: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_coverage_is_written_twice_and_read_once_where_nobody_else_writes(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
     whole = writer.coverage_of
     monkeypatch.setattr(writer, "coverage_of", lambda *given, **named: (reads.append(1), whole(*given, **named))[1])
-    commits = between(stores[0], "coverage", 0, lambda: None)
-    write(stores[0], outcome("a", 1, served=1), outcome("b", 2, served=1))
+    with between(stores[0], "coverage", 0, lambda: None) as commits:
+        write(stores[0], outcome("a", 1, served=1), outcome("b", 2, served=1))
     assert (len(commits), len(reads)) == (2, 1)
 
 
-def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(
-    stores: tuple[Store, Store], between: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts(stores: tuple[Store, Store]) -> None:
     """Another writer stores a body of the second part while the first part is written."""
-    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
     ours, theirs = stores
+    ours.settings = theirs.settings = settings(max_part_bytes=1)
     ours.open_or_create("raw", internal_schemas()["raw"])
     first, mine, other = outcome("a", 1, served=1), outcome("b", 2, served=1), outcome("b", 3, served=2)
-    between(ours, "raw", 1, lambda: writer._store_bodies(theirs, [other], {}, now()))
-    places = writer._store_bodies(ours, [first, mine], {}, now())
+    with between(ours, "raw", 1, lambda: writer._store_bodies(theirs, [other], {}, now())):
+        places = writer._store_bodies(ours, [first, mine], {}, now())
     stored = {row["entry"]: row["body"] for row in bodies(ours)}
     assert stored == {entry: one.body.raw for entry, one in (("stats/a#1", first), ("stats/b#1", other), ("stats/b#2", mine)) if one.body}
     assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
 
 
-def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Store, Store]) -> None:
     """Each part counts as progress, so that the number of attempts bounds no archive."""
-    monkeypatch.setattr(writer, "_MAX_PART_BYTES", 1)
-    monkeypatch.setattr(writer, "_MAX_ATTEMPTS", 1)
     ours, theirs = stores
-    whole = Store.try_replace
+    ours.settings = theirs.settings = settings(max_part_bytes=1, max_write_attempts=1)
     count = iter(range(1_000))
 
-    def interrupted(self: Store, *arguments: Any, **options: Any) -> bool:
-        if self is ours:
+    def interrupted(store: Store, table: Any, rows: Any, commit: Commit) -> bool:
+        if store is ours:
             writer._store_bodies(theirs, [outcome(f"other-{next(count)}", 1, served=1)], {}, now())
-        return whole(self, *arguments, **options)
+        return commit()
 
-    monkeypatch.setattr(Store, "try_replace", interrupted)
     ours.open_or_create("raw", internal_schemas()["raw"])
     mine = [outcome(f"mine-{number}", 1, served=1) for number in range(5)]
-    places = writer._store_bodies(ours, mine, {}, now())
+    with around_commits(interrupted):
+        places = writer._store_bodies(ours, mine, {}, now())
     stored = {row["unit"] for row in bodies(ours)}
     assert {one.unit.name for one in mine} <= stored
     assert len(places.bodies) == 5
@@ -140,8 +128,8 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
 
 def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    whole = store._rows_of_file
-    monkeypatch.setattr(store, "_rows_of_file", lambda *given: (reads.append(given[1]), whole(*given))[1])
+    whole = _rows_of_file
+    monkeypatch.setattr("sideline.archive._store._rows_of_file", lambda *given: (reads.append(given[1]), whole(*given))[1])
     ours, theirs = stores
 
     def seen() -> dict[str, str]:
@@ -169,7 +157,7 @@ def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(store
     assert len(reads) == 2
 
 
-def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store]) -> None:
     ours, _ = stores
     write(ours, outcome("a", 1, served=1), outcome("b", 1, served=1))
     table = ours.open("coverage")
@@ -177,7 +165,7 @@ def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store], monkeyp
     ours.forget_files()
     size = ours.rows(table).nbytes
     for limit, kept in ((size, 1), (size - 1, 0)):
-        monkeypatch.setattr(store, "_MAX_KEPT_BYTES", limit)
+        ours.settings = settings(max_kept_bytes=limit)
         ours.forget_files()
         assert ours.rows(table).num_rows == 2
         assert [len(files) for files in ours._files.values()] == [kept]
@@ -196,17 +184,17 @@ def test_a_table_with_features_that_pyarrow_cannot_read_is_an_error(tmp_path: Pa
     table = deltalake.DeltaTable.create(str(tmp_path / "listings"), schema, configuration={"delta.enableDeletionVectors": "true"})
     deltalake.write_deltalake(table, pa.table({"listed": ["a"], "listed_at": [CLOCK]}, schema), mode="append")
     with pytest.raises(deltalake.exceptions.DeltaProtocolError, match="deletionVectors"):
-        Store(tmp_path, Options(None)).rows(table)
+        store_of(tmp_path).rows(table)
 
 
-def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store], between: Callable[..., list[int]]) -> None:
+def test_entries_that_another_writer_lists_meanwhile_stay(stores: tuple[Store, Store]) -> None:
     ours, theirs = stores
     early, late = datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
     mark_listed(ours, {})
     assert ours.open("listings") is None
     mark_listed(ours, {"b": early, "m": early, "o'neil": early})
-    between(ours, "listings", 1, lambda: mark_listed(theirs, {"a": early, "n": early, "z": early}))
-    mark_listed(ours, {"m": late})
+    with between(ours, "listings", 1, lambda: mark_listed(theirs, {"a": early, "n": early, "z": early})):
+        mark_listed(ours, {"m": late})
     assert last_listed(ours) == {"a": early, "b": early, "m": late, "n": early, "o'neil": early, "z": early}
     table = ours.open("listings")
     assert table is not None
@@ -223,6 +211,22 @@ def test_times_and_lists_become_the_values_that_pyarrow_makes() -> None:
     table = writer.rows_to_arrow(rows, "coverage")
     assert to_dicts(table) == table.to_pylist()
     assert to_dicts(table.slice(0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "joined"),
+    [
+        ([1] * 12, None),
+        ([1] * 13, 14),
+        ([1] * 12 + [100], 13),
+        ([3, 1] * 6 + [1000], 25),
+        ([100] + [1] * 12, 113),
+        ([5] * 4 + [50] * 10, 21),
+        ([10**8] * 13, 128 * 1024 * 1024),
+    ],
+)
+def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: list[int], joined: int | None) -> None:
+    assert compaction_size(sizes, 128 * 1024 * 1024, settings().max_files) == joined
 
 
 @pytest.mark.parametrize(("table", "joined"), [("coverage", 1), ("raw", 3)])
@@ -303,3 +307,11 @@ def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store],
     found = writer.write_outcomes(ours, [at(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
     assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "3.0", "4.0")]
     assert months == [{"2027-02"}]
+
+
+def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
+    rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(1, 45)] + [{"entry": "stats/0#2", "sequence": 2}]
+    table = writer._one_by_one([{**row, "body": Body(row["body"]) if "body" in row else None} for row in rows]).read_all()
+    table.validate(full=True)
+    assert table["body"].num_chunks == len(rows)
+    assert table.equals(writer.rows_to_arrow(rows, "raw"))

@@ -25,11 +25,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from contract import operations
 from independent import Asked, as_json, server
 
 import sideline
 from conftest import NOW
-from sideline._core import _operations
 
 STATUSES = ["fetched", "empty", "forbidden", "missing", "failed"]
 
@@ -271,7 +271,7 @@ def test_every_operation_that_takes_an_id_first_takes_many(
     now = datetime.fromisoformat(NOW).timestamp() * 1000
     on_court = [one["event_id"] for one in service.games if one["tipoff_at"] <= now][-1]
     took = []
-    for operation in _operations():
+    for operation in operations():
         name, first = operation["name"], next((one["name"] for one in operation["arguments"] if one["takes_many"]), None)
         if first is not None:
             options = {"game_id": game["id"]} if name == "team_game_stats" else {}
@@ -286,7 +286,7 @@ def test_every_operation_that_takes_an_id_first_takes_many(
                 assert [str(row[key]) for row in batch.coverage.to_dicts()] == [str(one) for one in given[first]], name
             took.append(name)
     assert len(took) >= 20
-    assert took == [one["name"] for one in _operations() if one["arguments"] and one["arguments"][0]["kind"] == "id"]
+    assert took == [one["name"] for one in operations() if one["arguments"] and one["arguments"][0]["kind"] == "id"]
     with pytest.raises((TypeError, ValueError)):
         client.subscription_token(given["game_id"])  # type: ignore[arg-type]
 

@@ -13,11 +13,11 @@ from typing import Any, get_type_hints
 import numpy as np
 import pandas as pd
 import pytest
+from contract import operations
 
 import sideline
-from sideline._core import _operations
 
-OPERATIONS = {one["name"]: vars(sideline.Client)[one["name"]] for one in _operations()}
+OPERATIONS = {one["name"]: vars(sideline.Client)[one["name"]] for one in operations()}
 
 SIGNATURES = {
     "teams": "(*, timeout=None)",

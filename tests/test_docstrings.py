@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract import operations
 
 import sideline
 from sideline import court, metrics
-from sideline._core import _operations
 
 REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text(encoding="utf-8")
 VALUES = (str, tuple, types.MappingProxyType, court.Frame, court.Court)
@@ -182,7 +182,7 @@ def test_public_names_have_examples(path: str) -> None:
 def test_every_method_of_the_clients_has_an_example() -> None:
     shown = {example.name for example in EXAMPLES}
     for module, client in (("_client", "Client"), ("_async_client", "AsyncClient")):
-        assert {f"sideline.{module}.{client}.{one['name']}" for one in _operations()} <= shown
+        assert {f"sideline.{module}.{client}.{one['name']}" for one in operations()} <= shown
 
 
 def test_every_plot_has_an_example() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract import operations
 
 import sideline
-from sideline._core import _operations
 from sideline._options import ClientOptions
 
 ROOT = Path(__file__).parent.parent
@@ -33,7 +33,7 @@ def test_the_generated_file_is_current(path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("client", [sideline.Client, sideline.AsyncClient])
 def test_a_method_of_ids_has_an_overload_for_one_and_one_for_several(client: type) -> None:
-    for operation in _operations():
+    for operation in operations():
         overloads = typing.get_overloads(vars(client)[operation["name"]])
         takes_many = any(argument["takes_many"] for argument in operation["arguments"])
         assert len(overloads) == (2 if takes_many else 0), operation["name"]

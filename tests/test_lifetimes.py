@@ -31,7 +31,7 @@ import asyncio, atexit, faulthandler, gc, json, os, pickle, random, signal, sys,
 import sideline
 client = sideline.Client()
 GAME, OVER, SESSIONS = {given}
-def press(after=0.4):
+def press(after=0.25):
     def pressed():
         time.sleep(after)
         globals()["at"] = time.perf_counter()
@@ -527,8 +527,14 @@ UNDER_WAY = {
 }
 
 
+EXITS = ((0.0, "sys.exit(3)"), (0.03, "sys.exit(3)"))
+MORE_EXITS = ((0.005, "os._exit(3)"), (0.15, "sys.exit(3)"), (0.3, "os.kill(os.getpid(), signal.SIGKILL)"))
+"""After how many seconds, and how."""
+
+
+@pytest.mark.parametrize("exits", [pytest.param(EXITS, id="few"), pytest.param(MORE_EXITS, id="more", marks=pytest.mark.extended)])
 @pytest.mark.parametrize("what", UNDER_WAY)
-def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
+def test_an_exit_at_any_point_is_clean(what: str, exits: Any, run: Run, season: sideline.Simulator, tmp_path: Path) -> None:
     """A smoke test: if the threads were not stopped, only the stream and the loop would fail. pyo3 blocks a thread that
     returns to Python too late; the tests below cover what pyo3 cannot prevent."""
     recorded = tmp_path / "recorded"
@@ -536,13 +542,7 @@ def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Sim
         _ = [next(stream), next(stream)]
     season.faults.add("*/stats", delay=0.03)
     work = UNDER_WAY[what].replace("{journal}", str(tmp_path / "journal")).replace("{recorded}", str(recorded))
-    for after, how in (
-        (0.0, "sys.exit(3)"),
-        (0.005, "os._exit(3)"),
-        (0.03, "sys.exit(3)"),
-        (0.15, "sys.exit(3)"),
-        (0.3, "os.kill(os.getpid(), signal.SIGKILL)"),
-    ):
+    for after, how in exits:
         run(
             f"""
             async def everything():
@@ -562,6 +562,11 @@ def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Sim
         )
 
 
+FEW, MORE = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.mark.extended)
+"""How often each exit is tried: the moments differ each time."""
+
+
+@pytest.mark.parametrize("times", [FEW, MORE])
 @pytest.mark.parametrize(
     "work",
     [
@@ -579,14 +584,14 @@ def test_an_exit_at_any_point_is_clean(what: str, run: Run, season: sideline.Sim
         "sideline.Payload.from_bytes('teams', b'[').to_dict()",
     ],
 )
-def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: str, run: Run) -> None:
+def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: str, times: int, run: Run) -> None:
     """Until Python 3.14 such a thread is unwound through Rust's frames, which aborts the process: the exit waits for it.
 
     Every case is called from Python and ends in ours: `pyarrow.table(…)` in such a thread aborts without sideline too, in its own C++.
     """
     # Not all for all: to import them takes longer than the rest, and `empty_table` imports pandas.
     needed = ", ".join(["pyarrow", *(name for name in ("pandas", "polars") if name in work)])
-    for after in (0.001, 0.05, 0.1, 0.2):
+    for after in (0.05, 0.001, 0.1, 0.2)[:times]:
         run(
             f"""
             import contextlib, {needed}
@@ -615,12 +620,13 @@ def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: st
         )
 
 
-def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(run: Run, season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [FEW, MORE])
+def test_an_exit_while_a_daemon_threads_loop_waits_for_streams_is_clean(times: int, run: Run, season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
     """A loop's callbacks run Python too, and so do the errors of calls that start during the exit."""
     recorded = tmp_path / "recorded"
     with season.client() as client, client.live(given[1], sources=["stats"]).record(recorded) as stream:
         _ = [next(stream) for _ in range(30)]
-    for turn in range(8):
+    for turn in range(2 * times):
         run(
             f"""
             async def wait(stream): await stream._core.wait()

@@ -24,7 +24,7 @@ import pytest
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline._serve import MAX_BROWSERS, MAX_CONNECTIONS, Handler, LivePage, News, event, page, refusal
+from sideline._serve import LivePage, News, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
@@ -39,9 +39,16 @@ def document(points: int, name: str = "Home", made: int = 1, **more: Any) -> byt
     return b"data: %s\n\n" % json.dumps(fields).encode()
 
 
+MAX_BROWSERS, MAX_CONNECTIONS = Settings().max_browsers, Settings().max_connections
+
+
 @contextmanager
-def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
-    """A page over a stream that sends the items of a list."""
+def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
+    """A page over a stream that sends the items of a list; with other settings than those of users."""
+
+    class Page(LivePage):
+        _settings = Settings(**quantities)
+
     waiting: queue.Queue[bytes | None] = queue.Queue()
 
     def connection(to: socket.socket) -> None:
@@ -49,7 +56,10 @@ def served(*first: bytes) -> Iterator[tuple[LivePage, Callable[[bytes], None]]]:
         while data := waiting.get():
             to.sendall(data)
 
-    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, stream.serve() as shown:
+    def page_of(stream: sideline.LiveStream) -> LivePage:
+        return Page(stream, sideline.LiveBoxScore(), 0) if quantities else stream.serve()
+
+    with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, page_of(stream) as shown:
         try:
             yield shown, waiting.put
         finally:
@@ -110,6 +120,16 @@ def test_an_event_is_the_whole_state_then_changes_then_heartbeats() -> None:
     assert event(None, before) == b'event: state\ndata: {"a":1,"b":[2]}\n\n'
     assert event(before, after) == b'event: change\ndata: {"b":[3]}\n\n'
     assert event(after, after) == b":\n\n"
+
+
+def test_a_browser_without_news_gets_heartbeats() -> None:
+    with served(document(1), heartbeat=0.02) as (shown, _):
+        follower = Follower(shown)
+        follower.until(lambda state: bool(state["teams"]) and score(state) == 1)
+        beats = 0
+        while beats < 3:
+            beats += follower.file.readline() == b":\n"
+        follower.close()
 
 
 def test_a_browser_gets_the_whole_state_then_changes_and_the_whole_again_when_it_returns() -> None:
@@ -296,9 +316,8 @@ def test_a_forked_child_leaves_the_page_open() -> None:
 # Bounds.
 
 
-def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Handler, "timeout", None)
-    with served(document(1)) as (shown, _):
+def test_a_browser_that_does_not_read_delays_neither_the_stream_nor_others_nor_the_end() -> None:
+    with served(document(1), socket_timeout=None) as (shown, _):
         slow = Follower(shown)
         slow.next()
         # The views are the test's from now on.
@@ -494,9 +513,8 @@ def test_a_browser_says_that_sideline_is_gone_and_finds_it_again(tab: Tab) -> No
 
 
 @needs_browser
-def test_a_browser_that_was_one_too_many_tries_again(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sideline._serve.HEARTBEAT", 0.1)
-    with served(document(3)) as (shown, _):
+def test_a_browser_that_was_one_too_many_tries_again(tab: Tab) -> None:
+    with served(document(3), heartbeat=0.1) as (shown, _):
         followers = [Follower(shown) for _ in range(MAX_BROWSERS)]
         tab.open(shown.url)
         tab.wait("document.querySelector('#status').innerText.includes('lost its connection')")

@@ -12,7 +12,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from service import NO_DATA, Features, PlayedGame, Service
@@ -31,9 +31,13 @@ REFUSALS = (403, 404, 422)
 """Responses of `catch_up` after which the stats of sessions are requested instead."""
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", PAUSE)
+Client = TypeVar("Client", sideline.Client, sideline.AsyncClient)
+
+
+def paused(client: Client, seconds: float = PAUSE) -> Client:
+    """The client, whose streams request at most once in so many seconds what their gaps lack: users have 5."""
+    client._recover_pause = seconds
+    return client
 
 
 def features(lines: str = "players") -> Features:
@@ -52,7 +56,7 @@ def second() -> Iterator[Service]:
 
 @pytest.fixture
 def client(second: Service) -> Iterator[sideline.Client]:
-    with sideline.Client(**second.client_options()) as client:
+    with paused(sideline.Client(**second.client_options())) as client:
         yield client
 
 
@@ -281,7 +285,7 @@ def test_a_wait_that_is_cancelled_loses_nothing_and_requests_once(second: Servic
 
     async def read() -> tuple[list[Any], int]:
         items, timeouts = [], 0
-        async with sideline.AsyncClient(**second.client_options()) as client, client.live(game.event.id, **QUICK) as stream:
+        async with paused(sideline.AsyncClient(**second.client_options())) as client, client.live(game.event.id, **QUICK) as stream:
             while not any(isinstance(item, sideline.Recovered) for item in items):
                 try:
                     items.append(await asyncio.wait_for(anext(stream), 0.01))
@@ -298,8 +302,8 @@ def test_a_wait_that_is_cancelled_loses_nothing_and_requests_once(second: Servic
     assert len(second.requests.all("catch_up")) == 1
 
 
-def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Service, client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", 3600.0)
+def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Service, client: sideline.Client) -> None:
+    paused(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     with client.live(game.event.id, overflow="drop_oldest", buffer=4, **QUICK) as stream:
         take_until(stream, is_connected)
@@ -342,8 +346,8 @@ def test_a_recovered_gap_is_recorded_replayed_pickled_and_a_row(second: Service,
     assert (rows[-3]["start"], rows[-3]["reason"]) == (rows[-4]["start"], rows[-4]["reason"])
 
 
-def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sideline._streams.RECOVER_PAUSE", 3600.0)
+def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(second: Service, client: sideline.Client) -> None:
+    paused(client, 3600.0)
     game, score = start(second), sideline.LiveBoxScore()
     second.live.snapshot_on_connect = True
     second.live.send_event(game.snapshot())
@@ -497,7 +501,7 @@ def play(seed: int) -> tuple[int, int, int, int]:
     is_events = seed % 4 == 3
     lines = dice.choice(["players", "all"])
     options: dict[str, Any] = QUICK | dice.choice([{}, {}, {"overflow": "drop_oldest", "buffer": dice.randrange(1, 30)}])
-    with new_service(lines) as service, sideline.Client(**service.client_options()) as client:
+    with new_service(lines) as service, paused(sideline.Client(**service.client_options())) as client:
         game = PlayedGame(service, service.season.games[0], is_numbered=dice.random() < 0.5)
         service.live.snapshot_on_connect = dice.random() < 0.3
         if game.is_numbered:

@@ -14,7 +14,8 @@ from archives import frozen, small_season
 from service import Service
 
 import sideline
-from sideline.archive._html_report import ArchiveReport, _heat, previous_report_time
+from sideline.archive import ArchiveReport
+from sideline.archive._html_report import _heat, previous_report_time
 from sideline.cli import main
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}

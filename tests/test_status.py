@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import Killed, killed_after
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from service import Service
-from trust import Killed, killed_after, untrue
+from trust import untrue
 
 import sideline
-from sideline.archive._plan import MIN_SETTLED_TIME
 from sideline.archive._status import SEVERITY, _Game, _holds
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
 
@@ -31,6 +31,8 @@ EXAMPLES = os.environ.get("STATUS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 SIZE: dict[str, Any] = {"seed": 3, "now": NOW, "teams": 3, "players": 6, "games": 4, "sessions": (1, 1), "possessions": 3}
 SIZE |= {"practices": 0, "upcoming": 1, "days": 20, "link_base": "https://service.invalid"}
+
+TABLES = ("events", "games", "player_stats", "stat_events", "shots")
 
 SEEN: Counter[str] = Counter()
 """How often the machine met each verdict, and "false degraded": where archive and truth were the same in the end."""
@@ -66,9 +68,10 @@ class StatusMachine(TrustMachine):
 
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
-def test_available_data_is_the_truth() -> None:
+@pytest.mark.parametrize("examples", [int(EXAMPLES or 2), pytest.param(6, marks=pytest.mark.extended)])
+def test_available_data_is_the_truth(examples: int) -> None:
     SEEN.clear()
-    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=int(EXAMPLES or 4), derandomize=EXAMPLES is None))
+    run_state_machine_as_test(StatusMachine, settings=settings(MACHINE, max_examples=examples, derandomize=EXAMPLES is None))
     assert SEEN["available"] > 50, SEEN
     assert SEEN["false degraded"] <= 0.01 * SEEN["at the end"], SEEN
 
@@ -97,7 +100,7 @@ def archive(tmp_path: Path, season: Path) -> sideline.Archive:
 def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
     with sideline.Client(**second.client_options(), max_retries=0) as client:
         archive = sideline.Archive(root, client)
-        archive.sync(**SEASON, on_error="keep", progress=False, **options)
+        archive.sync(**SEASON, tables=TABLES, on_error="keep", progress=False, **options)
     return archive
 
 
@@ -242,7 +245,7 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
 
 
 def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> None:
-    hour, least = timedelta(hours=1), MIN_SETTLED_TIME
+    hour, least = timedelta(hours=1), timedelta(hours=3)
     row = {"start": NOW, "end": NOW + 24 * hour}
     for starts_at, is_held in (
         (NOW - least - hour, False),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 from service import EMPTY, NO_DATA, Row, Season, Service, differences, ids_as_text, odd_value, truncated
 
 import sideline
-from sideline.archive._store import Store
 
 PARENTS: dict[str, tuple[str, ...]] = {
     "teams": ("teams",),
@@ -72,31 +70,6 @@ def fault_options(kind: str, seed: int) -> dict[str, Any]:
 
 Finding = tuple[str, str, Row]
 """A table, "missing" or "extra", and the row."""
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches a kill."""
-
-
-@contextmanager
-def killed_after(transactions: int) -> Iterator[None]:
-    """Whoever writes to an archive ends right after the transaction of this number."""
-    done, original = 0, Store.try_replace
-
-    def write(self: Store, *arguments: Any, **options: Any) -> bool:
-        nonlocal done
-        result = original(self, *arguments, **options)
-        if result:
-            done += 1
-            if done == transactions:
-                raise Killed
-        return result
-
-    Store.try_replace = write  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Store.try_replace = original  # type: ignore[method-assign]
 
 
 class Memory:

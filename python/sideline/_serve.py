@@ -10,6 +10,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from http import HTTPStatus
@@ -29,18 +30,31 @@ from sideline.live import LiveBoxScore, LiveStream
 __all__ = ["LivePage"]
 
 HOST = "127.0.0.1"
-MAX_BROWSERS = 16
-"""Browsers that follow a page at the same time."""
-MAX_CONNECTIONS = 32
-SOCKET_TIMEOUT = 10.0
-"""Seconds after which a connection that takes or sends nothing is closed."""
-HEARTBEAT = 5.0
-"""Seconds of silence until a comment, which shows whether a browser is still there."""
-SEND_BUFFER = 64 * 1024
-"""Bytes that the system may hold for a browser that does not read."""
+
+CLOSE_TIMEOUT = 10.0
+"""Seconds for which closing a page waits for its connections to end."""
 
 Sections = Mapping[str, str]
 """A view: the JSON of each of its members."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The limits and waits of a page. No user sets them: tests make them small."""
+
+    max_browsers: int = 16
+    """Browsers that follow a page at the same time."""
+
+    max_connections: int = 32
+
+    socket_timeout: float | None = 10.0
+    """Seconds after which a connection that takes or sends nothing is closed."""
+
+    heartbeat: float = 5.0
+    """Seconds of silence until a comment, which shows whether a browser is still there."""
+
+    send_buffer: int = 64 * 1024
+    """Bytes that the system may hold for a browser that does not read."""
 
 
 class LivePage:
@@ -54,6 +68,8 @@ class LivePage:
     True
     """
 
+    _settings = Settings()
+
     def __init__(
         self, stream: LiveStream, score: LiveBoxScore, port: int, on_item: Callable[[object], object] | None = None
     ) -> None:
@@ -66,7 +82,7 @@ class LivePage:
         self._process = os.getpid()
         self._news = News()
         self._publish()
-        self._server = Server(port, self._news)
+        self._server = Server(port, self._news, self._settings)
         self._threads = [
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
@@ -225,8 +241,9 @@ class Server(ThreadingHTTPServer):
     # On Windows it would let another program take the port over.
     allow_reuse_address = os.name == "posix"
 
-    def __init__(self, port: int, news: News) -> None:
+    def __init__(self, port: int, news: News, settings: Settings) -> None:
         self.news = news
+        self.settings = settings
         self.page, self.policy = page()
         self._connections: set[Any] = set()
         self._condition = Condition()
@@ -243,7 +260,7 @@ class Server(ThreadingHTTPServer):
     def admit(self) -> bool:
         """Return whether one more browser may follow, and count it."""
         with self._condition:
-            is_free = self._browsers < MAX_BROWSERS
+            is_free = self._browsers < self.settings.max_browsers
             self._browsers += is_free
             return is_free
 
@@ -255,7 +272,7 @@ class Server(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread, or close it if there are too many."""
         with self._condition:
-            is_free = len(self._connections) < MAX_CONNECTIONS
+            is_free = len(self._connections) < self.settings.max_connections
             if is_free:
                 self._connections.add(request)
         if is_free:
@@ -279,7 +296,7 @@ class Server(ThreadingHTTPServer):
                 # Ends a write to a browser that does not read.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-            self._condition.wait_for(lambda: not self._connections, SOCKET_TIMEOUT)
+            self._condition.wait_for(lambda: not self._connections, CLOSE_TIMEOUT)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that went away."""
@@ -291,8 +308,12 @@ class Handler(BaseHTTPRequestHandler):
     """One connection of a browser."""
 
     server: Server
-    timeout = SOCKET_TIMEOUT
     server_version, sys_version = "sideline", ""
+
+    def setup(self) -> None:
+        """Limit how long the connection may take or send nothing."""
+        super().setup()
+        self.connection.settimeout(self.server.settings.socket_timeout)
 
     def do_GET(self) -> None:
         """Send the page, or events until either side closes."""
@@ -305,7 +326,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/":
             self._send(HTTPStatus.OK, self.server.page, "text/html")
         elif not self.server.admit():
-            problem = f"{MAX_BROWSERS} browsers follow this page already\n"
+            problem = f"{self.server.settings.max_browsers} browsers follow this page already\n"
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, problem.encode())
         else:
             try:
@@ -321,14 +342,14 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _send_events(self) -> None:
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.server.settings.send_buffer)
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         self.wfile.write(b"retry: 1000\n\n")
         seen: Sections | None = None
         while not self.server.news.is_closed:
-            newest = self.server.news.newer(seen, HEARTBEAT)
+            newest = self.server.news.newer(seen, self.server.settings.heartbeat)
             self.wfile.write(event(seen, newest))
             seen = newest
 

@@ -14,21 +14,20 @@ __all__ = ["Streams"]
 Overflow = Literal["block", "drop_oldest", "latest"]
 Recover = Literal["auto", "off"]
 
-RECOVER_PAUSE = 5.0
-"""Seconds between two requests of one stream for what its gaps lack, at least."""
-
-
-def _recover_pause(recover: Recover, *, notices: bool) -> float | None:
-    if recover not in ("auto", "off"):
-        raise ValueError(f'recover is {recover!r}; it must be "auto" or "off"')
-    # Without notices there is no gap to close.
-    return RECOVER_PAUSE if recover == "auto" and notices else None
-
 
 class Streams:
     """The methods of both clients that open streams; they are not awaited."""
 
     _core: CoreClient
+
+    _recover_pause: float = 5.0
+    """Seconds between two requests of one stream for what its gaps lack, at least. Only tests change it."""
+
+    def _pause_of(self, recover: Recover, *, notices: bool) -> float | None:
+        if recover not in ("auto", "off"):
+            raise ValueError(f'recover is {recover!r}; it must be "auto" or "off"')
+        # Without notices there is no gap to close.
+        return self._recover_pause if recover == "auto" and notices else None
 
     def live_stats(
         self,
@@ -88,7 +87,7 @@ class Streams:
             "quiet_after": quiet_after,
             "give_up_on": list(give_up_on),
             "last_event_id": last_event_id,
-            "recover_pause": _recover_pause(recover, notices=notices),
+            "recover_pause": self._pause_of(recover, notices=notices),
         }
         from sideline.live import LiveStream
 
@@ -163,7 +162,7 @@ class Streams:
                 "max_buffer_bytes": max_buffer_bytes,
                 "quiet_after": quiet_after,
                 "give_up_on": list(give_up_on),
-                "recover_pause": _recover_pause(recover, notices=notices),
+                "recover_pause": self._pause_of(recover, notices=notices),
             }
             from sideline.live import LiveStream
 

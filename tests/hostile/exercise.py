@@ -17,11 +17,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from archives import TABLES
 from canaries import OURS, forms
 from wire import listener, read_head, saying
 
 import sideline
-from sideline.archive._plan import TABLES
 
 from .grammar import Grammar
 

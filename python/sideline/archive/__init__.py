@@ -13,6 +13,7 @@
     _corrections.py      compares two bodies of a unit: pure
     _leases.py           shares units between machines on one bucket
     _store.py            opens, creates and changes Delta tables
+    _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
     _read.py             reads tables with polars, Arrow and DuckDB, now and as of a time

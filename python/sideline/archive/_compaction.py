@@ -10,13 +10,10 @@ from sideline._frames import library
 from sideline.archive import _arrow
 from sideline.archive._memory import trim
 from sideline.archive._plan import UNDATED
-from sideline.archive._store import MONTH, Store, writer_properties
+from sideline.archive._store import MONTH, Store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-
-_MAX_FILES = 12
-"""Files in a partition, beyond which the newest ones are compacted."""
 
 _MIN_COMPACTED = 4
 """Newest files that are compacted whatever their size."""
@@ -28,13 +25,13 @@ _MIN_FULL_VACUUM = timedelta(days=1)
 """Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
 
 
-def compaction_size(sizes: Sequence[int], large: int = _MAX_FILE_SIZE) -> int | None:
+def compaction_size(sizes: Sequence[int], large: int, max_files: int) -> int | None:
     """Return the size below which files of a partition are compacted, or `None` if there are few.
 
     `sizes` begins with the newest file. An older file is left alone while it is larger than half of all newer ones, so
     that each row is rewritten only a few times in a season. Only neighbours can be compacted, so age counts, not size.
     """
-    if len(sizes) <= _MAX_FILES:
+    if len(sizes) <= max_files:
         return None
     joined = 0
     for count, size in enumerate(sizes):
@@ -54,7 +51,7 @@ def compact(store: Store, names: Iterable[str]) -> None:
         months = _sizes(table)
         large = _max_file_size(name)
         for month, sizes in months.items():
-            size = compaction_size([size for size in sizes if size < large], large)
+            size = compaction_size([size for size in sizes if size < large], large, store.settings.max_files)
             if size is None:
                 continue
             # If another writer replaced one of the files, the next sync compacts them.
@@ -98,7 +95,7 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
             target_size=size,
             # Concurrent tasks would hold several files in memory.
             max_concurrent_tasks=1,
-            writer_properties=writer_properties(name),
+            writer_properties=store.writer_properties(name),
             commit_properties=store.commit_properties(),
         )
     except deltalake.exceptions.CommitFailedError:

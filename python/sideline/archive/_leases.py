@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 PART_COUNT = 16
 """Number of parts into which units fall, by their event."""
 
-LEASE_SECONDS = 60.0
-"""A holder that has not renewed for this long loses its parts."""
-
 _PATH = "_leases.json"
 _MAX_ATTEMPTS = 50
 _PREFIXES = ("aws_", "google_", "azure_")
@@ -41,11 +38,10 @@ Record = dict[str, Any]
 class Leases:
     """The leases of one sync: a context manager that renews and releases them."""
 
-    def __init__(
-        self, bucket: Any, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, bucket: Any, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`seconds`: a holder that has not renewed for this long loses its parts."""
         self._bucket = bucket
-        self._seconds = LEASE_SECONDS if seconds is None else seconds
+        self._seconds = seconds
         self._clock = clock
         self._id = uuid.uuid4().hex
         self._seen: dict[str, tuple[int, float]] = {}
@@ -157,7 +153,7 @@ def leases(store: "Store") -> Leases | None:
     if not is_available(store):
         return None
     try:
-        found = Leases(store.options.open(_bucket, store.root))
+        found = Leases(store.options.open(_bucket, store.root), store.settings.lease_seconds)
         found.take([])
     except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
         _logger().warning(

@@ -7,15 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from sideline.archive._fetch import Fetched, Outcome, connection_error
-
-MAX_CHUNK_UNITS = 400
-MAX_CHUNK_BYTES = 48 * 1024 * 1024
-"""Units, or bytes of their bodies, from which on a step ends a chunk. A kill loses what is not stored yet: up to two
-chunks, and the steps that are fetched and read."""
-
-MIN_CHUNK_UNITS = 100
-"""Units of the first chunk. A later one has half as many as were stored before, so a killed sync keeps most. A sync of
-no more units than a chunk may have is one chunk: each chunk rewrites a file of `coverage`, and opens every table."""
+from sideline.archive._settings import Settings
 
 
 class Pipeline:
@@ -24,6 +16,7 @@ class Pipeline:
     def __init__(
         self,
         store: Callable[[list[Outcome], Sequence[int]], None],
+        settings: Settings,
         first: Iterable[Outcome] = (),
         units: float = math.inf,
     ) -> None:
@@ -31,7 +24,9 @@ class Pipeline:
 
         `first` is read while the first step is fetched, and precedes it in the first chunk. `units`: how many follow.
         """
-        self._min_units = MIN_CHUNK_UNITS if units > MAX_CHUNK_UNITS else MAX_CHUNK_UNITS
+        self._settings = settings
+        is_large = units > settings.max_chunk_units
+        self._min_units = settings.min_chunk_units if is_large else settings.max_chunk_units
         self._store = store
         self._held: list[Outcome] = []
         self._size = self._closed = 0
@@ -88,8 +83,8 @@ class Pipeline:
         self._size += outcome.body.size if outcome.body else 0
 
     def _is_full(self) -> bool:
-        most = min(MAX_CHUNK_UNITS, max(self._min_units, self._closed // 2))
-        return len(self._held) >= most or self._size >= MAX_CHUNK_BYTES
+        most = min(self._settings.max_chunk_units, max(self._min_units, self._closed // 2))
+        return len(self._held) >= most or self._size >= self._settings.max_chunk_bytes
 
     def _close_chunk(self, parts: Sequence[int]) -> None:
         """Store what is held, after the chunk before."""

@@ -17,6 +17,7 @@ from sideline._frames import library
 from sideline._schemas import SCHEMAS
 from sideline.archive import _arrow
 from sideline.archive._memory import load_deltalake, trim
+from sideline.archive._settings import Settings
 from sideline.archive._storage_options import Options
 from sideline.archive._store_errors import check_files, translate_error
 from sideline.errors import DecodeError
@@ -47,12 +48,6 @@ _CONFIGURATION = {
     "coverage": {"delta.dataSkippingStatsColumns": "unit"},
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
-
-_MAX_KEPT_BYTES = 4 * 1024 * 1024
-"""Of a table's rows in memory during a sync; the rows of a larger table are read each time."""
-
-_MAX_ROW_GROUP_BODIES = 64
-"""Bodies of a row group of `raw`, which a compaction has in memory."""
 
 _COMMENTS = {
     MONTH: "Month in which the game or practice starts",
@@ -219,18 +214,6 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
     return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
 
 
-def writer_properties(name: str) -> Any:
-    """Return the options for writing files of the table."""
-    deltalake: Any = library("deltalake", "archive")
-    if name != "raw":
-        return deltalake.WriterProperties(compression="ZSTD")
-    # Statistics would hold two whole bodies of each row group.
-    body = deltalake.ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
-    return deltalake.WriterProperties(
-        compression="ZSTD", max_row_group_size=_MAX_ROW_GROUP_BODIES, column_properties={"body": body}
-    )
-
-
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
@@ -351,6 +334,8 @@ class Store:
             raise ValueError(f"{text} names no bucket: pass a folder or an address such as s3://bucket/name")
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
+        self.settings = Settings()
+        """Only tests replace it, before a sync."""
         self.fence: int | None = None
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
         self.written: set[str] = set()
@@ -448,7 +433,7 @@ class Store:
 
         # A new dict, without files that were replaced: another thread may read the one before.
         found = {path: before[path] if path in before else read(path) for path in months}
-        is_kept = sum(rows.nbytes for rows in found.values()) <= _MAX_KEPT_BYTES
+        is_kept = sum(rows.nbytes for rows in found.values()) <= self.settings.max_kept_bytes
         self._files[name, *wanted.names] = found if is_kept else {}
         return pa.concat_tables([_arrow.empty(wanted), *found.values()], promote_options="permissive").select(
             wanted.names
@@ -527,7 +512,7 @@ class Store:
             deltalake.write_deltalake(
                 table,
                 rows,
-                writer_properties=writer_properties(name),
+                writer_properties=self.writer_properties(name),
                 commit_properties=self.commit_properties(),
                 **how,
             )
@@ -540,6 +525,19 @@ class Store:
             raise self.error_of_write(table, error) from None
         trim()
         return True
+
+    def writer_properties(self, name: str) -> Any:
+        """Return the options for writing files of the table."""
+        deltalake: Any = library("deltalake", "archive")
+        if name != "raw":
+            return deltalake.WriterProperties(compression="ZSTD")
+        # Statistics would hold two whole bodies of each row group.
+        body = deltalake.ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
+        return deltalake.WriterProperties(
+            compression="ZSTD",
+            max_row_group_size=self.settings.max_row_group_bodies,
+            column_properties={"body": body},
+        )
 
     def commit_properties(self) -> Any:
         """Return the metadata of a commit: the version of sideline, and the number of the last lease."""

@@ -19,9 +19,10 @@ from sideline.archive._leases import PART_COUNT, Leases, leases
 from sideline.archive._ledger import mark_listed, update_facts, update_holes
 from sideline.archive._listing import Event, Received, fragment, moment
 from sideline.archive._memory import trim
-from sideline.archive._pipeline import MAX_CHUNK_UNITS, Pipeline
+from sideline.archive._pipeline import Pipeline
 from sideline.archive._plan import LIST_OPERATIONS, Unit
 from sideline.archive._read import coverage, to_views
+from sideline.archive._settings import Settings
 from sideline.archive._store import Store, internal_schemas, now
 from sideline.archive._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
 
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 """A row of `coverage` as it was before the sync."""
-
-_MAX_STEP_UNITS = 400
-_MAX_STEP_BYTES = 3 * 1024 * 1024
-"""Units, or bytes of bodies, that are requested at once. Twice as many bodies are in memory as they were received."""
-
-_UNITS_PER_LEASE = 100
-"""Number of units whose parts a machine leases at once."""
-
-_COMPACT_INTERVAL = 8
-"""Chunks between two compactions. Each chunk has the list of each table's files in memory, so they must stay few."""
 
 _DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
 """Assumed bytes of a body, and of locations, until the first one is fetched."""
@@ -62,6 +53,7 @@ class Sync:
         progress: ProgressOption,
     ) -> None:
         self._store = store
+        self._settings = store.settings
         self._client = client
         self._wanted = wanted
         self._window = window
@@ -115,7 +107,7 @@ class Sync:
         problems, withdrawn_within = self._problems()
         self._update_holes(problems)
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
-        for outcomes in _slices([*withdrawn, *withdrawn_within], MAX_CHUNK_UNITS):
+        for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
             self._write(outcomes)
             self.outcomes += outcomes
         self._fetch_due(game_ids is None)
@@ -314,7 +306,7 @@ class Sync:
     def _steps(self, groups: Sequence[Sequence[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(groups, self._expected_size):
+            for step in _steps(groups, self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -324,16 +316,16 @@ class Sync:
         order = sorted(parts, key=lambda part: crc32(f"{part} {self._id}".encode()))
         while order:
             counts = accumulate(sum(map(len, parts[part])) for part in order)
-            size = next((number for number, units in enumerate(counts, 1) if units >= _UNITS_PER_LEASE), len(order))
+            enough = self._settings.units_per_lease
+            size = next((number for number, units in enumerate(counts, 1) if units >= enough), len(order))
             leased = next(filter(None, (leases.take(order[at : at + size]) for at in range(0, len(order), size))), [])
             if not leased:
                 leases.wait()
                 continue
             self._store.fence = leases.number
             order = [part for part in order if part not in leased]
-            steps = list(
-                _steps(self._units_left([group for part in leased for group in parts[part]]), self._expected_size)
-            )
+            left = self._units_left([group for part in leased for group in parts[part]])
+            steps = list(_steps(left, self._expected_size, self._settings))
             for step in steps[:-1]:
                 yield step, []
             if steps:
@@ -391,7 +383,7 @@ class Sync:
             if leases is not None and parts:
                 leases.release(parts)
 
-        with Pipeline(store, self._fragments(), total) as pipeline:
+        with Pipeline(store, self._settings, self._fragments(), total) as pipeline:
             for units, parts in self._steps(groups, leases):
                 fetched = list(fetch(self._client, units, on_ended))
                 done += len(units)
@@ -438,7 +430,7 @@ class Sync:
         # Stored fragments are not reported, because their list is.
         self.outcomes += [*problems, *units]
         self._stored_chunks += 1
-        if self._stored_chunks % _COMPACT_INTERVAL == 0:
+        if self._stored_chunks % self._settings.compact_interval == 0:
             self._compact()
 
 
@@ -471,14 +463,14 @@ def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
         yield list(outcomes[first : first + size])
 
 
-def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int], settings: Settings) -> Iterator[list[Unit]]:
     """Yield the units of whole events, so that a correction is seen with all of its consequences."""
     step: list[Unit] = []
     expected = 0
     for group in groups:
         step += group
         expected += sum(map(size, group))
-        if len(step) >= _MAX_STEP_UNITS or expected >= _MAX_STEP_BYTES:
+        if len(step) >= settings.max_step_units or expected >= settings.max_step_bytes:
             yield step
             step, expected = [], 0
     if step:

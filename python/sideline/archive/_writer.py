@@ -44,14 +44,6 @@ _BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEA
 _MAX_THREADS = 2
 """Tables written at once. Each takes memory."""
 
-_MAX_PART_BYTES = 6 * 1024 * 1024
-"""Bytes of bodies that are added to `raw` at once. Writing them takes three times as much memory."""
-
-_DECODED_TOGETHER = 8
-"""Bodies whose rows of one table are in memory at once."""
-
-_MAX_ATTEMPTS = 100
-
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
@@ -135,7 +127,7 @@ def write_outcomes(
             rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
             # Which body is newer is unknown: the next sync requests the unit again.
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
-            last = attempt >= _MAX_ATTEMPTS
+            last = attempt >= store.settings.max_write_attempts
             if not rows or store.try_replace(
                 table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
             ):
@@ -297,7 +289,8 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
             ):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
-        added = 0 if table is None else _add_bodies(store, table, new, last=attempt == _MAX_ATTEMPTS)
+        is_last = attempt == store.settings.max_write_attempts
+        added = 0 if table is None else _add_bodies(store, table, new, last=is_last)
         if added == len(new):
             break
         if not added:
@@ -330,7 +323,7 @@ def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last:
     """Add rows to `raw`, a part at a time. Returns how many were added before another writer was active, who may have
     added some of the same entries."""
     added = 0
-    for part in _parts(rows):
+    for part in _parts(rows, store.settings.max_part_bytes):
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
         if not store.try_replace(table, _one_by_one(part), _entries(part), last=last):
@@ -341,13 +334,13 @@ def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last:
     return added
 
 
-def _parts(rows: Sequence[Row]) -> "Iterator[list[Row]]":
+def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":
     part: list[Row] = []
     size = 0
     for row in rows:
         part.append(row)
         size += row["body"].size if row["body"] else 0
-        if size >= _MAX_PART_BYTES:
+        if size >= max_bytes:
             yield part
             part, size = [], 0
     if part:
@@ -426,7 +419,7 @@ def _write(
             bodies = (
                 (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
             )
-            while some := list(islice(bodies, _DECODED_TOGETHER)):
+            while some := list(islice(bodies, store.settings.max_bodies_decoded)):
                 rows = decode_together(name, [(unit, body.raw) for unit, body in some])
                 yield in_month(rows, month)
 
