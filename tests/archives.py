@@ -7,12 +7,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
-from polars import selectors
+from needs import ARCHIVE, library, require
 
 import sideline
 from sideline.archive._plan import TABLES
+
+require(*ARCHIVE, extra="archive")
+pl = library("polars")
+pa = library("pyarrow")
+selectors = library("polars.selectors")
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
+from needs import library
 
 import sideline
+
+pa = library("pyarrow")
 
 TYPES = {
     "id": pa.int64(),

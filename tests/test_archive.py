@@ -15,11 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from archives import NOW, SEASON, WEEKS, WINTER, archive_of, contents, ledger, same, small_season, sorted_rows
+from needs import library
 
 import sideline
 from sideline.archive import _decode as decode
@@ -30,6 +28,10 @@ from sideline.archive import _sync as sync
 from sideline.archive import _writer as keep
 from sideline.archive._plan import RESOURCES, TABLES
 from test_audit import OPERATIONS, SEEDED
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 PER_SESSION = ["stats", "stats_details", "possessions", "shots"]
 STATUSES = {"fetched", "empty", "forbidden", "missing", "unavailable", "failed"}

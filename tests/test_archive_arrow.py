@@ -9,16 +9,18 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from archives import small_season
+from needs import library
 
 from sideline.archive import _arrow
 from sideline.archive import _store as store
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, writer_properties
+
+deltalake = library("deltalake")
+pa = library("pyarrow")
+pq = library("pyarrow.parquet")
 
 SYNCED = """
 import json, sys

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import obstore
 import pytest
+from needs import library
 from service import Service
 from trust import shown, untrue
 
@@ -24,6 +24,8 @@ from object_store import Bucket, bucket
 from sideline.archive import _leases as leases
 from sideline.archive._leases import Leases
 from sideline.archive._plan import TABLES
+
+obstore = library("obstore")
 
 ROOT = "s3://bucket/season"
 NOW = datetime(2027, 3, 30, 12, tzinfo=UTC)

@@ -10,14 +10,16 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from archives import small_season
+from needs import library
 
 import sideline
 from sideline.archive import _pipeline as pipeline
 from sideline.archive import _store as store
 from sideline.archive import _sync as sync
+
+parquet = library("pyarrow.parquet")
 
 SETTINGS = "_RJEM_MALLOC_CONF"
 
@@ -99,7 +101,7 @@ def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path, monkeyp
     archive.compact()
     rows = []
     for file in archive.files("raw"):
-        metadata = pyarrow.parquet.ParquetFile(file).metadata
+        metadata = parquet.ParquetFile(file).metadata
         body = metadata.schema.names.index("body")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         rows += [group.num_rows for group in groups]

@@ -15,16 +15,18 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
 from trust import Killed
 
 import sideline
 from sideline.archive._plan import SETTLED_STATUSES, TABLES, Unit, is_settled
 from sideline.archive._store import Store, internal_schemas
+
+deltalake = library("deltalake")
+pl = library("polars")
+pa = library("pyarrow")
 
 SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOW = "2027-03-01T12:00:00+00:00"

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pyarrow as pa
 import pytest
+from needs import library
 
 from sideline.archive import _store as store
 from sideline.archive import _writer as writer
@@ -23,6 +22,9 @@ from sideline.archive._plan import Unit
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, is_in, now
+
+deltalake = library("deltalake")
+pa = library("pyarrow")
 
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 

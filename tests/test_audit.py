@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library
 
 import sideline
 from sideline import metrics
+
+pl = library("polars")
+pa = library("pyarrow")
 
 Body = Any
 Bodies = dict[str, Body]

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-import pandas as pd
 import pytest
+from needs import library
 
 import sideline
 from sideline._core import _operations
+
+pd = library("pandas")
 
 OPERATIONS = {one["name"]: vars(sideline.Client)[one["name"]] for one in _operations()}
 

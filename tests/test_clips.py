@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import polars as pl
 import pytest
+from needs import library
 
 import sideline
+
+pl = library("polars")
 
 BEGAN = datetime(2026, 11, 1, 20, tzinfo=UTC)
 

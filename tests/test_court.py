@@ -9,15 +9,17 @@ from typing import Any
 
 import hypothesis
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
+from needs import library
 
 import sideline
 from sideline import court
 from sideline.court import COURT, HOOP, Frame
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 FRAMES = [
     COURT,

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
 import pytest
+from needs import library
 
 import sideline
+
+duckdb = library("duckdb")
+pl = library("polars")
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

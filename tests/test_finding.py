@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library
 from service import Service
 
 import sideline
 from sideline._find import is_named, words
+
+pl = library("polars")
+pa = library("pyarrow")
 
 JOKIC = 7
 

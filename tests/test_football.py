@@ -6,11 +6,13 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
 import pytest
 from contract import CODES
+from needs import library
 
 import sideline
+
+pl = library("polars")
 
 NOW = "2027-03-01T12:00:00Z"
 KEYS = [

@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library
 from service import Features, Service
 
 import sideline
+
+pl = library("polars")
 
 KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")
 

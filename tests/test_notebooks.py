@@ -12,13 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import matplotlib.image
 import nbformat
 import numpy as np
 import pytest
+from needs import library
 
 import sideline
 
+image = library("matplotlib.image")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HAVE_SPARK = shutil.which("java") is not None and find_spec("pyspark") is not None
@@ -56,7 +57,7 @@ def streams(notebook: Any) -> set[str]:
 
 def changed(before: str, after: str) -> float:
     """The share of a picture's pixels that are others: letters differ a little from machine to machine."""
-    one, other = (matplotlib.image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
+    one, other = (image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
     assert one.shape == other.shape
     return float((np.abs(one - other).max(axis=2) > 0.3).mean())
 

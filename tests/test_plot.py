@@ -12,24 +12,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PathCollection, PolyCollection
-from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
-from matplotlib.image import imread, imsave
-from matplotlib.testing.compare import compare_images
-from matplotlib.text import Text
+from needs import library
 
 import sideline
-from sideline.plot import court, possession_timeline, score_margin, shot_chart, tracking, zones
-from sideline.plot._shots import apart, hexagons
+
+matplotlib = library("matplotlib")
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
+Axes = library("matplotlib.axes").Axes
+FigureCanvasAgg = library("matplotlib.backends.backend_agg").FigureCanvasAgg
+PathCollection = library("matplotlib.collections").PathCollection
+PolyCollection = library("matplotlib.collections").PolyCollection
+to_rgba = library("matplotlib.colors").to_rgba
+Figure = library("matplotlib.figure").Figure
+imread = library("matplotlib.image").imread
+imsave = library("matplotlib.image").imsave
+compare_images = library("matplotlib.testing.compare").compare_images
+Text = library("matplotlib.text").Text
+plot = library("sideline.plot")
+court, possession_timeline, score_margin = plot.court, plot.possession_timeline, plot.score_margin
+shot_chart, tracking, zones = plot.shot_chart, plot.tracking, plot.zones
+apart, hexagons = library("sideline.plot._shots").apart, library("sideline.plot._shots").hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
 

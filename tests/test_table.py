@@ -9,12 +9,14 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library
 
 import sideline
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 BODY = b"""{"games": [
   {"event_id": "g-1", "tipoff_at": 1793563200250, "status": "ACTIVE", "home_team_id": 46, "fan_engagement_enabled": true},
