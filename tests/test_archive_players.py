@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from needs import library
+from needs import ARCHIVE, library, require
 from service import Service
 
 import sideline
 
+require(*ARCHIVE, extra="archive")
 pl = library("polars")
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library
+from needs import ARCHIVE, library, require
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
 from trust import Killed
 
@@ -24,6 +24,7 @@ import sideline
 from sideline.archive._plan import SETTLED_STATUSES, TABLES, Unit, is_settled
 from sideline.archive._store import Store, internal_schemas
 
+require(*ARCHIVE, extra="archive")
 deltalake = library("deltalake")
 pl = library("polars")
 pa = library("pyarrow")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library
+from needs import ARCHIVE, library, require
 
 from sideline.archive import _store as store
 from sideline.archive import _writer as writer
@@ -23,6 +23,7 @@ from sideline.archive._read import bodies, coverage, coverage_of, last_listed, t
 from sideline.archive._storage_options import Options
 from sideline.archive._store import Store, internal_schemas, is_in, now
 
+require(*ARCHIVE, extra="archive")
 deltalake = library("deltalake")
 pa = library("pyarrow")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from needs import library
+from needs import library, needs
 from service import Service
 
 import sideline
@@ -166,6 +166,7 @@ def test_names_need_nothing_of_the_data() -> None:
     assert "player_name" not in box.column_names, "it has first and last names"
 
 
+@needs("polars")
 @pytest.mark.parametrize("of", ["payload", "batch"])
 def test_columns_can_be_chosen_in_every_conversion(second: Service, asks: sideline.Client, of: str) -> None:
     session = second.season.sessions()[0][1].id

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from independent import Answer, Asked, as_json, server
-from needs import library
+from needs import library, needs
 
 import sideline
 
@@ -157,6 +157,7 @@ def answered(*bodies: Any) -> sideline.Payload:
         return client.locations("s-1", START, START + len(bodies) * HALF_HOUR)
 
 
+@needs("polars")
 def test_windows_without_a_row_are_no_batches() -> None:
     assert answered([], [], FIRST, []).to_arrow().column("t").num_chunks == 1
     nothing = answered([], []).table()

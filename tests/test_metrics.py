@@ -10,11 +10,12 @@ from math import comb
 from typing import Any
 
 import pytest
-from needs import library
+from needs import library, require
 
 import sideline
 from sideline import metrics
 
+require("polars")
 pl = library("polars")
 
 

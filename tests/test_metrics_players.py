@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from needs import library
+from needs import library, require
 from service import Service
 
 import sideline
 from sideline import metrics
 from test_metrics import BOX, POSSESSIONS, STATS, possessions_body, read, row, stats_body
 
+require("polars")
 pl = library("polars")
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library
+from needs import library, require
 from service import Features, Service
 
 import sideline
 
+require("polars")
 pl = library("polars")
 
 KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")

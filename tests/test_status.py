@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
+from needs import ARCHIVE, require
 from service import Service
 from trust import Killed, killed_after, untrue
 
@@ -26,6 +27,8 @@ import sideline
 from sideline.archive._plan import MIN_SETTLED_TIME
 from sideline.archive._status import SEVERITY, _Game, _holds
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
+
+require(*ARCHIVE, extra="archive")
 
 EXAMPLES = os.environ.get("STATUS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
