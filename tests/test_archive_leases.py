@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library
+from needs import library, needs
 from service import Service
 from trust import shown, untrue
 
@@ -80,6 +80,7 @@ def at_once(league: Service, store: Bucket, seconds: float) -> Leases:
     return Leases(obstore.store.from_url(ROOT, config=given, client_options={"allow_http": True}), seconds=seconds)
 
 
+@needs("obstore")
 def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp_path: Path) -> None:
     league.faults.add("stats", delay=0.05)
     running = [machine(league, store, tmp_path / str(number)) for number in range(2)]
@@ -145,6 +146,7 @@ def test_a_lease_is_renewed_and_given_back(league: Service, store: Bucket) -> No
     assert at_once(league, store, 60.0).take([1]) == [1]
 
 
+@needs("obstore")
 def test_a_folder_has_no_leases_and_a_bucket_without_conditions_none(tmp_path: Path, store: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     assert leases.leases(sideline.Archive(tmp_path)._store) is None
     assert leases.leases(in_bucket(store)._store) is not None

@@ -98,6 +98,27 @@ def test_a_hidden_library_is_missed_by_what_needs_it_and_nothing_else(tmp_path: 
     assert done.stdout.count("needs polars: pip install 'sideline[archive]'") == 1
 
 
+USES = {
+    "adbc_driver_manager": "from sideline.archive._export import Address; Address('duckdb:///tmp/x.duckdb').open()",
+    "adbc_driver_postgresql": "from sideline.archive._export import Address; Address('postgresql://127.0.0.1:1/x').open()",
+    "matplotlib": "sideline.plot",
+    "pandas": "teams.to_pandas()",
+    "polars": "teams.to_polars()",
+    "pyarrow": "teams.to_arrow()",
+    "pyspark": "sideline.spark.read(None, None)",
+}
+"""What asks for each library at once; tests/test_packaging.py asks for the others in an environment without any."""
+
+
+@pytest.mark.parametrize("name", USES)
+def test_without_a_library_sideline_says_what_to_install(name: str) -> None:
+    code = f"import sideline; teams = sideline.Payload.from_bytes('teams', b'{{\"teams\": []}}'); {USES[name]}"
+    environment = os.environ | {"HIDDEN_LIBRARIES": name, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "hidden"), *filter(None, sys.path)])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == f'ModuleNotFoundError: {name} is not installed; install it with: pip install "sideline[{EXTRAS[name]}]"'
+
+
 def test_what_is_imported_already_cannot_be_hidden() -> None:
     done = pytest_without("json", arguments=["--collect-only", "tests/test_hide.py"])
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

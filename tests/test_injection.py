@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from independent import Asked, server
-from needs import library
+from needs import PLOT, library, needs
 
 import sideline
 import streams
@@ -78,6 +78,7 @@ def test_an_update_is_shown_without_the_control_characters_of_its_names() -> Non
     assert "a\\x1b[2Jb" in repr(update)
 
 
+@needs(*PLOT, extra="plot")
 @pytest.mark.parametrize("name", [r"$\frac{$", "$x$ $", "\\$", "a$b", NAME])
 def test_a_chart_draws_any_team_name(name: str) -> None:
     plt = library("matplotlib.pyplot")
@@ -94,6 +95,7 @@ def test_a_chart_draws_any_team_name(name: str) -> None:
 ABSURD = [2**63 - 1, -(2**63), 253_402_300_800_000, -62_135_596_800_001, 2**53 + 1]
 
 
+@needs(*PLOT, extra="plot")
 @pytest.mark.parametrize("time", ABSURD)
 def test_a_chart_says_that_a_time_is_out_of_range(time: int) -> None:
     plt = library("matplotlib.pyplot")
