@@ -1,11 +1,12 @@
 """Optional libraries of tests: a test that needs one that is not installed is skipped, and the reason says what to install.
 
-`library` imports one for a module, `needs` marks tests that need it indirectly, `require` is for modules without any other test. `hide.py` runs
-pytest as if some were not installed.
+`library` imports one for a module and `needs` marks tests that need it indirectly; `require` is for modules all of whose tests need it,
+`skip_if_missing` for what runs in another process. `hide.py` runs pytest as if some were not installed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,7 +38,7 @@ PLOT = ("matplotlib", "pyarrow")
 
 def missing(names: Iterable[str]) -> list[str]:
     """Those that are not installed."""
-    return [name for name in names if find_spec(name) is None]
+    return [name for name in dict.fromkeys(names) if find_spec(name) is None]
 
 
 def reason(names: Iterable[str], extra: str | None = None) -> str:
@@ -77,3 +78,10 @@ def require(*names: str, extra: str | None = None) -> None:
     """Skips a module, or the one that imports it, without all of these libraries."""
     if absent := missing(names):
         pytest.skip(reason(absent, extra), allow_module_level=True)
+
+
+def skip_if_missing(output: str) -> None:
+    """Skips a test whose child process, by its traceback, ended because a library is not installed."""
+    named = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)", output)
+    if absent := missing({name for pair in named for name in pair} & EXTRAS.keys()):
+        pytest.skip(reason(absent))

@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from needs import ARCHIVE, EXTRAS, PLOT, library, missing, needs, require
+from needs import ARCHIVE, EXTRAS, PLOT, library, missing, needs, require, skip_if_missing
 
 ROOT = Path(__file__).parent.parent
 LATER = {"tests/test_docs.py"}
@@ -36,7 +36,7 @@ SAMPLE = """
 import importlib.metadata, importlib.util, subprocess, sys
 
 import pytest
-from needs import library, needs, require
+from needs import library, needs, skip_if_missing
 
 duckdb = library("duckdb")
 pl = library("polars")
@@ -72,6 +72,12 @@ def test_that_uses_a_module_of_it():
 def test_that_needs_it():
     raise AssertionError("unreachable")
 
+@pytest.mark.parametrize("code", ["import polars", "import sideline; sideline.Payload.from_bytes('teams', b'{\\"teams\\": []}').to_polars()"])
+def test_whose_child_needs_it(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    skip_if_missing(done.stderr)
+    raise AssertionError("unreachable")
+
 @needs("duckdb")
 def test_that_needs_another():
     assert duckdb.sql("select 1").fetchall() == [(1,)]
@@ -93,7 +99,7 @@ def test_a_hidden_library_is_missed_by_what_needs_it_and_nothing_else(tmp_path: 
     (tmp_path / "test_whole.py").write_text(MODULE.format(name="require", call='require("duckdb", "polars", extra="archive")'))
     (tmp_path / "test_at_import.py").write_text(MODULE.format(name="library", call='Frame = library("polars").DataFrame'))
     done = pytest_without("polars", arguments=["-rs", "-q", "-c", str(tmp_path / "pytest.ini"), str(tmp_path)])
-    assert "4 passed, 5 skipped" in done.stdout, done.stdout + done.stderr
+    assert "4 passed, 7 skipped" in done.stdout, done.stdout + done.stderr
     assert done.stdout.count("needs polars: pip install 'sideline[polars]'") >= 1
     assert done.stdout.count("needs polars: pip install 'sideline[archive]'") == 1
 
@@ -174,3 +180,5 @@ def test_a_library_that_is_broken_is_no_missing_one(tmp_path: Path, monkeypatch:
         library("a_broken_library")
     assert needs().args == (False,)
     require()
+    skip_if_missing("ModuleNotFoundError: No module named 'a_module_that_does_not_exist'")
+    skip_if_missing("ValueError: polars is not installed")
