@@ -12,9 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
-from polars import selectors
+from needs import ARCHIVE, library, require
 
 import sideline
 from sideline.archive._body import Body
@@ -32,6 +30,11 @@ TABLES += ("possessions", "possession_events", "possession_players", "shots", "l
 
 TRUE = [name for name in TABLES if name not in ("locations", "play_by_play", "ball_screens")]
 """Those of a second service without additions that are synced by default."""
+
+require(*ARCHIVE, extra="archive")
+pl = library("polars")
+pa = library("pyarrow")
+selectors = library("polars.selectors")
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = {"start": "2026-09-01", "end": "2027-08-15"}

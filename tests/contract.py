@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
+from needs import library
 
 import sideline
 from sideline._core import _operations
+
+pa = library("pyarrow")
 
 TYPES = {
     "id": pa.int64(),

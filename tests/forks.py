@@ -30,8 +30,13 @@ class Forks:
         """Runs the script in its folder; a warning is an error."""
         streams = [path.with_suffix(".stdout"), path.with_suffix(".stderr")]
         job = {
-            **{"path": path.name, "cwd": str(path.parent), "env": dict(env), "pytest": is_pytest, "timeout": timeout},
-            **{"stdout": str(streams[0]), "stderr": str(streams[1])},
+            "path": path.name,
+            "cwd": str(path.parent),
+            "env": dict(env),
+            "pytest": is_pytest,
+            "timeout": timeout,
+            "stdout": str(streams[0]),
+            "stderr": str(streams[1]),
         }
         assert self.process.stdin is not None
         assert self.process.stdout is not None

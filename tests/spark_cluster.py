@@ -20,14 +20,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyspark
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from needs import library
 from service import Service
 
 import sideline
 from sideline.spark import arrow_schema
+
+pa = library("pyarrow")
+pyspark = library("pyspark")
+DataFrame = library("pyspark.sql").DataFrame
+SparkSession = library("pyspark.sql").SparkSession
+F = library("pyspark.sql.functions")
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-01-01", "end": "2027-03-02"}

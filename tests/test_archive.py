@@ -15,12 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, ledger, same, set_quantities, settings, small_season, sorted_rows
+from needs import library
 
 import sideline
 from sideline.archive import _fetch as fetch
@@ -28,6 +25,11 @@ from sideline.archive import _listing as listing
 from sideline.archive import _plan as plan
 from sideline.archive import _sync as sync
 from test_audit import OPERATIONS, SEEDED
+
+deltalake = library("deltalake")
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 PER_SESSION = {
     "stats": ("player_stats", "box_score"),

@@ -9,14 +9,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from archives import small_season, store_of
+from needs import library
 
 from sideline.archive import _arrow
 from sideline.archive._store import _MAX_TIME, _MIN_TIME, _PER_SECOND, Store, check_storable, internal_schemas
+
+deltalake = library("deltalake")
+pa = library("pyarrow")
+pq = library("pyarrow.parquet")
 
 SYNCED = """
 import json, sys

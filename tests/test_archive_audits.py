@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from archives import archive_of, small_season
-from deltalake import write_deltalake
+from needs import library
 
 import sideline
+
+write_deltalake = library("deltalake").write_deltalake
 
 ORPHAN = "00000000-0000-4000-8000-000000000001"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from archives import archive_of, contents, frozen, same, small_season
 from canaries import leaks
+from needs import needs
 
 import sideline
 from object_store import SECRET, Bucket, bucket
@@ -109,6 +110,7 @@ def test_writers_of_one_bucket_at_once_lose_nothing(tmp_path: Path, league: side
     assert same(whole, shared) == []
 
 
+@needs("obstore")
 def test_the_command_has_its_keys_from_the_environment_and_shows_none(tmp_path: Path, league: sideline.Simulator, store: Bucket, game: str) -> None:
     command = [sys.executable, "-W", "error", "-m", "sideline", "sync", ROOT, "--games", game, "--tables", "shots"]
     environment = {**os.environ, **league.environ, **store.environment, "TMPDIR": str(tmp_path)}

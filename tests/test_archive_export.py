@@ -18,13 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from archives import TABLES, sorted_rows
+from needs import library, needs
 from service import Service
 
 import sideline
 from sideline.archive._export import Address, Target, _plain, open_target
+
+pa = library("pyarrow")
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -149,6 +151,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
     return at
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
 @pytest.mark.timeout(0 if NIGHTS > 2 else 300)
 def test_each_change_arrives_once_whenever_exports_are_killed(
     league: Service, archive: sideline.Archive, target: str, killed_at: Callable[[int | None], list[int]]
@@ -175,6 +178,7 @@ def test_each_change_arrives_once_whenever_exports_are_killed(
         assert differences(archive, target) == []
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
 def test_a_frozen_schema_refuses_a_column_and_an_evolving_one_adds_it(archive: sideline.Archive, target: str) -> None:
     archive.export(target, schema="freeze")
     with open_target(Address(target)) as database:
@@ -195,6 +199,7 @@ def differences_of_shots(archive: sideline.Archive, address: str) -> None:
         assert target.read("select count(*) as n from shots")["n"].to_pylist() == [archive.to_arrow("shots").num_rows]
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
 def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: str, tmp_path: Path) -> None:
     other = sideline.Archive(tmp_path / "other", archive._client)
     other.sync(**SPAN, tables=["games"])
@@ -218,6 +223,7 @@ def test_an_invalid_target_is_refused_with_advice(archive: sideline.Archive, to:
         archive.export(to)
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
 def test_a_target_that_cannot_be_reached_is_an_error_without_its_password(archive: sideline.Archive) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -227,6 +233,7 @@ def test_a_target_that_cannot_be_reached_is_an_error_without_its_password(archiv
     assert "canary" not in str(error.value)
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
 def test_the_command_resumes_after_a_real_kill(league: Service, archive: sideline.Archive, target: str) -> None:
     command = [sys.executable, "-m", "sideline", "export", archive._store.root, "--to", target]
     for wait in (0.3, 0.9):

@@ -10,18 +10,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from archives import TABLES, TRUE, archive_with, contents, same, set_quantities
+from needs import library
 from service import Service
 from trust import Memory, shown, untrue
 
 import sideline
 from sideline.archive import KEYS
 from sideline.archive._changes import difference
+
+duckdb = library("duckdb")
+pl = library("polars")
+pa = library("pyarrow")
+parquet = library("pyarrow.parquet")
 
 NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
 SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "correction_window": None, "on_error": "keep", "progress": False}
@@ -257,7 +259,7 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
         assert len(expected) > 4
         assert plain(archive.scan(table).collect().to_arrow()) == expected
         assert plain(archive.delta(table).to_pyarrow_table()) == expected
-        assert plain(pa.concat_tables([pyarrow.parquet.ParquetFile(file).read() for file in files])) == expected
+        assert plain(pa.concat_tables([parquet.ParquetFile(file).read() for file in files])) == expected
         assert plain(pl.read_parquet(files).to_arrow()) == expected
         connection = duckdb.connect()
         connection.sql("SET TimeZone = 'UTC'")

@@ -14,14 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import obstore
 import pytest
+from needs import library, needs
 from service import Service
 from trust import shown, untrue
 
 import sideline
 from object_store import Bucket, bucket
 from sideline.archive._leases import Leases, leases
+
+obstore = library("obstore")
 
 ROOT = "s3://bucket/season"
 NOW = datetime(2027, 3, 30, 12, tzinfo=UTC)
@@ -77,6 +79,7 @@ def at_once(store: Bucket, seconds: float, **options: Any) -> Leases:
     return Leases(obstore.store.from_url(ROOT, config=given, client_options={"allow_http": True}), seconds, **options)
 
 
+@needs("obstore")
 def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp_path: Path) -> None:
     league.faults.add("stats", delay=0.05)
     running = [machine(league, store, tmp_path / str(number)) for number in range(2)]
@@ -141,6 +144,7 @@ def test_a_lease_is_renewed_and_given_back(store: Bucket) -> None:
     assert at_once(store, 60.0).take([1]) == [1]
 
 
+@needs("obstore")
 def test_a_folder_has_no_leases_and_a_bucket_that_obstore_cannot_open_none(tmp_path: Path, store: Bucket) -> None:
     assert leases(sideline.Archive(tmp_path)._store) is None
     assert leases(in_bucket(store)._store) is not None

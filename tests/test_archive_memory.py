@@ -10,9 +10,11 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet
 import pytest
 from archives import Commit, archive_with, around_commits, small_season
+from needs import library
+
+parquet = library("pyarrow.parquet")
 
 SETTINGS = "_RJEM_MALLOC_CONF"
 
@@ -91,7 +93,7 @@ def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path) -> None
     archive.compact()
     rows = []
     for file in archive.files("raw"):
-        metadata = pyarrow.parquet.ParquetFile(file).metadata
+        metadata = parquet.ParquetFile(file).metadata
         body = metadata.schema.names.index("body")
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         rows += [group.num_rows for group in groups]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import polars as pl
 import pytest
+from needs import ARCHIVE, library, require
 from service import Service
 
 import sideline
+
+require(*ARCHIVE, extra="archive")
+pl = library("polars")
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 

@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 from archives import small_season
+from needs import library
 
 import sideline
+
+duckdb = library("duckdb")
 
 FEW = ("events", "player_stats", "possessions", "shots")
 """What the tests sync: each table takes its time."""
@@ -129,8 +132,6 @@ def test_duckdb_fetches_times(archive: sideline.Archive) -> None:
 
 
 def test_a_readers_error_about_whole_files_is_its_own(archive: sideline.Archive) -> None:
-    import duckdb
-
     with pytest.raises(duckdb.CatalogException, match="no_such_table"):
         archive.sql("select * from no_such_table")
 

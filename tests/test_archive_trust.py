@@ -15,11 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import polars as pl
-import pyarrow as pa
 import pytest
 from archives import TRUE, Commit, Killed, around_commits
+from needs import ARCHIVE, library, require
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
 
 import sideline
@@ -31,6 +29,13 @@ SPAN = {**WHOLE, "tables": ("events", "shots")}
 """A test syncs the tables that it is about, since each takes its time: these, or more by `span_with`."""
 FEW = ("events", "sessions", "location_windows", "shots")
 """The tables of their bodies."""
+
+
+require(*ARCHIVE, extra="archive")
+deltalake = library("deltalake")
+pl = library("polars")
+pa = library("pyarrow")
+
 
 NOW = "2027-03-01T12:00:00+00:00"
 SIZE: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pyarrow as pa
 import pytest
 from archives import Body, Commit, Outcome, Store, Unit, around_commits, settings, store_of
+from needs import ARCHIVE, library, require
 
 from sideline.archive import _writer as writer
 from sideline.archive._compaction import compact, compact_all, compaction_size
@@ -22,6 +21,10 @@ from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 from sideline.archive._store import _rows_of_file, internal_schemas, is_in, now
+
+require(*ARCHIVE, extra="archive")
+deltalake = library("deltalake")
+pa = library("pyarrow")
 
 CLOCK = datetime(2027, 3, 1, tzinfo=UTC)
 

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library, needs
 
 import sideline
 from sideline import metrics
+
+pl = library("polars")
+pa = library("pyarrow")
 
 Body = Any
 Bodies = dict[str, Body]
@@ -40,6 +42,7 @@ def found(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
     return sideline.audit(**read(bodies, session_id)).to_dicts()
 
 
+@needs("polars")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
@@ -239,6 +242,7 @@ SEEDED: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
 }
 
 
+@needs("polars")
 @pytest.mark.parametrize("alter", SEEDED, ids=lambda alter: alter.__name__)
 def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], None], bodies: Bodies, session_id: str) -> None:
     assert found(bodies, session_id) == []
@@ -251,6 +255,7 @@ def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], No
     assert not any("{" in row["message"] or row["expected"] is None for row in rows), rows
 
 
+@needs("polars")
 def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> None:
     player = line(bodies["stats"], total=False, code="STL")
     was = player["stats"]["STL"]
@@ -270,6 +275,7 @@ def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> No
     }
 
 
+@needs("polars")
 def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str) -> None:
     for team in bodies["stats"]["teams"]:
         for one in team["player_stats"]:
@@ -278,6 +284,7 @@ def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str
     assert found(bodies, session_id) == []
 
 
+@needs("polars")
 def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> None:
     for team in bodies["stats"]["teams"]:
         for one in team["player_stats"]:
@@ -286,6 +293,7 @@ def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> 
     assert found(bodies, session_id) == []
 
 
+@needs("polars")
 def test_two_pointers_are_derived_if_the_service_sends_none(bodies: Bodies, session_id: str) -> None:
     stats = {"stats": bodies["stats"]}
     for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
@@ -298,11 +306,13 @@ def test_two_pointers_are_derived_if_the_service_sends_none(bodies: Bodies, sess
     assert found(stats, session_id) == [], "who knows what was a three"
 
 
+@needs("polars")
 def test_rounding_of_a_shot_is_no_violation(bodies: Bodies, session_id: str) -> None:
     bodies["shots"]["teams"][0]["player_shots"][0]["shots"][0]["hoop_player_x"] += 1
     assert found(bodies, session_id) == []
 
 
+@needs("polars")
 def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> None:
     with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         game = service.games[0]["event_id"]
@@ -314,6 +324,7 @@ def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> N
         assert [(row["rule"], row["player_id"]) for row in rows] == [("possessions_match_events", scorer["player_id"])]
 
 
+@needs("polars")
 def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> None:
     a_teams_total(bodies)
     four_players(bodies)
@@ -345,6 +356,7 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
     assert wide.to_dicts() == rows
 
 
+@needs("polars")
 def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str, Any]) -> None:
     first, second = (one["id"] for one in game["results"][:2])
     stats, details = [client.stats(first), client.stats(second)], [client.stats_details(first)]
@@ -354,12 +366,14 @@ def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str,
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "stat events", None)]
 
 
+@needs("polars")
 def test_the_result_is_the_declared_table(client: sideline.Client, session_id: str) -> None:
     table = sideline.audit(stats=client.stats(session_id))
     assert (table.name, table.num_rows) == ("violations", 0)
     assert pa.table(table).schema == pa.schema(sideline.SCHEMAS["violations"])
 
 
+@needs("polars")
 def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
     stats = client.stats(session_id)
     with pytest.raises(ValueError, match="nothing to audit"):

@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library, require
 from service import Features
 
 import sideline
@@ -22,6 +22,9 @@ from sideline._audit.run import check
 from sideline._audit.tables import COLUMNS
 from sideline._frames import tables_of
 from test_audit import SEEDED
+
+require("polars", "pyarrow", extra="archive")
+pl = library("polars")
 
 spec = importlib.util.spec_from_file_location("make_tables", Path(__file__).parent.parent / "docs" / "make_tables.py")
 assert spec is not None

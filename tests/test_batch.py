@@ -21,15 +21,17 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from contract import operations
 from independent import Asked, as_json, server
+from needs import library
 
 import sideline
 from conftest import NOW
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 STATUSES = ["fetched", "empty", "forbidden", "missing", "failed"]
 

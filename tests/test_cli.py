@@ -12,12 +12,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.parquet as parquet
 import pytest
+from needs import library
 
 import sideline
 from sideline._exits import Exit
 from sideline.cli import _parser, main
+
+parquet = library("pyarrow.parquet")
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
 COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "compact", "vacuum", "doctor", "live", "record", "replay", "completion", "journal"]

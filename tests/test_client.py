@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-import pandas as pd
 import pytest
 from contract import operations
+from needs import library
 
 import sideline
+
+pd = library("pandas")
 
 OPERATIONS = {one["name"]: vars(sideline.Client)[one["name"]] for one in operations()}
 

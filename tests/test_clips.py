@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import polars as pl
 import pytest
+from needs import library, needs
 
 import sideline
+
+pl = library("polars")
 
 BEGAN = datetime(2026, 11, 1, 20, tzinfo=UTC)
 
@@ -81,6 +83,7 @@ def test_videos_are_dicts_frames_or_tables() -> None:
         sideline.clips(shots(10), [], before=-1)
 
 
+@needs("polars")
 def test_every_kind_of_play_becomes_clips(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
     start, end = game["results"][0]["started_at"], game["results"][0]["ended_at"]
     videos = [video(hlsVideoStartTimestamp=start, hlsDuration=(end - start) / 1000, sessionId=session_id)]
@@ -103,6 +106,7 @@ def test_every_kind_of_play_becomes_clips(client: sideline.Client, game: dict[st
         assert any(clip["video"] for clip in found)
 
 
+@needs("polars")
 def test_clips_of_the_games_own_videos_start_where_the_play_does(client: sideline.Client, game: dict[str, Any]) -> None:
     """The simulator's recording starts with the game, and its picture is 1.5 s late."""
     shots = client.game_shots(game["id"]).to_polars()

@@ -9,15 +9,17 @@ from typing import Any
 
 import hypothesis
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
+from needs import library, needs
 
 import sideline
 from sideline import court
 from sideline.court import COURT, HOOP, Frame
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 FRAMES = [
     COURT,
@@ -42,6 +44,7 @@ def test_the_vendors_samples(point: tuple[int, int], hoop: tuple[int, int], char
     assert court.transform(*seen, HOOP, COURT, hoop=hoop) == point
 
 
+@needs("polars")
 def test_every_shot_of_a_game_is_in_its_chart(client: sideline.Client, session_id: str) -> None:
     shots = client.shots(session_id).to_polars()
     hoop = pl.col("hoop_x"), pl.col("hoop_y")
@@ -220,6 +223,7 @@ def test_courts_measure_what_their_rules_say(rules: court.Court, arc: float, cor
     assert feet(rules.baseline_to_free_throw_line - rules.baseline_to_backboard) == pytest.approx(15, abs=0.1)
 
 
+@needs("polars")
 def test_the_simulators_court_is_the_colleges(client: sideline.Client, session_id: str) -> None:
     shots = client.shots(session_id).to_polars()
     college = court.COLLEGE_MEN

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library
 
 import sideline
 from sideline._answers.crosswalk import MIN_CONFIDENCE
 from sideline._answers.names import grade, parse
+
+pl = library("polars")
 
 ROSTERS = int(os.environ.get("CROSSWALK_ROSTERS", "120"))
 """A thousand by hand."""

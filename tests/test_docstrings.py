@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from contract import operations
+from needs import EXTRAS, PLOT, missing, needs, reason
 
 import sideline
 from sideline import court, metrics
@@ -28,6 +29,8 @@ def named() -> Iterator[tuple[str, Any]]:
     """The documented names: those of the reference, and all of a documented module's own."""
     for path in re.findall(r"^::: (sideline\.\S+)$", REFERENCE, re.M):
         owner, _, name = path.rpartition(".")
+        if owner == "sideline.plot" and missing(PLOT):
+            continue
         found = getattr(importlib.import_module(owner), name)
         if isinstance(found, types.ModuleType):
             for inner, one in vars(found).items():
@@ -76,7 +79,8 @@ SHOWN = tuple(
 )
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
-MODULES = [importlib.import_module(module.name) for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
+NAMES = [module.name for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
+MODULES = [importlib.import_module(name) for name in NAMES if not (name.startswith("sideline.plot") and missing(PLOT))]
 EXAMPLES = [example for module in MODULES for example in doctest.DocTestFinder(exclude_empty=True).find(module) if example.examples]
 EXAMPLES += of_the_extension()
 
@@ -119,6 +123,20 @@ def is_plain(source: str) -> bool:
     return True
 
 
+class Runner(doctest.DocTestRunner):
+    """Runs an example up to the first optional library that is not installed."""
+
+    def __init__(self, optionflags: int) -> None:
+        super().__init__(optionflags=optionflags | doctest.FAIL_FAST)
+        self.missing: list[str] = []
+
+    def report_unexpected_exception(self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any) -> None:
+        error = exc_info[1]
+        if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS and missing([error.name]):
+            self.missing.append(error.name)
+        super().report_unexpected_exception(out, test, example, exc_info)
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_example_runs(
     example: doctest.DocTest,
@@ -149,15 +167,22 @@ def test_the_example_runs(
     out: list[str] = []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     awaited = TopLevelAwait(example, service) if example.name.startswith(AWAITED) else None
-    failed = doctest.DocTestRunner(optionflags=flags).run(example, out=out.append, clear_globs=False).failed
+    runner = Runner(optionflags=flags)
+    failed = runner.run(example, out=out.append, clear_globs=False).failed
     if awaited is not None:
         awaited.close()
+    if runner.missing:
+        pytest.skip(reason(runner.missing))
     assert failed == 0, "".join(out)
 
 
 def test_everything_public_is_in_the_reference() -> None:
     names = {f"sideline.{name}" for name in sideline.__all__ if not isinstance(getattr(sideline, name), VALUES)}
     assert names <= set(PUBLIC)
+
+
+@needs(*PLOT, extra="plot")
+def test_every_plot_is_in_the_reference() -> None:
     assert {f"sideline.plot.{name}" for name in sideline.plot.__all__} <= set(PUBLIC)
 
 
@@ -185,6 +210,7 @@ def test_every_method_of_the_clients_has_an_example() -> None:
         assert {f"sideline.{module}.{client}.{one['name']}" for one in operations()} <= shown
 
 
+@needs(*PLOT, extra="plot")
 def test_every_plot_has_an_example() -> None:
     """They are written in modules of their own, and found there."""
     assert set(sideline.plot.__all__) <= {example.name.rpartition(".")[2] for example in EXAMPLES}

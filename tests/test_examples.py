@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
 import pytest
+from needs import library, needs
 
 import sideline
+
+duckdb = library("duckdb")
+pl = library("polars")
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -33,6 +35,7 @@ def test_every_example_is_run_here() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py", "dagster_season.py"}
 
 
+@needs("polars")
 def test_game_locations_run_as_they_stand(tmp_path: Path) -> None:
     said = run("game_locations.py", folder=tmp_path)
     rows = [int(count) for count in re.findall(r": (\d+) rows from", said)]
@@ -43,6 +46,7 @@ def test_game_locations_run_as_they_stand(tmp_path: Path) -> None:
     assert len(list((tmp_path / "locations").glob("*.parquet"))) == 2
 
 
+@needs("polars")
 def test_game_locations_use_the_service_of_the_environment(tmp_path: Path, service: sideline.Simulator, client: sideline.Client, game: dict[str, Any]) -> None:
     asked = len(service.requests)
     said = run("game_locations.py", game["id"], "--out", tmp_path / "here", folder=tmp_path, service=service)
@@ -79,6 +83,7 @@ def season() -> Iterator[sideline.Simulator]:
         yield service
 
 
+@needs("polars")
 def test_the_nightly_script_prints_only_what_somebody_should_see(tmp_path: Path, season: sideline.Simulator) -> None:
     scripts = str(Path(sys.executable).parent)
     environ = {**os.environ, **season.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
@@ -101,6 +106,7 @@ def test_the_nightly_script_prints_only_what_somebody_should_see(tmp_path: Path,
     assert "team_events/" in output
 
 
+@needs("polars")
 def test_the_dbt_models_read_an_exported_archive(tmp_path: Path, season: sideline.Simulator) -> None:
     with season.client() as client:
         archive = sideline.Archive(tmp_path / "season", client, clock=lambda: datetime(2027, 3, 1, 12, tzinfo=UTC))

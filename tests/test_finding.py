@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library, needs
 from service import Service
 
 import sideline
 from sideline._find import is_named, words
+
+pl = library("polars")
+pa = library("pyarrow")
 
 JOKIC = 7
 
@@ -164,6 +166,7 @@ def test_names_need_nothing_of_the_data() -> None:
     assert "player_name" not in box.column_names, "it has first and last names"
 
 
+@needs("polars")
 @pytest.mark.parametrize("of", ["payload", "batch"])
 def test_columns_can_be_chosen_in_every_conversion(second: Service, asks: sideline.Client, of: str) -> None:
     session = second.season.sessions()[0][1].id

@@ -6,11 +6,13 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
 import pytest
 from contract import CODES
+from needs import library, needs
 
 import sideline
+
+pl = library("polars")
 
 NOW = "2027-03-01T12:00:00Z"
 KEYS = [
@@ -102,6 +104,7 @@ def test_a_payload_a_batch_and_their_copies_keep_the_sport(client: sideline.Clie
     assert names(client.catch_up(game["id"], ["stats", "shots"])) == [*KEYS, *INVENTED]
 
 
+@needs("polars")
 def test_a_plan_has_footballs_columns(client: sideline.Client, game: sideline.Payload) -> None:
     sessions = game.table("sessions").to_polars()["session_id"].to_list()
     plan = client.plan("box_score", session_ids=sessions)
@@ -123,6 +126,7 @@ def test_a_live_box_score_has_the_columns_of_its_sport() -> None:
 # The simulator's game.
 
 
+@needs("polars")
 def test_the_score_of_each_period_is_the_sum_of_its_points(client: sideline.Client, game: sideline.Payload) -> None:
     events = client.stats_details(game).to_polars("stat_events").filter(pl.col("stat") == "INVENTED_POINTS", ~pl.col("is_team_total"))
     totals = client.game_shots(game["id"])["gameTotals"]
@@ -140,6 +144,7 @@ def test_the_score_of_each_period_is_the_sum_of_its_points(client: sideline.Clie
     assert shown[None, "away"] > 0
 
 
+@needs("polars")
 def test_events_and_positions_are_on_one_field(client: sideline.Client, game: sideline.Payload) -> None:
     session = game.table("sessions").to_dicts()[0]
     events = client.stats_details(session["session_id"]).to_polars("stat_events").filter(stat="INVENTED_PLAYS", is_team_total=False)

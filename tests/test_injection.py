@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from independent import Asked, server
+from needs import PLOT, library, needs
 
 import sideline
 import streams
@@ -77,9 +78,10 @@ def test_an_update_is_shown_without_the_control_characters_of_its_names() -> Non
     assert "a\\x1b[2Jb" in repr(update)
 
 
+@needs(*PLOT, extra="plot")
 @pytest.mark.parametrize("name", [r"$\frac{$", "$x$ $", "\\$", "a$b", NAME])
 def test_a_chart_draws_any_team_name(name: str) -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = library("matplotlib.pyplot")
     shots = {"team_id": [7], "hoop_player_x": [1000.0], "hoop_player_y": [2000.0], "is_make": [1.0], "points": [2.0], "team_name": [name]}
     figure, axes = plt.subplots()
     with warnings.catch_warnings():
@@ -93,9 +95,10 @@ def test_a_chart_draws_any_team_name(name: str) -> None:
 ABSURD = [2**63 - 1, -(2**63), 253_402_300_800_000, -62_135_596_800_001, 2**53 + 1]
 
 
+@needs(*PLOT, extra="plot")
 @pytest.mark.parametrize("time", ABSURD)
 def test_a_chart_says_that_a_time_is_out_of_range(time: int) -> None:
-    plt = pytest.importorskip("matplotlib.pyplot")
+    plt = library("matplotlib.pyplot")
     possessions = {"team_id": [7], "start_timestamp": [time], "end_timestamp": [time], "period": ["Q1\0"], "turnover": [True]}
     locations = {"t": [time], "x": [0.0], "y": [0.0], "tag": ["a\0"], "team_id": [2**62], "player_id": [1], "game_clock": [NAME]}
     for draw, rows in ((partial(sideline.plot.possession_timeline, clock="wall"), possessions), (sideline.plot.tracking, locations)):

@@ -7,11 +7,13 @@ import json
 import pickle
 from typing import Any
 
-import polars as pl
 import pytest
 from independent import as_json, server
+from needs import library
 
 import sideline
+
+pl = library("polars")
 
 OF_A_SESSION = ["stats", "stats_details", "possessions", "shots"]
 

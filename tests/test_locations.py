@@ -12,14 +12,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.ipc
 import pytest
 from independent import Answer, Asked, as_json, server
+from needs import library, needs
 
 import sideline
+
+duckdb = library("duckdb")
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
+ipc = library("pyarrow.ipc")
+
 
 # The bodies here are no more than the subject needs.
 pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
@@ -89,9 +93,9 @@ def test_arrow_gets_each_window_as_a_batch(table: sideline.Table, tmp_path: Path
     assert shown(arrow.to_pylist()) == EXPECTED
     assert arrow.equals(table.to_arrow())
     # A file of Arrow's own format takes one dictionary for all its batches.
-    with pa.ipc.new_file(tmp_path / "locations.arrow", arrow.schema) as writer:
+    with ipc.new_file(tmp_path / "locations.arrow", arrow.schema) as writer:
         writer.write_table(arrow)
-    assert pa.ipc.open_file(tmp_path / "locations.arrow").read_all().equals(arrow)
+    assert ipc.open_file(tmp_path / "locations.arrow").read_all().equals(arrow)
     assert pa.RecordBatchReader.from_stream(table).read_all().equals(arrow)
 
 
@@ -111,7 +115,6 @@ def test_pandas_reads_all_windows(table: sideline.Table) -> None:
 
 
 def test_duckdb_reads_all_windows(table: sideline.Table) -> None:
-    duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:
         connection.register("locations", table)
         assert connection.sql("select player_id, tag, type, x from locations").fetchall() == EXPECTED
@@ -154,6 +157,7 @@ def answered(*bodies: Any) -> sideline.Payload:
         return client.locations("s-1", START, START + len(bodies) * HALF_HOUR)
 
 
+@needs("polars")
 def test_windows_without_a_row_are_no_batches() -> None:
     assert answered([], [], FIRST, []).to_arrow().column("t").num_chunks == 1
     nothing = answered([], []).table()

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from needs import PLOT, library, needs, require
 
 import sideline
 
@@ -121,13 +122,15 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_public_module_says_which_names_are_its_own(name: str) -> None:
+    if name == "sideline.plot":
+        require(*PLOT, extra="plot")
     module = import_module(name)
     assert module.__all__
     assert all(hasattr(module, one) for one in module.__all__)
     assert not {"Any", "Iterable", "TypeVar", "TYPE_CHECKING"} & set(module.__all__)
 
 
-@pytest.mark.parametrize("module", [sideline.metrics, sideline.plot, sideline.court])
+@pytest.mark.parametrize("module", [sideline.metrics, pytest.param(library("sideline.plot"), marks=needs(*PLOT, extra="plot")), sideline.court])
 def test_completion_in_a_notebook_offers_public_names_alone(module: ModuleType) -> None:
     assert dir(module) == sorted(module.__all__)
 

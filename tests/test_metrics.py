@@ -9,11 +9,15 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library, require
 
 import sideline
 from sideline import metrics
+
+require("polars")
+pl = library("polars")
+
 
 # The game, in order of play. Team 1 has 11 to 15, then 16 for 15; team 2 has 21 to 25 throughout.
 #

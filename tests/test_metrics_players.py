@@ -7,13 +7,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library, require
 from service import Service
 
 import sideline
 from sideline import metrics
 from test_metrics import BOX, POSSESSIONS, STATS, possessions_body, read, row, stats_body
+
+require("polars")
+pl = library("polars")
+
 
 # By the game clock: 11 to 14 played 100 s, 15 played 70, 16 played 30, and each of the other team 100.
 WHOLE = 100 / 60

@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
+from needs import library, require
 from service import Features, Service
 
 import sideline
+
+require("polars")
+pl = library("polars")
 
 KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")
 

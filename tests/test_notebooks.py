@@ -8,26 +8,31 @@ import json
 import re
 import runpy
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import matplotlib.image
 import nbformat
 import numpy as np
 import pytest
+from nbclient.exceptions import CellExecutionError
+from needs import library, missing, skip_if_missing
 
 import sideline
 
+image = library("matplotlib.image")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-HAVE_SPARK = shutil.which("java") is not None and find_spec("pyspark") is not None
+HAVE_SPARK = shutil.which("java") is not None and not missing(["pyspark"])
 # In the group of test_spark.py: two sessions at once are too many for a small machine.
 RUNNABLE = [
     pytest.param(
         path,
         id=path.stem,
-        marks=[pytest.mark.skipif(not HAVE_SPARK, reason="no Java or no pyspark"), pytest.mark.xdist_group("spark"), pytest.mark.timeout(900)]
+        marks=[
+            pytest.mark.skipif(not HAVE_SPARK, reason="needs Java and pyspark: pip install 'sideline[spark]'"),
+            pytest.mark.xdist_group("spark"),
+            pytest.mark.timeout(900),
+        ]
         if "spark" in path.stem
         else [],
     )
@@ -36,6 +41,15 @@ RUNNABLE = [
 RUNNER = runpy.run_path(str(ROOT / "notebooks" / "run.py"))
 
 SECRET = "canary-secret-of-the-environment"
+
+
+def run(path: Path, folder: Path) -> Any:
+    """Runs a notebook; without a library that one of its cells needs, the test is skipped."""
+    try:
+        return RUNNER["run"](path, folder)
+    except CellExecutionError as error:
+        skip_if_missing(f"{error.ename}: {error.evalue}")
+        raise
 
 
 def read(path: Path) -> Any:
@@ -56,7 +70,7 @@ def streams(notebook: Any) -> set[str]:
 
 def changed(before: str, after: str) -> float:
     """The share of a picture's pixels that are others: letters differ a little from machine to machine."""
-    one, other = (matplotlib.image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
+    one, other = (image.imread(io.BytesIO(base64.b64decode(picture)), format="png") for picture in (before, after))
     assert one.shape == other.shape
     return float((np.abs(one - other).max(axis=2) > 0.3).mean())
 
@@ -97,7 +111,7 @@ def test_committed_notebooks_were_run_and_are_small(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUNNABLE)
 def test_a_run_gives_the_committed_outputs(path: Path, tmp_path: Path) -> None:
-    committed, now = read(path), RUNNER["run"](path, tmp_path)
+    committed, now = read(path), run(path, tmp_path)
     for old, new in zip(code(committed), code(now), strict=True):
         assert RUNNER["shape"](new) == RUNNER["shape"](old), f"run make notebooks; the cell is\n{new.source}"
         for before, after in zip(RUNNER["pictures"](old), RUNNER["pictures"](new), strict=True):
@@ -121,7 +135,7 @@ def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(tmp_pat
         service.credentials.add("canary", SECRET)
         for name, value in {**service.environ, "SIDELINE_USERNAME": "canary", "SIDELINE_SECRET": SECRET}.items():
             monkeypatch.setenv(name, value)
-        shown = outputs(RUNNER["run"](tmp_path / "all.ipynb", tmp_path))
+        shown = outputs(run(tmp_path / "all.ipynb", tmp_path))
         assert service.base_url in shown
         asked = {seen.path for seen in service.requests}
         assert SECRET not in shown
@@ -135,7 +149,7 @@ def test_without_a_current_game_the_notebooks_say_so_and_play_a_simulated_one(pa
         service.faults.add("/v1/data/schedule/games", status=200, body={"games": []})
         for name, value in service.environ.items():
             monkeypatch.setenv(name, value)
-        notebook = RUNNER["run"](path, tmp_path)
+        notebook = run(path, tmp_path)
         assert [seen.path for seen in service.requests] == ["/v1/data/schedule/games"]
     shown = outputs(notebook)
     assert "No game is going on now. The cells below play a simulated one." in shown

@@ -8,10 +8,12 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from needs import library
 
 import sideline
+
+pa = library("pyarrow")
 
 GOLDEN = Path(__file__).parent / "golden"
 BODY = b'{"teams": [{"id": 46, "name": "Kansas Wheat", "new": {"deep": [1.5, null, true]}}]}'

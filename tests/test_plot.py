@@ -12,24 +12,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PathCollection, PolyCollection
-from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
-from matplotlib.image import imread, imsave
-from matplotlib.testing.compare import compare_images
-from matplotlib.text import Text
+from needs import library, needs
 
 import sideline
-from sideline.plot import court, possession_timeline, score_margin, shot_chart, tracking, zones
-from sideline.plot._shots import apart, hexagons
+
+matplotlib = library("matplotlib")
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
+Axes = library("matplotlib.axes").Axes
+FigureCanvasAgg = library("matplotlib.backends.backend_agg").FigureCanvasAgg
+PathCollection = library("matplotlib.collections").PathCollection
+PolyCollection = library("matplotlib.collections").PolyCollection
+to_rgba = library("matplotlib.colors").to_rgba
+Figure = library("matplotlib.figure").Figure
+imread = library("matplotlib.image").imread
+imsave = library("matplotlib.image").imsave
+compare_images = library("matplotlib.testing.compare").compare_images
+Text = library("matplotlib.text").Text
+plot = library("sideline.plot")
+court, possession_timeline, score_margin = plot.court, plot.possession_timeline, plot.score_margin
+shot_chart, tracking, zones = plot.shot_chart, plot.tracking, plot.zones
+apart, hexagons = library("sideline.plot._shots").apart, library("sideline.plot._shots").hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
 
@@ -290,6 +296,7 @@ CALLS: dict[str, Callable[[Axes | None], Axes]] = {
 }
 
 
+@needs("polars")
 @pytest.mark.parametrize("name", CALLS)
 def test_an_axes_in_is_the_axes_out_and_no_setting_is_changed(name: str) -> None:
     from matplotlib import pyplot
@@ -342,6 +349,7 @@ from sideline import *
 # Data in.
 
 
+@needs("polars")
 def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, session_id: str) -> None:
     payload = client.shots(session_id)
     table = payload.table()
@@ -601,6 +609,7 @@ def scored() -> tuple[pa.Table, pa.Table]:
     return pa.Table.from_pylist(rows), pa.Table.from_pylist(events)
 
 
+@needs("polars")
 def test_the_score_margin_is_a_line_over_the_game() -> None:
     ax = score_margin(*scored(), new(**WIDE), teams=TEAMS, linestyle="--")
     worth = [3 if number % 10 == 0 else 2 if number % 3 == 0 else 0 for number in range(40)]
@@ -619,6 +628,7 @@ def test_the_score_margin_is_a_line_over_the_game() -> None:
     assert written(score_margin({"team_id": []}, None, new())) == "no possessions"
 
 
+@needs("polars")
 def test_teams_have_the_chosen_colours() -> None:
     navy, gold = to_rgba("navy"), to_rgba("gold")
     ids = sorted(TEAMS)
@@ -633,6 +643,7 @@ def test_teams_have_the_chosen_colours() -> None:
     assert {text.get_text(): text.get_color() for text in ax.texts} == {"1": "black", "2": "white"}
 
 
+@needs("polars")
 def test_a_batch_is_drawn_as_its_payloads(client: sideline.Client, game: dict[str, Any]) -> None:
     sessions = client.game(game["id"])
     shots, possessions = client.shots(sessions), client.possessions(sessions)
@@ -819,6 +830,7 @@ def lettered(figure: Figure) -> Any:
     return np.any([np.roll(found, (down, right), (0, 1)) for down in range(-3, 4) for right in range(-3, 4)], axis=0)
 
 
+@needs("polars")
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_picture_is_the_one_that_was_looked_at(name: str, tmp_path: Path) -> None:
     drawn, kept = tmp_path / f"{name}.png", BASELINES / f"{name}.png"

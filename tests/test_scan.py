@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import duckdb
-import polars as pl
 import pytest
+from needs import library
 from service import Service, differences
 
 import sideline
+
+duckdb = library("duckdb")
+pl = library("polars")
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}

@@ -19,15 +19,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
 import pytest
 import trustme
 from canaries import OURS, forms, leaks, shown
 from independent import Asked, as_json, server
+from needs import library
 from wire import answering, listener, over_tls, proxy, saying_nothing
 
 import sideline
 import streams
+
+pa = library("pyarrow")
+
 
 SECRET, KEY, TOKEN, PASSWORD = "s3cret/canary+one=", "key/canary+two=", "token/canary+three=", "proxy/canary+four="
 NOW = "2027-03-01T12:00:00Z"

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import needs
 from service import Service
 
 import sideline
 
-pyspark = pytest.importorskip("pyspark", reason="no pyspark")
 pytestmark = [
+    needs("pyspark", "pyarrow"),
     pytest.mark.xdist_group("spark"),
     # PySpark's own: of pandas 3, and of sockets that its gateway leaves open.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning"),

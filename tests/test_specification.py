@@ -1,5 +1,5 @@
-"""`specification.md` names an existing test for every statement of every section of the specification; `containment.md` names one for
-every finding."""
+"""`specification.md` names an existing test for every statement of every section of the specification, and none of the simulator alone except
+under "Simulator only"; `containment.md` names one for every finding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SECTIONS = [
     *("1", "2", *(f"2.{n}" for n in range(1, 10)), "3", "4", *(f"4.{n}" for n in range(1, 12)), "5.1", "5.2", "5.3", "6.1", "6.2", "6.3", "7", "8", "9"),
     *("F1", *(f"F2.{n}" for n in range(1, 22)), "F3.1", "F3.2", "F3.3", "F3.4", "F4", "F5", *(f"F6.{n}" for n in range(1, 9)), "F7", "F8"),
     *(f"F9.{n}" for n in range(1, 18)),
+    *("D4.5", "D4.6", "D4.11", "D6.1"),
 ]
+SIMULATOR_ONLY = "Simulator only"
+SIMULATOR_FILES = ("src/simulator/", "tests/test_simulator.py::")
 UNKNOWN = "unknown: docs/wire.md"
 
 
@@ -26,12 +29,26 @@ class Statement(NamedTuple):
     id: str
     text: str
     proof: str
+    heading: str
+
+
+def rows_of(page: str) -> list[tuple[str, list[str]]]:
+    """The rows of a page's tables, each with the heading above it; no table's head."""
+    rows: list[tuple[str, list[str]]] = []
+    heading = ""
+    for line in page.splitlines():
+        if line.startswith("## "):
+            heading = line.removeprefix("## ")
+        elif line.startswith("|---"):
+            rows.pop()
+        elif line.startswith("| "):
+            rows.append((heading, [cell.strip() for cell in line.strip("|").split(" | ")]))
+    return rows
 
 
 def statements(name: str) -> list[Statement]:
     page = (ROOT / "tests" / name).read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in page.splitlines() if line.startswith("| ")]
-    return [Statement(*row) for row in rows if row[0] != "id"]
+    return [Statement(*cells, heading) for heading, cells in rows_of(page)]
 
 
 STATEMENTS = statements("specification.md")
@@ -56,6 +73,74 @@ def names_in(path: str) -> frozenset[str]:
 def is_proved(proof: str) -> bool:
     path, separator, name = proof.strip("`").partition("::")
     return bool(separator) and name in names_in(path)
+
+
+def identifiers_in(node: ast.AST) -> set[str]:
+    """Names, arguments and attributes, those of httpx excepted."""
+    found: set[str] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            found.add(one.id)
+        elif isinstance(one, ast.arg):
+            found.add(one.arg)
+        elif isinstance(one, ast.Attribute) and not (isinstance(one.value, ast.Name) and one.value.id == "httpx"):
+            found.add(one.attr)
+    return found
+
+
+def has_no_client(test: ast.AST) -> bool:
+    """Whether a test mentions the simulator and no client of the package; a client of httpx is none."""
+    found = identifiers_in(test)
+    is_foreign = "httpx" in found and not {"Client", "AsyncClient"} & found
+    return "Simulator" in found and (is_foreign or not any("client" in name.lower() for name in found))
+
+
+@cache
+def names_without_client(path: str) -> frozenset[str]:
+    """The tests of a Python file that run the simulator and no client."""
+    functions = [node for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return frozenset(function.name for function in functions if has_no_client(function))
+
+
+def is_of_the_simulator(proof: str) -> bool:
+    """Whether a proof runs the simulator alone: by its file, or because a Python test runs no client."""
+    path, _, name = proof.strip("`").partition("::")
+    return proof.strip("`").startswith(SIMULATOR_FILES) or (path.endswith(".py") and name in names_without_client(path))
+
+
+def misplaced(found: list[Statement]) -> list[str]:
+    """Statements that a test of the simulator proves outside of its section, or that another test proves inside."""
+    return [one.id for one in found if one.proof != UNKNOWN and is_of_the_simulator(one.proof) != (one.heading == SIMULATOR_ONLY)]
+
+
+def test_a_statement_of_a_client_is_not_proved_by_the_simulator_alone() -> None:
+    assert misplaced(STATEMENTS) == []
+    assert any(statement.heading == SIMULATOR_ONLY for statement in STATEMENTS)
+
+
+@pytest.mark.parametrize(
+    ("heading", "proof"),
+    [
+        ("Specification 8: limits", "`src/simulator/auth.rs::five_minutes_of_skew_pass_and_a_second_more_does_not`"),
+        ("Specification 8: limits", "`tests/test_simulator.py::test_session_windows_touch_and_cover`"),
+        ("Specification 8: limits", "`tests/test_signature.py::test_the_schedule_is_a_day_long_by_default`"),
+        ("Specification 8: limits", "`tests/test_signature.py::test_the_broadcast_key_is_checked`"),
+        (SIMULATOR_ONLY, "`tests/test_wrong_input.py::test_a_credential_without_a_privilege_is_denied`"),
+        (SIMULATOR_ONLY, "`tests/test_ranges.py::test_a_long_range_is_requested_in_pieces_that_touch_and_cover`"),
+        (SIMULATOR_ONLY, "`src/signer.rs::the_signature_is_that_of_openssl`"),
+    ],
+)
+def test_the_check_finds_a_proof_in_the_wrong_section(heading: str, proof: str) -> None:
+    assert is_proved(proof)
+    assert misplaced([Statement("x-1", "A statement.", proof, heading)]) == ["x-1"]
+
+
+def test_every_departure_is_documented_with_its_reason() -> None:
+    page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
+    documented = [cells for heading, cells in rows_of(page) if heading == "Departures"]
+    assert all(len(cells) == 4 and all(cells) for cells in documented)
+    listed = [statement.id.rpartition("-")[0] for statement in STATEMENTS if statement.heading == "Departures"]
+    assert [f"D{cells[0]}" for cells in documented] == listed
 
 
 def test_every_statement_is_proved_by_a_test_that_exists() -> None:

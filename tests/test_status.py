@@ -20,12 +20,15 @@ import pytest
 from archives import Killed, killed_after
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
+from needs import ARCHIVE, require
 from service import Service
 from trust import untrue
 
 import sideline
 from sideline.archive._status import SEVERITY, _Game, _holds
 from test_trust_machine import ENDINGS, MACHINE, SEASON, TrustMachine
+
+require(*ARCHIVE, extra="archive")
 
 EXAMPLES = os.environ.get("STATUS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

@@ -9,12 +9,14 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
+from needs import library, needs
 
 import sideline
+
+pd = library("pandas")
+pl = library("polars")
+pa = library("pyarrow")
 
 BODY = b"""{"games": [
   {"event_id": "g-1", "tipoff_at": 1793563200250, "status": "ACTIVE", "home_team_id": 46, "fan_engagement_enabled": true},
@@ -46,6 +48,7 @@ def test_list_columns_become_lists() -> None:
     assert [row["lineup_id"] for row in table.to_dicts()][:2] == ["1-2-3", None]
 
 
+@needs("polars")
 def test_map_columns_become_dicts() -> None:
     body = b'{"details": [{"eventId": "a", "stats": {"TO": 1, "LBTO": null, "TO": 2}}, {"eventId": "b", "stats": null}, {"eventId": "c", "stats": {}}]}'
     table = sideline.Payload.from_bytes("play_by_play", body).table(columns=["stats"])
@@ -70,6 +73,7 @@ def test_its_shape(table: sideline.Table) -> None:
     assert repr(table) == f"<sideline.Table games: 3 rows, 5 columns: {', '.join(COLUMNS)}>"
 
 
+@needs("polars")
 def test_an_empty_table_is_true() -> None:
     table = sideline.Payload.from_bytes("schedule", b'{"games": []}').table()
     assert table
@@ -228,6 +232,7 @@ except ModuleNotFoundError as error:
     assert (done.stdout, done.stderr) == (expected, "")
 
 
+@needs("polars")
 def test_polars_needs_no_pyarrow() -> None:
     program = """
 import sys

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import pyarrow as pa
 import pytest
 import reading
 from contract import CODES, COLUMNS, TYPES, appended, columns
 from independent import as_json, server
+from needs import library
 
 import sideline
+
+pa = library("pyarrow")
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -18,10 +18,13 @@ from archives import Killed, killed_after
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from needs import ARCHIVE, require
 from service import Fault, Features, Mutations, Season, Service
 from trust import COMPARED, KINDS, LIES, PARENTS, Memory, fault_options, shown, unnamed, untrue
 
 import sideline
+
+require(*ARCHIVE, extra="archive")
 
 EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

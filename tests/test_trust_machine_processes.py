@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import ARCHIVE, require
 from service import Service
 from trust import shown, untrue
 
 import sideline
+
+require(*ARCHIVE, extra="archive")
 
 pytestmark = pytest.mark.timeout(300)
 """Each starts several processes: seconds on an idle machine, more on a busy one."""

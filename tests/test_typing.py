@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from needs import PLOT, missing, needs
 
 import sideline
 
@@ -103,7 +104,7 @@ def test_the_public_types_are_complete(tmp_path: Path, monkeypatch: pytest.Monke
 
 def public() -> Iterator[tuple[str, typing.Any]]:
     """Every public name, and the public methods of classes with their constructors."""
-    modules = {"sideline": sideline, "sideline.plot": sideline.plot, "sideline.metrics": sideline.metrics}
+    modules = {"sideline": sideline, "sideline.metrics": sideline.metrics} | ({} if missing(PLOT) else {"sideline.plot": sideline.plot})
     for path, module in modules.items():
         for name in module.__all__:
             found = getattr(module, name)
@@ -123,6 +124,7 @@ def members(of: type) -> Iterator[tuple[str, typing.Any]]:
             yield name, plain
 
 
+@needs("deltalake", "duckdb", "pandas", "polars", "pyarrow")
 @pytest.mark.parametrize(("path", "found"), [*public()], ids=lambda value: value if isinstance(value, str) else "")
 def test_types_and_signatures_can_be_read_at_run_time(path: str, found: typing.Any) -> None:
     # Methods of the extension have no annotations; their stub is checked above.

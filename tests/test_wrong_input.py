@@ -10,12 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from independent import as_json, server
+from needs import library
 from peers import HEAD, answer, peer
 
 import sideline
+
+pd = library("pandas")
 
 
 def given(base_url: str, **more: Any) -> sideline.Client:

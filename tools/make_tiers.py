@@ -43,19 +43,36 @@ def is_extended(node: ast.AST) -> bool:
 def python_counts(path: Path) -> Counts:
     """Count the test functions of a Python file."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
-    marks = [node.value for node in body if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets)]
+    marks = [
+        node.value
+        for node in body
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets)
+    ]
     inner = [node for parent in body if isinstance(parent, ast.ClassDef) for node in parent.body]
-    functions = [n for n in [*body, *inner] if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name.startswith("test_")]
+    functions = [
+        n
+        for n in [*body, *inner]
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name.startswith("test_")
+    ]
     if any(is_extended(mark) for mark in marks):
         return Counts(test_all=len(functions))
-    extended = sum(any(is_extended(decorator) and not is_parametrized(decorator) for decorator in f.decorator_list) for f in functions)
+    extended = sum(
+        any(is_extended(decorator) and not is_parametrized(decorator) for decorator in f.decorator_list)
+        for f in functions
+    )
     usual = len(functions) - extended
-    return Counts(check=usual, test_all=extended) if path.parent.name == "unit" else Counts(test=usual, test_all=extended)
+    return (
+        Counts(check=usual, test_all=extended) if path.parent.name == "unit" else Counts(test=usual, test_all=extended)
+    )
 
 
 def is_parametrized(decorator: ast.expr) -> bool:
     """Return whether only some cases of a function may carry a mark."""
-    return isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute) and decorator.func.attr == "parametrize"
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Attribute)
+        and decorator.func.attr == "parametrize"
+    )
 
 
 def rust_counts(path: Path) -> Counts:
@@ -67,7 +84,9 @@ def rust_counts(path: Path) -> Counts:
 
 def counts() -> Iterator[tuple[str, Counts]]:
     """Yield each file that has tests."""
-    for path in sorted([*(ROOT / "src").rglob("*.rs"), *(ROOT / "crates").rglob("*.rs"), *(ROOT / "tests").glob("*.rs")]):
+    for path in sorted(
+        [*(ROOT / "src").rglob("*.rs"), *(ROOT / "crates").rglob("*.rs"), *(ROOT / "tests").glob("*.rs")]
+    ):
         yield path.relative_to(ROOT).as_posix(), rust_counts(path)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         yield path.relative_to(ROOT).as_posix(), python_counts(path)

@@ -73,6 +73,9 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        # `inspect` and `doctest` ask everything for `__wrapped__`.
+        if name.startswith("__"):
+            raise AttributeError(name)
         from importlib import import_module
 
         return getattr(import_module(self._name), name)

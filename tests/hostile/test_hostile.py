@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import ARCHIVE, PLOT, require
 
 from .exercise import ASKS, SECRETS, Case, Texts, Violation
 from .grammar import GOLDEN
+
+require(*ARCHIVE, *PLOT, "pandas")
 
 RUN = Path(__file__).with_name("run.py")
 SECONDS = os.environ.get("HOSTILE_SECONDS", "20")

@@ -127,6 +127,8 @@ class Address:
             if separator and scheme in ("postgresql", "postgres"):
                 return Target(library("adbc_driver_postgresql.dbapi", "export").connect(self._text))
             if separator and scheme == "duckdb" and rest.startswith("/"):
+                # DuckDB has its driver, which needs this one and would not say where it is from.
+                library("adbc_driver_manager", "export")
                 return Target(library("adbc_driver_duckdb.dbapi", "export").connect(rest))
         except ModuleNotFoundError:
             raise

@@ -1,0 +1,87 @@
+"""Optional libraries of tests: a test that needs one that is not installed is skipped, and the reason says what to install.
+
+`library` imports one for a module and `needs` marks tests that need it indirectly; `require` is for modules all of whose tests need it,
+`skip_if_missing` for what runs in another process. `hide.py` runs pytest as if some were not installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+import pytest
+
+EXTRAS = {
+    "adbc_driver_manager": "export",
+    "adbc_driver_postgresql": "export",
+    "arro3": "archive",
+    "deltalake": "archive",
+    "duckdb": "archive",
+    "matplotlib": "plot",
+    "obstore": "bucket",
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyarrow": "arrow",
+    "pyspark": "spark",
+}
+"""By the name that is imported: the extra with which it is installed."""
+
+ARCHIVE = ("arro3", "deltalake", "duckdb", "polars", "pyarrow")
+"""What archives need, from the extra `archive`."""
+
+PLOT = ("matplotlib", "pyarrow")
+"""What charts need, from the extra `plot`."""
+
+
+def missing(names: Iterable[str]) -> list[str]:
+    """Those that are not installed."""
+    return [name for name in dict.fromkeys(names) if find_spec(name) is None]
+
+
+def reason(names: Iterable[str], extra: str | None = None) -> str:
+    return "; ".join(f"needs {name}: pip install 'sideline[{extra or EXTRAS[name]}]'" for name in names)
+
+
+class _Missing:
+    """Stands in for a library: the first use skips the test, or the module that uses it while it is imported."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        if attribute.startswith("_"):
+            # pytest looks for its own attributes in everything that a module has.
+            raise AttributeError(attribute)
+        pytest.skip(reason([self._name]), allow_module_level=True)
+
+
+def library(name: str) -> Any:
+    """Imports a library, a module of it or one that imports it: `pl = library("polars")`, `plot = library("sideline.plot")`."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS or not missing([error.name]):
+            raise
+        return _Missing(error.name)
+
+
+def needs(*names: str, extra: str | None = None) -> pytest.MarkDecorator:
+    """Skips tests without all of these libraries, as a decorator or in `pytestmark`; `extra` names the one that has them all."""
+    absent = missing(names)
+    return pytest.mark.skipif(bool(absent), reason=reason(absent, extra))
+
+
+def require(*names: str, extra: str | None = None) -> None:
+    """Skips a module, or the one that imports it, without all of these libraries."""
+    if absent := missing(names):
+        pytest.skip(reason(absent, extra), allow_module_level=True)
+
+
+def skip_if_missing(output: str) -> None:
+    """Skips a test whose child process, by its traceback, ended because a library is not installed."""
+    named = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)", output)
+    if absent := missing({name for pair in named for name in pair} & EXTRAS.keys()):
+        pytest.skip(reason(absent))
