@@ -38,6 +38,8 @@ pub mod simulator;
 pub mod table;
 pub mod transport;
 
+#[cfg(test)]
+mod cases;
 #[cfg(any(feature = "python", test))]
 mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.

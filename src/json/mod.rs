@@ -11,6 +11,8 @@
 #[cfg(any(feature = "python", test))]
 mod any_value;
 mod body;
+#[cfg(test)]
+mod cases;
 mod cursor;
 mod error;
 pub(crate) mod json_path;
