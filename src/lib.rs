@@ -37,6 +37,8 @@ pub mod simulator;
 pub mod table;
 pub mod transport;
 
+#[cfg(test)]
+mod cases;
 pub mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.
 #[cfg(any(test, fuzzing))]

@@ -1,32 +1,37 @@
-"""Responses as bytes on the wire, each served once: no hang, no truncated body as success, no response for another request, and
-the right class of error.
+"""Responses as bytes on the wire: no hang, no truncated body as success, no response for another request, and the right class of error.
 
-The cases are outside the repository; the most important ones of the project are in `test_wrong_input.py`.
+The project's own cases are in `conformance/http.json`; further ones of outsiders run where they are beside the project.
 """
 
 from __future__ import annotations
 
+import copy
+import gzip
 import http.client
 import io
 import json
 import re
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pytest
+from cases import Case, check_shape, data, of_outsiders, own, params, reason_without
 from peers import HEAD, answer
 
 import sideline
 
-CASES = Path(__file__).parents[2] / "shared" / "conformance" / "http_response_cases.json"
+OWN = own("http.json")
+FILE = "http_response_cases.json"
+OUTSIDERS = of_outsiders(FILE)
 
-# What the cases call an error, and we read: each says unmistakably where it ends.
+# What outsiders' cases call an error, and we read: each says unmistakably where it ends.
 READ_ALL_THE_SAME = {
     # The parser that judged these reads on after the message. We take one answer from a connection that says it closes.
     "llhttp-connection-http-1-1-with-keep-alive-disabled-and-204-status": "what follows Connection: close is not read",
@@ -65,32 +70,40 @@ CLASSES: Mapping[int, type[sideline.ApiError]] = {
 TOTAL = 3.0
 
 
-def cases() -> list[dict[str, Any]]:
-    return json.loads(CASES.read_text(encoding="utf-8"))["cases"] if CASES.exists() else []
+@dataclass(frozen=True)
+class Reply:
+    """A response, and what its server does then: open (reads on), close or reset."""
+
+    wire: bytes
+    end: str
 
 
-def wire(text: str) -> bytes:
-    named = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-    return re.sub(r"\\([nrt\\]|x[0-9A-Fa-f]{2})", lambda m: named.get(m[1]) or chr(int(m[1][1:], 16)), text).encode("latin-1")
+@dataclass
+class Seen:
+    base_url: str
+    #: For each request its path and the number of its connection.
+    requests: list[tuple[str, int]] = field(default_factory=list)
 
 
 @contextmanager
-def server(*, closes: bool) -> Iterator[str]:
-    """Responds to `/v1/data/cases/<name>` with that case's bytes, then closes or reads on; to any other path with the request itself."""
-    bytes_of = {case["name"]: wire(case["input"]) for case in cases()}
+def server(replies: Mapping[str, Reply]) -> Iterator[Seen]:
+    """Sends the reply to a path's last part; to any other path the request itself."""
     listening = socket.create_server(("127.0.0.1", 0))
     opened: list[socket.socket] = []
+    seen = Seen(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
-    def serve(connection: socket.socket) -> None:
-        with connection:
+    def serve(connection: socket.socket, number: int) -> None:
+        with suppress(OSError), connection:
             for request in iter(lambda: head_of(connection), b""):
                 path = request.split(b" ")[1].decode()
-                name = path.rpartition("/")[2]
-                try:
-                    connection.sendall(bytes_of[name] if "/cases/" in path else answer(json.dumps({"asked": path}).encode(), HEAD))
-                except OSError:
-                    return
-                if closes and "/cases/" in path:
+                seen.requests.append((path, number))
+                reply = replies.get(path.rpartition("/")[2], Reply(answer(json.dumps({"asked": path}).encode(), HEAD), "open"))
+                connection.sendall(reply.wire)
+                if reply.end == "reset":
+                    # Afterwards, so that what was sent has arrived.
+                    time.sleep(0.02)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                if reply.end != "open":
                     return
 
     def accept() -> None:
@@ -100,18 +113,19 @@ def server(*, closes: bool) -> Iterator[str]:
             except OSError:
                 return
             opened.append(connection)
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, len(opened)), daemon=True).start()
 
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield seen
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
         for connection in opened:
-            connection.close()
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def head_of(connection: socket.socket) -> bytes:
@@ -133,23 +147,100 @@ def asker(base_url: str, *, max_retries: int = 0) -> sideline.Client:
     return sideline.Client(username="a", secret="b", base_url=base_url, max_retries=max_retries, timeout=limits)
 
 
-def outcome(client: sideline.Client, path: str) -> sideline.Payload | sideline.SidelineError:
+Outcome = sideline.Payload | sideline.SidelineError
+
+
+def outcome(client: sideline.Client, path: str, call: str = "get") -> Outcome:
     start = time.monotonic()
     try:
-        return client.get(path)
+        return client.get(path) if call == "get" else getattr(client, call)()
     except sideline.SidelineError as error:
         return error
     finally:
         assert time.monotonic() - start < TOTAL + 20
 
 
-def own_answer(client: sideline.Client, path: str) -> bool:
+def has_own_answer(client: sideline.Client, path: str) -> bool:
     """Whether a request gets its own response. It may notice only by sending that its peer has closed the connection."""
     got = outcome(client, path)
     for _ in range(2):
         if type(got) is sideline.TransportError:
             got = outcome(client, path)
     return isinstance(got, sideline.Payload) and got.to_dict() == {"asked": path}
+
+
+# The project's own cases.
+
+
+def reply_of(case: Case) -> Reply:
+    return Reply(data(case["response"]), case["end"])
+
+
+NEW = "the next request goes over a new connection"
+
+
+def mismatch(case: Case) -> str:
+    """What is otherwise than the case expects; empty if nothing is. A connection may be back too late for the next request."""
+    return next((found for found in (mismatch_once(case) for _ in range(3)) if found != NEW), NEW)
+
+
+def mismatch_once(case: Case) -> str:
+    call = case.get("call", "get")
+    with server({"case" if call == "get" else call: reply_of(case)}) as seen, asker(seen.base_url) as client:
+        got = outcome(client, "/v1/data/case", call)
+        if isinstance(got, sideline.Payload):
+            with suppress(sideline.DecodeError):
+                got.to_dict()
+        if not has_own_answer(client, "/v1/data/next"):
+            return "the next request has no answer of its own"
+        is_same = seen.requests[-1][1] == seen.requests[0][1]
+    expected = case["expected"]
+    if isinstance(got, sideline.Payload):
+        found = "" if got.raw == data(expected.get("body", "(an error)")) else f"the body {got.raw[:200]!r}"
+    else:
+        status = got.status if isinstance(got, sideline.ApiError) else None
+        is_expected = (type(got).__name__, status) == (expected.get("error"), expected.get("status")) and expected.get("says", "") in str(got)
+        found = "" if is_expected else f"{type(got).__name__} {status}: {got}"
+    connection = "same" if is_same else "new"
+    if not found and case.get("next", connection) != connection:
+        return "the next request goes over the same connection" if is_same else NEW
+    return found
+
+
+def test_every_own_case_can_be_run() -> None:
+    check_shape(OWN, {"response", "end", "expected", "next", "call"}, 149)
+    for case in OWN:
+        assert case["end"] in ("open", "close", "reset")
+        assert case.get("next") in (None, "same", "new")
+        assert case["expected"].keys() in ({"body"}, {"error"}, {"error", "says"}, {"error", "status"}, {"error", "status", "says"}), case["name"]
+
+
+@pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+@pytest.mark.parametrize("case", params(OWN, ""))
+def test_an_own_case_comes_out_as_the_standard_says(case: Case) -> None:
+    assert mismatch(case) == ""
+
+
+def own_case(name: str) -> Case:
+    return copy.deepcopy(next(case for case in OWN if case["name"] == name))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("a body of a stated length", {"expected": {"body": '{"a":2}'}}),
+        ("a body of a stated length", {"expected": {"error": "TransportError"}}),
+        ("a body of a stated length", {"next": "new"}),
+        ("a body shorter than its length", {"expected": {"body": '{"a":1}'}}),
+        ("a body shorter than its length", {"expected": {"error": "RequestTimeout"}}),
+        ("connection close with a length", {"next": "same"}),
+        ("an error 404", {"expected": {"error": "NotFound", "status": 403}}),
+        ("an error 404", {"expected": {"error": "ApiError", "status": 404}}),
+        ("an error 404", {"expected": {"error": "NotFound", "status": 404, "says": "other words"}}),
+    ],
+)
+def test_a_wrong_expectation_is_noticed(name: str, changes: Case) -> None:
+    assert mismatch(own_case(name) | changes) != ""
 
 
 # Answers before the answer, of which the reader below knows only the first kind.
@@ -171,7 +262,39 @@ def by_another_reader(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
     monkeypatch.setattr(http.client, "_MAXLINE", 1 << 20)
     response = http.client.HTTPResponse(Spoken(BEFORE_THE_ANSWER.sub(b"", raw.lstrip(b"\r\n"))))  # type: ignore[arg-type]
     response.begin()
-    return response.status, response.read()
+    body = response.read()
+    return response.status, gzip.decompress(body) if (response.headers["content-encoding"] or "").lower().endswith("gzip") else body
+
+
+# Python's reader takes at most 99.
+BEYOND_THE_OTHER_READER = {"one hundred fields"}
+
+
+@pytest.mark.parametrize("case", params([case for case in OWN if "body" in case["expected"] and case["name"] not in BEYOND_THE_OTHER_READER], ""))
+def test_the_body_of_an_own_case_is_what_another_reader_reads(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert by_another_reader(data(case["response"]), monkeypatch) == (200, data(case["expected"]["body"]))
+
+
+def test_no_request_has_anothers_response_where_all_own_cases_go_over_the_connections_of_one_client() -> None:
+    check_that_no_answer_is_mixed_up({str(at): reply_of(case) for at, case in enumerate(OWN)})
+
+
+def check_that_no_answer_is_mixed_up(replies: Mapping[str, Reply]) -> None:
+    with server(replies) as seen, asker(seen.base_url) as client, ThreadPoolExecutor(8) as pool:
+
+        def has_own(name: str) -> bool:
+            outcome(client, f"/v1/data/cases/{name}")
+            return all(has_own_answer(client, f"/v1/data/marks/after-{name}-{n}") for n in range(3))
+
+        assert [name for name, is_own in zip(replies, pool.map(has_own, replies), strict=True) if not is_own] == []
+
+
+# The cases of outsiders.
+
+
+def wire(text: str) -> bytes:
+    named = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+    return re.sub(r"\\([nrt\\]|x[0-9A-Fa-f]{2})", lambda m: named.get(m[1]) or chr(int(m[1][1:], 16)), text).encode("latin-1")
 
 
 def is_json(body: bytes) -> bool:
@@ -193,39 +316,39 @@ def could_be_read(payload: sideline.Payload) -> bool:
     return True
 
 
-@pytest.mark.skipif(not CASES.exists(), reason="the conformance cases lie beside the project, and are not there")
-def test_all_the_cases_are_there() -> None:
-    names = {case["name"] for case in cases()}
-    assert len(names) == len(cases()) == 113
+@pytest.mark.skipif(not OUTSIDERS, reason=reason_without(FILE))
+def test_all_the_cases_of_outsiders_are_there() -> None:
+    names = {case["name"] for case in OUTSIDERS}
+    assert len(names) == len(OUTSIDERS) == 113
     assert names >= READ_ALL_THE_SAME.keys() | REFUSED_ALL_THE_SAME.keys() | SAYS.keys()
 
 
-@pytest.mark.parametrize("closes", [True, False], ids=["closed", "open"])
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_a_response_is_read_or_refused_and_the_next_request_has_its_own(case: dict[str, Any], closes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, verdict = case["name"], case["verdict"]
+@pytest.mark.parametrize("end", ["close", "open"])
+@pytest.mark.parametrize("case", params(OUTSIDERS, FILE))
+def test_a_case_of_outsiders_is_read_or_refused_and_the_next_request_has_its_own(case: Case, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, verdict, raw = case["name"], case["verdict"], wire(case["input"])
     # A refusal for the date is corrected and sent again, which meets the connection that the peer has closed.
     retries = 1 if name == "own-date-header-skewed" else 0
-    with server(closes=closes) as base_url, asker(base_url, max_retries=retries) as client:
+    with server({name: Reply(raw, end)}) as seen, asker(seen.base_url, max_retries=retries) as client:
         got = outcome(client, f"/v1/data/cases/{name}")
         for mark in ("first", "second"):
-            assert own_answer(client, f"/v1/data/marks/{mark}")
+            assert has_own_answer(client, f"/v1/data/marks/{mark}")
 
     if SAYS.get(name):
         assert SAYS[name] in str(got)
     if isinstance(got, sideline.TransportError):
         assert verdict != "ok" or name in REFUSED_ALL_THE_SAME, got
-        assert name not in READ_ALL_THE_SAME or not closes, got
+        assert name not in READ_ALL_THE_SAME or end == "open", got
         # A silent peer is a timeout, a wrong or a lost one is not.
-        assert type(got) is sideline.TransportError or (type(got) is sideline.RequestTimeout and not closes)
+        assert type(got) is sideline.TransportError or (type(got) is sideline.RequestTimeout and end == "open")
         return
     assert verdict != "error" or name in READ_ALL_THE_SAME, got
     if isinstance(got, sideline.ApiError):
-        status = int(re.findall(rb"HTTP/1\.[01] (\d\d\d)", BEFORE_THE_ANSWER.sub(b"", wire(case["input"])))[0])
+        status = int(re.findall(rb"HTTP/1\.[01] (\d\d\d)", BEFORE_THE_ANSWER.sub(b"", raw))[0])
         assert (type(got), got.status) == (CLASSES.get(status, sideline.ApiError), status)
         return
     try:
-        status, body = by_another_reader(wire(case["input"]), monkeypatch)
+        status, body = by_another_reader(raw, monkeypatch)
     except (ValueError, http.client.HTTPException):
         assert verdict == "either"
         assert not isinstance(got, sideline.Payload)
@@ -239,13 +362,7 @@ def test_a_response_is_read_or_refused_and_the_next_request_has_its_own(case: di
         assert not is_json(body)
 
 
-@pytest.mark.parametrize("closes", [True, False], ids=["closed", "open"])
-@pytest.mark.skipif(not CASES.exists(), reason="the conformance cases lie beside the project, and are not there")
-def test_no_request_has_anothers_response_where_all_cases_go_over_the_connections_of_one_client(closes: bool) -> None:
-    with server(closes=closes) as base_url, asker(base_url) as client, ThreadPoolExecutor(8) as pool:
-
-        def ask(case: dict[str, Any]) -> bool:
-            outcome(client, f"/v1/data/cases/{case['name']}")
-            return all(own_answer(client, f"/v1/data/marks/{case['name']}-{n}") for n in range(3))
-
-        assert [case["name"] for case, own in zip(cases(), pool.map(ask, cases()), strict=True) if not own] == []
+@pytest.mark.parametrize("end", ["close", "open"])
+@pytest.mark.skipif(not OUTSIDERS, reason=reason_without(FILE))
+def test_no_request_has_anothers_response_where_all_cases_of_outsiders_go_over_the_connections_of_one_client(end: str) -> None:
+    check_that_no_answer_is_mixed_up({case["name"]: Reply(wire(case["input"]), end) for case in OUTSIDERS})

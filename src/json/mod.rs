@@ -10,6 +10,8 @@
 
 mod any_value;
 mod body;
+#[cfg(test)]
+mod cases;
 mod cursor;
 mod error;
 pub mod json_path;

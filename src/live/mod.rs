@@ -51,6 +51,8 @@ pub mod sequence;
 mod session;
 mod session_sum;
 pub mod sse;
+#[cfg(test)]
+mod sse_cases;
 mod stream;
 mod sync;
 pub mod table;

@@ -292,6 +292,8 @@ pub(super) struct WebsocketConnection {
     ping: Option<String>,
     /// Frames to be written.
     outgoing: Vec<u8>,
+    /// Nothing follows a close (RFC 6455, 5.5.1).
+    has_closed: bool,
     /// Why the connection ended, reported after the items that preceded it.
     end: Option<Disconnect>,
     no_id: Arc<str>,
@@ -319,6 +321,7 @@ impl WebsocketConnection {
             is_token_rejected: false,
             ping: None,
             outgoing: Vec::new(),
+            has_closed: false,
             end: None,
             no_id: Arc::from(""),
             sources: Vec::new(),
@@ -432,7 +435,8 @@ impl WebsocketConnection {
 
     /// Never waits: bytes that cannot be written now are written during a later read.
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
-        if self.outgoing.len() + payload.len() <= MAX_OUTGOING_BYTES {
+        if !self.has_closed && self.outgoing.len() + payload.len() <= MAX_OUTGOING_BYTES {
+            self.has_closed = opcode == Opcode::Close;
             let [a, b, c, d, ..] = nonce();
             frames::write(opcode, payload, [a, b, c, d], &mut self.outgoing);
         }

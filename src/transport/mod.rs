@@ -41,9 +41,9 @@ mod send;
 #[cfg(test)]
 pub(crate) mod simulated;
 
+pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
-pub use memory::Lease;
 pub use probe::{Probe, ProbeFailure, Stage};
 pub(crate) use send::no_response;
 

@@ -336,8 +336,10 @@ pub(super) async fn receive(
             Err(error) => return Err(AttemptError::from_reqwest(error)),
         }
     }
-    let is_compressed =
-        response.headers().get(CONTENT_ENCODING).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"));
+    let is_compressed = response.headers().get(CONTENT_ENCODING).is_some_and(|value| {
+        // RFC 9110, 8.4.1.3: `x-gzip` is the same.
+        [&b"gzip"[..], b"x-gzip"].iter().any(|name| value.as_bytes().eq_ignore_ascii_case(name))
+    });
     let body = match is_compressed {
         false => body.finish(),
         true if status != 200 => inflate::inflate_prefix(body.as_slice(), MAX_ERROR_BODY),

@@ -1,18 +1,18 @@
 //! Many ids in one call: fetched by a sync or async client, and read as one table.
 
-use sideline::error::{Error, Result};
-use sideline::fetch::{self, Counters, UnitOutcome};
-use sideline::machine;
-use sideline::operation::Value;
 use crate::client::{CoreClient, with_pickle_hint};
 use crate::payload::PyPayload;
 use crate::table::PyTable;
 use crate::{capsule, convert, errors, runtime, to_dicts};
-use sideline::resource::coverage::Covered;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use sideline::error::{Error, Result};
+use sideline::fetch::{self, Counters, UnitOutcome};
+use sideline::machine;
+use sideline::operation::Value;
+use sideline::resource::coverage::Covered;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,13 @@
 //! The core of the sync and the async client: `call_sync` waits, `call_async` returns an awaitable.
 
+use crate::payload::{self, PyPayload};
+use crate::table::PyTable;
+use crate::{convert, errors, interpreter_exit, logging, runtime};
+use futures_util::FutureExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyInt, PyString};
 use sideline::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
 use sideline::error::{Error, Result};
 use sideline::fetch::{self, Drift, DriftField};
@@ -7,15 +15,7 @@ use sideline::fork_safe::ForkSafe;
 use sideline::live;
 use sideline::machine;
 use sideline::operation::{self, Arguments, Value};
-use crate::payload::{self, PyPayload};
-use crate::table::PyTable;
-use crate::{convert, errors, interpreter_exit, logging, runtime};
 use sideline::transport::{CallTimeout, Probe, Stage, Transport, certificate};
-use futures_util::FutureExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyInt, PyString};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,15 +1,15 @@
 //! Converts Python values to the arguments of operations. The accepted types depend on the argument's name; operations
 //! check the values.
 
+use crate::errors;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 use sideline::config::MAX_TIMEOUT;
 use sideline::fetch::PlannedId;
 use sideline::operation::argument::{Argument, Kind};
 use sideline::operation::{self, Arguments, Value};
-use crate::errors;
 use sideline::transport::CallTimeout;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMapping, PyMemoryView, PyString};
 use std::time::Duration;
 
 /// The arguments of an operation by their names; an optional one that is `None` is not given, and one that takes several is

@@ -2,15 +2,15 @@
 //! parser keeps the Python objects of the last message, patches what differs, and returns a copy, in a fraction of the
 //! time of parsing it all. The result equals that of [`objects`].
 
+use crate::dicts::objects;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
 use sideline::json::{
     Body,
     simd::{non_digit_mask, parse_digits},
 };
 use sideline::live::{BufferPool, Stream};
-use crate::dicts::objects;
 use sideline::scrub::Scrubber;
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
 use std::sync::{Arc, Mutex};
 
 /// Longer messages are not snapshots, and would be kept for long.

@@ -1,13 +1,13 @@
 //! Rust errors to Python exceptions, whose classes are in `sideline/errors.py`: under the stable ABI a Rust exception
 //! class cannot have fields.
 
-use sideline::advice::Advice;
-use sideline::error::{ApiError, ApiErrorKind, Error};
 use crate::interpreter_exit;
-use sideline::scrub::{Scrubbed, shown};
 use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sideline::advice::Advice;
+use sideline::error::{ApiError, ApiErrorKind, Error};
+use sideline::scrub::{Scrubbed, shown};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

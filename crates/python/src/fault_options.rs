@@ -1,12 +1,12 @@
 //! The options of a fault: from Python's arguments, and as data for the generator of `Faults.add`.
 
 use crate::simulator::fitting;
-use sideline::fault_options;
-use sideline::simulator::{Fault, Gzip, Words};
 use bytes::Bytes;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
+use sideline::fault_options;
+use sideline::simulator::{Fault, Gzip, Words};
 
 /// A value for an option.
 struct Given<'a, 'py> {

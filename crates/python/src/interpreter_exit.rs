@@ -2,8 +2,8 @@
 //! `pthread_exit`, and unwinding through Rust frames aborts the process. So the exit waits for threads that run Rust
 //! code which may attach; threads that come later are parked, as Python would.
 
-use sideline::fork_safe::{ForkSafe, pid};
 use pyo3::prelude::*;
+use sideline::fork_safe::{ForkSafe, pid};
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

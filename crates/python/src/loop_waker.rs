@@ -2,7 +2,6 @@
 //! and the loop's own thread takes them: no thread of ours waits for the interpreter, and many completions wake the
 //! loop once.
 
-use sideline::fork_safe::pid;
 use crate::errors;
 use crate::wait::Wait;
 use futures_util::FutureExt;
@@ -10,6 +9,7 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{IntoPyObjectExt, intern};
+use sideline::fork_safe::pid;
 use std::future::Future;
 #[cfg(unix)]
 use std::io::{Read, Write};

@@ -1,9 +1,9 @@
 //! The declarations of the operations as plain data, for the generator of the Python clients.
 
-use sideline::operation::argument::{Argument, Kind};
-use sideline::operation::{OPERATIONS, Operation, Reach};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sideline::operation::argument::{Argument, Kind};
+use sideline::operation::{OPERATIONS, Operation, Reach};
 
 /// Return every operation that is a method of the clients, in order.
 #[pyfunction]

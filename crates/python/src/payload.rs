@@ -1,19 +1,19 @@
 //! One response of the service: its bytes, read as dict or table on demand.
 
+use crate::dicts::objects;
+use crate::table::PyTable;
+use crate::{convert, errors, pickle};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
 use sideline::config::Sport;
 use sideline::error::Error;
 use sideline::fetch::{self, DriftField};
 use sideline::json::Body;
 use sideline::operation::{sport_of, with_sport};
-use crate::dicts::objects;
-use crate::table::PyTable;
-use crate::{convert, errors, pickle};
 use sideline::table::Context;
 use sideline::transport::Response;
-use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One response of the service: `to_dict()` loses nothing, `table()` and `to_*()` have fixed, typed columns.

@@ -1,5 +1,8 @@
 //! A payload as plain values and back, for `pickle`.
 
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use sideline::error::Result;
 use sideline::fetch::Payload;
 use sideline::json::Body;
@@ -7,9 +10,6 @@ use sideline::operation::{Merge, context_name};
 use sideline::scrub::Scrubber;
 use sideline::table::Context;
 use sideline::transport::Response;
-use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 

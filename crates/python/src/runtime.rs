@@ -1,11 +1,11 @@
 //! The threads behind every client: per process one tokio runtime for calls and one for streams, started on first use
 //! and stopped before the interpreter exits.
 
+use crate::{errors, interpreter_exit, logging, loop_waker};
+use pyo3::prelude::*;
 use sideline::error::{Error, Result};
 use sideline::fork_safe::ForkSafe;
-use crate::{errors, interpreter_exit, logging, loop_waker};
 use sideline::scrub::Scrubbed;
-use pyo3::prelude::*;
 use std::future::Future;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

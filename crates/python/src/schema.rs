@@ -1,17 +1,17 @@
 //! The fixed schema of each table.
 
-use sideline::config::Sport;
 use crate::payload::parse_sport;
 use crate::table::{Pickled, PyTable};
 use crate::{capsule, errors};
-use sideline::resource;
-use sideline::scrub;
-use sideline::table as engine;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use sideline::config::Sport;
+use sideline::resource;
+use sideline::scrub;
+use sideline::table as engine;
 use std::sync::Arc;
 
 /// The columns of a table: a sequence of `Field`, also by name.

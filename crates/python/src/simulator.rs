@@ -1,15 +1,15 @@
 //! The service on loopback, for Python.
 
-use sideline::config::Sport;
-use sideline::json::Body;
 use crate::dicts::objects;
 use crate::{convert, errors, fault_options, interpreter_exit, payload};
-use sideline::scrub::Scrubber;
-use sideline::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
+use sideline::config::Sport;
+use sideline::json::Body;
+use sideline::scrub::Scrubber;
+use sideline::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
 
 /// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]

@@ -1,13 +1,5 @@
 //! Live streams, their items and their journals. Items that have arrived are taken without waiting.
 
-use sideline::config::{MAX_TIMEOUT, Secret};
-use sideline::error::{Error, Result};
-use sideline::fork_safe::pid;
-use sideline::live::{
-    self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamCounts, StreamOptions,
-    Taken,
-};
-use sideline::operation;
 use crate::client::{CoreClient, option};
 use crate::delta_json::IncrementalParser;
 use crate::payload::{datetime, parse_sport};
@@ -17,6 +9,14 @@ use crate::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use sideline::config::{MAX_TIMEOUT, Secret};
+use sideline::error::{Error, Result};
+use sideline::fork_safe::pid;
+use sideline::live::{
+    self, BoxScore, ConnectionState, Item, LiveSubscription, Notice, Overflow, Stream, StreamCounts, StreamOptions,
+    Taken,
+};
+use sideline::operation;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

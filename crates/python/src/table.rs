@@ -2,15 +2,15 @@
 
 use crate::schema::Schema;
 use crate::{capsule, convert, errors, gather, pickle_table, to_dicts};
-use sideline::resource;
-use sideline::scrub::{self, Scrubber};
-use sideline::table as engine;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
+use sideline::resource;
+use sideline::scrub::{self, Scrubber};
+use sideline::table as engine;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -368,7 +368,8 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
 pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
-        let batch = engine::decode(resource, name, None, &sideline::json::Body::from(json), &engine::Context::default());
+        let batch =
+            engine::decode(resource, name, None, &sideline::json::Body::from(json), &engine::Context::default());
         let batch = batch.map_err(|error| errors::raise(py, error.scrubbed(&Scrubber::default())))?;
         PyTable::new(py, name.to_owned(), vec![batch])
     })

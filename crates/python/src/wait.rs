@@ -2,8 +2,6 @@
 //! loop directly, without a Tokio task, and the loop runs the waiting task's step at once, a turn earlier than with a
 //! future of its own.
 
-use sideline::fork_safe::pid;
-use sideline::live::Buffer;
 use crate::errors;
 use crate::loop_waker::{self, Completion, LoopWaker};
 use pyo3::exceptions::PyRuntimeError;
@@ -11,6 +9,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
+use sideline::fork_safe::pid;
+use sideline::live::Buffer;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};

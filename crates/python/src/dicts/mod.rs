@@ -10,13 +10,13 @@
 mod keys;
 mod strings;
 
-use sideline::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
 use crate::errors;
-use sideline::scrub::Scrubber;
-use sideline::table::DecodeError;
 use keys::{KeyCache, KeyId, ObjectKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList};
+use sideline::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
+use sideline::scrub::Scrubber;
+use sideline::table::DecodeError;
 use std::sync::{Mutex, PoisonError};
 use strings::StringCache;
 

@@ -1,10 +1,10 @@
 //! Python strings; short ones are cached, since most recur.
 
 use super::ParseError;
-use sideline::json::{Cursor, ErrorKind};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use sideline::json::{Cursor, ErrorKind};
 
 /// Capacity of the cache: one string for each slot, the newest.
 const CACHE_SIZE: usize = 2048;
