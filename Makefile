@@ -27,6 +27,10 @@ RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo next
 # xdist's own ends with the files of few tests, some of which take minutes.
 PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Quick files without waits: what `make check` runs of Python.
+UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crosswalk dicts errors frame from_bytes generated golden keys language metrics \
+	metrics_players private_imports ranges reprs roots signature specification table tables workflows))
+
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
 	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock rehearse
 
@@ -119,7 +123,7 @@ test-python: $(VENV)/.built $(VENV)/.tested-with
 	$(PYTEST) -m "not extended"
 
 unit-python: $(VENV)/.built $(VENV)/.tested-with
-	$(PYTEST) -m "not extended" tests/unit
+	$(PYTEST) -m "not extended" $(UNIT)
 
 # A test fails where a generated file is stale.
 generate: $(VENV)/.built

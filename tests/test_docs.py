@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import yaml
+from forks import Forks, forks
 from matplotlib.image import imread
 
 import sideline
-from forks import Forks, forks
 from sideline import cli
 
 ROOT = Path(__file__).parent.parent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -150,3 +151,12 @@ def test_development_has_the_packages_of_all_extras_but_spark() -> None:
 def test_the_script_of_the_machine_and_the_readme_make_the_same_target() -> None:
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec make test")
     assert "\nmake test " in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_tiers_is_current() -> None:
+    page = runpy.run_path(str(ROOT / "tools" / "make_tiers.py"))["page"]()
+    assert (TESTS / "TIERS.md").read_text(encoding="utf-8") == page, "run make tiers"
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `tests/")}
+    assert re.search(r"\| \d+ \|  \|", rows["tests/test_court.py"]), "quick"
+    assert re.search(r"\| \d+ \|  \|$", rows["tests/test_wire.py"]) and "|  | " in rows["tests/test_wire.py"], "not quick"
+    assert not rows["tests/test_archive_kills.py"].endswith("|  |"), "some only in make test-all"

@@ -1,6 +1,6 @@
 """Write tests/TIERS.md: which tests `make check`, `make test` and `make test-all` run. A test checks that it is current.
 
-Python: a file in tests/unit/ belongs to `make check`; a test marked `extended` only to `make test-all`; all others to `make test`.
+Python: a file that UNIT of the Makefile names belongs to `make check`; a test marked `extended` only to `make test-all`; all others to `make test`.
 Rust: the tests in src/ and crates/ belong to `make check`; those in tests/ to `make test`.
 """
 
@@ -24,6 +24,15 @@ Each column has the test functions that its command runs in addition to those of
 | file | `make check` | `make test` | `make test-all` |
 |---|---:|---:|---:|
 """
+UNIT = (
+    (ROOT / "Makefile")
+    .read_text(encoding="utf-8")
+    .partition("UNIT := ")[2]
+    .partition(")))")[0]
+    .replace("\\", "")
+    .replace(",", " ")
+    .split()
+)
 RUST_TEST = re.compile(r"^\s*#\[(?:tokio::)?test\b(?P<rest>[^\n]*(?:\n\s*(?:#\[|//)[^\n]*)*)", re.MULTILINE)
 
 
@@ -62,7 +71,9 @@ def python_counts(path: Path) -> Counts:
     )
     usual = len(functions) - extended
     return (
-        Counts(check=usual, test_all=extended) if path.parent.name == "unit" else Counts(test=usual, test_all=extended)
+        Counts(check=usual, test_all=extended)
+        if path.stem.removeprefix("test_") in UNIT
+        else Counts(test=usual, test_all=extended)
     )
 
 

@@ -1,4 +1,4 @@
-"""Print the variables that maturin set when it built the extension, so that another cargo command shares its build of PyO3."""
+"""Print the variables that maturin sets, so that another cargo command shares its build of PyO3."""
 
 import os
 import struct
