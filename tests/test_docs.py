@@ -19,6 +19,7 @@ import pytest
 import yaml
 from forks import Forks, forks
 from matplotlib.image import imread
+from needs import skip_if_missing
 
 import sideline
 from sideline import cli
@@ -59,6 +60,7 @@ def test_python_blocks_of_the_documentation_run(block: Block, process: Forks, se
     path.write_text(block.code, encoding="utf-8")
     env = {**service.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "HOME": str(tmp_path)}
     done = process.run(path, env, is_pytest="def test_" in block.code)
+    skip_if_missing(done.stdout + done.stderr)
     assert (done.status, done.stderr) == (0, ""), done.stdout + done.stderr
 
 

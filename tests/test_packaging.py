@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "sideline"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 DIST_INFO = {
-    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "sboms/sideline.cyclonedx.json"),
+    *("METADATA", "WHEEL", "RECORD", "entry_points.txt", "sboms/sideline-python.cyclonedx.json"),
     *("licenses/LICENSE", "licenses/THIRD-PARTY-LICENSES.txt"),
 }
 EXTENSION = re.compile(r"sideline/_core\.(abi3\.so|pyd)")
@@ -36,7 +36,7 @@ SOURCE = {
     *(".cargo", "PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "Makefile", "clippy.toml", "rustfmt.toml", "mkdocs.yml"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
     *("CODE_OF_CONDUCT.md", "SECURITY.md", "THIRD-PARTY-LICENSES.txt", "about.hbs", "about.toml", "deny.toml"),
-    *("src", "python", "tests", "docs", "examples", "notebooks", "benches", "tools"),
+    *("src", "crates", "python", "tests", "docs", "examples", "notebooks", "benches", "tools"),
 }
 """All that may lie at the top of a source distribution."""
 
@@ -124,7 +124,7 @@ def built_by_pip(sources: Path, wheel: Path, tmp_path_factory: pytest.TempPathFa
 def compiled() -> set[str]:
     """Every file of this folder that the extension was compiled from, by the compiler's own list."""
     # make's syntax: the target, a colon, and the files, in which a blank is escaped.
-    [listed] = (TARGET / "debug").glob("*sideline.d")
+    [listed] = (TARGET / "debug").glob("*_core.d")
     paths = [Path(path.replace("\\ ", " ")) for path in re.split(r"(?<!\\) ", listed.read_text(encoding="utf-8").strip())[1:]]
     assert len(paths) > 100
     return {path.relative_to(ROOT).as_posix() for path in paths}
@@ -144,6 +144,7 @@ def without_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
 
 
+@pytest.mark.extended
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
@@ -156,11 +157,13 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert names - extension - about == {*sources, "sideline/py.typed", "pyspark_sideline/__init__.py"}
 
 
+@pytest.mark.extended
 def test_pip_builds_the_same_wheel_from_the_source_distribution(built_by_pip: Path, wheel: Path) -> None:
     names = [set(zipfile.ZipFile(one).namelist()) for one in (built_by_pip, wheel)]
     assert names[0] == names[1]
 
 
+@pytest.mark.extended
 def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Path) -> None:
     held = {path.relative_to(sources).as_posix() for path in sources.rglob("*") if path.is_file()}
     assert {name.partition("/")[0] for name in held} <= SOURCE
@@ -168,7 +171,7 @@ def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Pat
     assert settings <= held
     assert not [name for name in held - settings if re.search(r"(^|/)(\.|__pycache__/|target/)|\.(so|pyd|pyc|whl|gz|parquet|journal)$", name)]
     # All that compiles, and all that tests read.
-    for part in ("src", "python", "tests", "docs", "examples", "benches"):
+    for part in ("src", "crates", "python", "tests", "docs", "examples", "benches"):
         kinds = {".rs", ".py", ".pyi", ".json", ".md", ".pem", ".typed"}
         here = {path.relative_to(ROOT).as_posix() for path in (ROOT / part).rglob("*") if path.suffix in kinds or path.name == "py.typed"}
         assert {name for name in here if not re.search(r"/\.", name)} <= held
@@ -176,6 +179,7 @@ def test_the_source_distribution_holds_the_sources_and_nothing_else(sources: Pat
     run("cargo", "metadata", "--locked", "--offline", "--format-version=1", at=sources)
 
 
+@pytest.mark.extended
 def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
     required = metadata.get_all("Requires-Dist", [])
     assert required
@@ -183,6 +187,7 @@ def test_nothing_is_required_but_by_an_extra(metadata: Message) -> None:
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
+@pytest.mark.extended
 def test_the_readme_runs_in_a_clean_installation(strangers_python: Path, tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.findall(r"```python\n(.*?)```", readme, re.S)[0]
@@ -192,6 +197,7 @@ def test_the_readme_runs_in_a_clean_installation(strangers_python: Path, tmp_pat
     assert [line.partition("==")[0] for line in installed.split()] == ["sideline"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - FOR_DEVELOPERS - BESIDE_ANOTHER))
 def test_a_missing_extra_names_its_install_line(extra: str, strangers_python: Path, tmp_path: Path) -> None:
     program = f"""
@@ -239,6 +245,7 @@ def test_the_extension_holds_no_table_of_time_zones() -> None:
     assert b"UTC" in extension
 
 
+@pytest.mark.extended
 def test_no_file_of_the_package_but_the_extension_names_a_folder_of_the_builders(light: Path, tmp_path: Path) -> None:
     """The extension's own are mapped away by the release (`RUSTFLAGS`), which tries it: this one is of the dev profile."""
     shutil.copy(light, tmp_path)
@@ -290,6 +297,7 @@ def test_every_action_is_pinned_to_a_commit() -> None:
     assert [name for name in used if not name.startswith("./") and not re.search(r"@[0-9a-f]{40}$", name)] == []
 
 
+@pytest.mark.extended
 def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(light: Path, tmp_path: Path) -> None:
     cleaned = []
     for folder in (tmp_path / "one", tmp_path / "two"):
@@ -327,11 +335,11 @@ def test_a_cleaned_sbom_lists_every_crate_and_depends_on_the_commit_alone(light:
 def test_the_licence_of_every_linked_crate_ships() -> None:
     targets = tomllib.loads((ROOT / "about.toml").read_text(encoding="utf-8"))["targets"]
     of_wheels = [word for target in targets for word in ("--target", target)]
-    tree = run("cargo", "tree", "--locked", "--edges", "normal,no-proc-macro", *of_wheels, "--prefix", "none")
+    tree = run("cargo", "tree", "--locked", "--package", "sideline-python", "--edges", "normal,no-proc-macro", *of_wheels, "--prefix", "none")
     linked = {" ".join(line.split()[:2]).replace(" v", " ") for line in tree.splitlines() if line}
     assert {"arrow-array 59", "hmac 0", "reqwest 0", "rustls 0", "tokio 1"} <= {crate.partition(".")[0] for crate in linked}
     text = (ROOT / "THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
     named = {" ".join(line.split()[:2]) for line in text.splitlines() if line.startswith("  ")}
-    missing = {crate for crate in linked - named if not crate.startswith("sideline ")}
+    missing = {crate for crate in linked - named if not crate.startswith("sideline")}
     assert not missing, f"stale: run make licences; it lacks {sorted(missing)}"
     assert "Copyright 2016 Eric Biggers" in text, "the C library inside libdeflate-sys"

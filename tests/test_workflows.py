@@ -88,6 +88,8 @@ def imports(path: Path) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"library", "needs", "require"}:
+            yield from (part.value.partition(".")[0] for part in node.args if isinstance(part, ast.Constant))
 
 
 OURS = {"sideline", "pyspark_sideline", "tests", *(path.stem for path in TESTS.rglob("*.py")), *(path.name for path in TESTS.iterdir() if path.is_dir())}
@@ -98,7 +100,7 @@ LATER = {"pyspark"}
 @cache
 def imported() -> set[str]:
     """The packages that the tests import."""
-    modules = {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters"}
+    modules = {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters", "a_broken_library"}
     distributions = packages_distributions()
     return {normalized(distributions[name][0]) if name in distributions else name for name in modules}
 

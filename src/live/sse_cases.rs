@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What a stream holds.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Outcome {
+struct CaseOutcome {
     /// Type, data, id.
     events: Vec<[String; 3]>,
     /// `None`: not compared.
@@ -27,7 +27,7 @@ struct Case {
     limit: usize,
     /// The last event id of the connection before.
     id_before: String,
-    expected: Outcome,
+    expected: CaseOutcome,
 }
 
 fn own_cases() -> Vec<Case> {
@@ -38,7 +38,7 @@ fn own_cases() -> Vec<Case> {
 fn own_case(case: &Value) -> Case {
     let list = |key: &str| case[key].as_array().cloned().unwrap_or_default();
     let plain = |key: &str| case[key].as_str().unwrap_or_default().to_string();
-    let expected = Outcome {
+    let expected = CaseOutcome {
         events: list("events").iter().map(|event| [0, 1, 2].map(|at| text(&event[at]))).collect(),
         comments: Some(list("comments").iter().map(text).collect()),
         skipped: list("skipped").iter().map(|size| size.as_u64().unwrap()).collect(),
@@ -50,9 +50,9 @@ fn own_case(case: &Value) -> Case {
     Case { name: name(case).into(), input, limit, id_before, expected }
 }
 
-fn read(case: &Case, chunks: &[&[u8]]) -> Outcome {
+fn read(case: &Case, chunks: &[&[u8]]) -> CaseOutcome {
     let mut decoder = SseDecoder::new(case.limit, case.id_before.as_str().into());
-    let (mut outcome, mut comments) = (Outcome::default(), Vec::new());
+    let (mut outcome, mut comments) = (CaseOutcome::default(), Vec::new());
     for chunk in chunks {
         let fed = decoder.feed(chunk, |item| match item {
             SseItem::Event(event) => {
@@ -72,7 +72,7 @@ fn read(case: &Case, chunks: &[&[u8]]) -> Outcome {
 
 fn mismatch(case: &Case, chunks: &[&[u8]], split: &str) -> Option<String> {
     let outcome = read(case, chunks);
-    let start = |outcome: &Outcome| format!("{outcome:?}").chars().take(2_000).collect::<String>();
+    let start = |outcome: &CaseOutcome| format!("{outcome:?}").chars().take(2_000).collect::<String>();
     (outcome != case.expected)
         .then(|| format!("{}, {split}: {}, expected {}", case.name, start(&outcome), start(&case.expected)))
 }
@@ -121,14 +121,14 @@ fn own_cases_are_as_the_standard_says() {
                 SseItem::Skipped(size) => panic!("skipped {size}"),
             }
         }
-        let outcome = Outcome { events, comments: Some(comments), skipped: Vec::new(), retry, last_event_id };
+        let outcome = CaseOutcome { events, comments: Some(comments), skipped: Vec::new(), retry, last_event_id };
         assert!(outcome == case.expected, "{}: {outcome:?}", case.name);
     }
 }
 
 #[test]
 fn a_wrong_expectation_is_noticed_in_every_case() {
-    let changes: [fn(&mut Outcome); 6] = [
+    let changes: [fn(&mut CaseOutcome); 6] = [
         |expected| expected.events.push(["message".into(), "planted".into(), String::new()]),
         |expected| match expected.events.pop() {
             Some([kind, data, id]) => expected.events.push([kind, data + "x", id]),
@@ -197,7 +197,7 @@ mod outsiders {
             Value::String(text) => unescape(text),
             _ => segments(&case["input_segments"]),
         };
-        let expected = Outcome {
+        let expected = CaseOutcome {
             events: events.iter().cycle().take(count).cloned().collect(),
             comments: case["comments"].as_array().map(|comments| comments.iter().map(plain).collect()),
             skipped: Vec::new(),
