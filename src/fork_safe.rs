@@ -71,6 +71,7 @@ impl<T: Send + Sync> fmt::Debug for ForkSafe<T> {
 }
 
 impl<T: Send + Sync> ForkSafe<T> {
+    #[allow(clippy::new_without_default, reason = "only statics hold one")]
     pub const fn new() -> Self {
         ForkSafe { current: AtomicPtr::new(ptr::null_mut()) }
     }
