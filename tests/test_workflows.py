@@ -100,7 +100,9 @@ LATER = {"pyspark"}
 @cache
 def imported() -> set[str]:
     """The packages that the tests import."""
-    modules = {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters", "a_broken_library"}
+    modules = (
+        {name for path in TESTS.rglob("*.py") for name in imports(path)} - OURS - LATER - sys.stdlib_module_names - {"_xxsubinterpreters", "a_broken_library"}
+    )
     distributions = packages_distributions()
     return {normalized(distributions[name][0]) if name in distributions else name for name in modules}
 
