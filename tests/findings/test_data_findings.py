@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import Killed, killed_after
 from data_seasons import archive_in, changed, client_of, coverage, new_service, played, rows_of_sessions, sync, unaccounted, verdicts, without_teams
 from missing_libraries import run_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
-from trust import Killed, Memory, is_named, killed_after
+from trust import Memory, is_named
 
 import sideline
 from sideline import metrics
