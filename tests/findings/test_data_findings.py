@@ -487,7 +487,6 @@ except ImportError as error:
 """
 
 
-@red(12, "without the driver's manager, the error does not say what to install")
 def test_an_export_without_its_extra_says_what_to_install(folders: Path, tmp_path: Path) -> None:
     # The extra `archive` has DuckDB and with it a driver, but no manager of drivers.
     said = run_without(["adbc_driver_manager", "adbc_driver_postgresql"], EXPORT, str(folders / "lists"), f"duckdb:///{tmp_path}/target.duckdb")
