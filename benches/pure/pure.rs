@@ -74,8 +74,8 @@ fn tables(c: &mut Criterion) {
     let mut group = c.benchmark_group("table");
     let request = Context::default().with("session_id", "s1");
     for (name, table, golden) in [
-        ("stats_details", "stat_events", include_str!("../tests/golden/stats_details.json")),
-        ("possessions", "possessions", include_str!("../tests/golden/possessions.json")),
+        ("stats_details", "stat_events", include_str!("../../tests/golden/stats_details.json")),
+        ("possessions", "possessions", include_str!("../../tests/golden/possessions.json")),
     ] {
         let (resource, body) = (by_name(name).unwrap(), body(golden, 200));
         group.throughput(Throughput::Bytes(body.len() as u64));
