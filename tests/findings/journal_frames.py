@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import pyarrow as pa
+from needs import library
+
+pa = library("pyarrow")
 
 MARK = re.compile(rb'\\"n\\": ?(\d+)')
 """A number of the updates that tests record, in the JSON of a journal's line."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from live_fakes import Connection, fake, take, updates
+from needs import library
 
 import sideline
 from sideline import metrics
+
+pl = library("polars")
 
 NOW = "2027-03-01T12:00:00Z"
 FOOT = 304.8

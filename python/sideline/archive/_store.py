@@ -334,7 +334,7 @@ class Store:
             raise ValueError(f"{text} names no bucket: pass a folder or an address such as s3://bucket/name")
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
         self.options = options
-        self.settings = Settings()
+        self.settings: Settings = Settings()
         """Only tests replace it, before a sync."""
         self.fence: int | None = None
         """The number of this writer's last lease, which its commits record; it refuses nothing."""
