@@ -214,7 +214,7 @@ $(VENV)/.arrow: $(VENV)/.made
 
 # With the versions of the lock; with others where one of them was withdrawn.
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
-	$(PIP) $(if $(wildcard $(LOCK)),--constraint $(LOCK)) --group dev || $(PIP) --group dev
+	$(PIP) $(if $(wildcard $(LOCK)),--constraint $(LOCK)) --group development || $(PIP) --group development
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1
 	touch $@

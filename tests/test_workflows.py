@@ -149,7 +149,7 @@ def test_a_missing_package_is_noticed(package: str) -> None:
 
 def test_development_has_the_packages_of_all_extras_but_spark() -> None:
     needed = {normalized(requirement) for requirements in EXTRAS.values() for requirement in requirements}
-    assert needed - packages("dev", GROUPS) == {"pyspark"} == packages("spark", GROUPS)
+    assert needed - packages("development", GROUPS) == {"pyspark"} == packages("spark", GROUPS)
 
 
 def test_the_script_of_the_machine_and_the_readme_make_the_same_target() -> None:
@@ -164,3 +164,9 @@ def test_the_table_of_tiers_is_current() -> None:
     assert re.search(r"\| \d+ \|  \|", rows["tests/test_court.py"]), "quick"
     assert re.search(r"\| \d+ \|  \|$", rows["tests/test_wire.py"]) and "|  | " in rows["tests/test_wire.py"], "not quick"
     assert not rows["tests/test_archive_kills.py"].endswith("|  |"), "some only in make test-all"
+
+
+def test_a_demo_installs_nothing_for_development() -> None:
+    """`maturin develop` installs a group of the name `dev` without being asked to, and without the lock."""
+    assert "dev" not in GROUPS
+    assert installed("demo", GROUPS) == packages("build", GROUPS)
