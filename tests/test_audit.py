@@ -43,7 +43,7 @@ def found(bodies: Bodies, session_id: str) -> list[dict[str, Any]]:
 
 
 @needs("polars")
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (2, 3))])
 def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         events = [client.team_events(team["id"], "2026-08-01", "2027-03-01", workouts_only=workouts) for team in service.teams for workouts in (False, True)]

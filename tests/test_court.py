@@ -68,7 +68,7 @@ def test_the_way_there_and_back_is_exact(source: Frame) -> None:
 @pytest.mark.parametrize("source", FRAMES, ids=str)
 def test_indirect_and_direct_transformations_agree(source: Frame) -> None:
     rng = random.Random(str(source))
-    for middle, target in itertools.product(FRAMES, FRAMES):
+    for middle, target in rng.sample([*itertools.product(FRAMES, FRAMES)], 500):
         x, y = (Fraction(rng.randint(-(10**6), 10**6), 7) for _ in "xy")
         hoop = rng.randint(-50, 50), rng.choice([1, -1]) * 12_700
         round_about = court.transform(*court.transform(x, y, source, middle, hoop=hoop), middle, target, hoop=hoop)

@@ -168,12 +168,13 @@ class PlayedGame(FaultyService):
 
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)
-def test_a_game_that_is_played_through_faults_is_the_same_in_all_streams_and_responses() -> None:
+@pytest.mark.parametrize("examples", [EXAMPLES or 25, pytest.param(80, marks=pytest.mark.extended)])
+def test_a_game_that_is_played_through_faults_is_the_same_in_all_streams_and_responses(examples: int) -> None:
     with sideline.Simulator(seed=5, teams=4, games=8) as service:
         make_the_threads(service)
     PlayedGame.followed = 0
     PlayedGame.TestCase.settings = settings(
-        max_examples=EXAMPLES or 80,
+        max_examples=examples,
         stateful_step_count=25,
         deadline=None,
         phases=(Phase.generate,),

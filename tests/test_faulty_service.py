@@ -410,12 +410,13 @@ class FaultyService(RuleBasedStateMachine):
 
 
 @pytest.mark.timeout(0 if EXAMPLES else 600)
-def test_a_service_that_goes_wrong_gives_right_responses_or_documented_errors() -> None:
+@pytest.mark.parametrize("examples", [EXAMPLES or 20, pytest.param(60, marks=pytest.mark.extended)])
+def test_a_service_that_goes_wrong_gives_right_responses_or_documented_errors(examples: int) -> None:
     FaultyService.world = World()
     try:
         make_the_threads(FaultyService.world.service)
         FaultyService.TestCase.settings = settings(
-            max_examples=EXAMPLES or 60,
+            max_examples=examples,
             stateful_step_count=25,
             deadline=None,
             # A service that goes wrong by chance and time does not do so again: no shrinking.

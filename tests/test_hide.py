@@ -143,6 +143,7 @@ def test_every_module_is_collected_without(name: str) -> None:
     collect(name)
 
 
+@pytest.mark.extended
 def test_every_module_is_collected_without_any_optional_library() -> None:
     collect(*EXTRAS)
 

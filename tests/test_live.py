@@ -167,7 +167,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="
 
 
 @needs_proc
-@pytest.mark.parametrize("pause", [0, 20_000], ids=["fast", "slow"])
+@pytest.mark.parametrize("pause", [pytest.param(0, marks=pytest.mark.extended), 20_000], ids=["fast", "slow"])
 def test_a_million_events_come_once_in_order_and_in_flat_memory(pause: int) -> None:
     with server([flood]) as made, made.client() as client, client.live_stats("g1", notices=False) as stream:
         before, most = resident(), 0
@@ -182,7 +182,7 @@ def test_a_million_events_come_once_in_order_and_in_flat_memory(pause: int) -> N
 
 
 @needs_proc
-@pytest.mark.parametrize("pause", [0, 20_000], ids=["fast", "slow"])
+@pytest.mark.parametrize("pause", [pytest.param(0, marks=pytest.mark.extended), 20_000], ids=["fast", "slow"])
 def test_a_million_events_come_once_in_order_and_in_flat_memory_to_async_for(pause: int) -> None:
     async def read(made: Server) -> None:
         async with made.async_client() as client, client.live_stats("g1", notices=False) as stream:

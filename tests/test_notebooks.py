@@ -22,15 +22,14 @@ import sideline
 image = library("matplotlib.image")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-HAVE_SPARK = shutil.which("java") is not None and not missing(["pyspark"])
-# In the group of test_spark.py: two sessions at once are too many for a small machine.
+NEEDS_SPARK = pytest.mark.skipif(shutil.which("java") is None or bool(missing(["pyspark"])), reason="needs Java and pyspark: pip install 'sideline[spark]'")
 RUNNABLE = [
     pytest.param(
         path,
         id=path.stem,
         marks=[
-            pytest.mark.skipif(not HAVE_SPARK, reason="needs Java and pyspark: pip install 'sideline[spark]'"),
-            pytest.mark.xdist_group("spark"),
+            NEEDS_SPARK,
+            pytest.mark.extended,
             pytest.mark.timeout(900),
         ]
         if "spark" in path.stem
@@ -123,11 +122,11 @@ def test_a_run_gives_the_committed_outputs(path: Path, tmp_path: Path) -> None:
             assert same.api_key not in outputs(notebook)
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.timeout(900)
-def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spark", [False, pytest.param(True, marks=[pytest.mark.extended, NEEDS_SPARK])], ids=["without Spark", "with Spark"])
+def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(spark: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All in one kernel, one after the other; the test above runs each on its own."""
-    runnable = [path for path in NOTEBOOKS if HAVE_SPARK or "spark" not in path.stem]
+    runnable = [path for path in NOTEBOOKS if spark or "spark" not in path.stem]
     together = nbformat.v4.new_notebook(cells=[cell for path in runnable for cell in code(read(path))])
     nbformat.write(together, tmp_path / "all.ipynb")
     # By the real clock, as the real service is.

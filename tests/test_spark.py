@@ -17,6 +17,7 @@ from service import Service
 import sideline
 
 pytestmark = [
+    pytest.mark.extended,
     needs("pyspark", "pyarrow"),
     pytest.mark.xdist_group("spark"),
     # PySpark's own: of pandas 3, and of sockets that its gateway leaves open.

@@ -17,7 +17,7 @@ from .grammar import GOLDEN
 require(*ARCHIVE, *PLOT, "pandas")
 
 RUN = Path(__file__).with_name("run.py")
-SECONDS = os.environ.get("HOSTILE_SECONDS", "20")
+SECONDS = os.environ.get("HOSTILE_SECONDS", "10")
 SEED = os.environ.get("HOSTILE_SEED", "1")
 
 
