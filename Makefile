@@ -27,6 +27,9 @@ RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo next
 # xdist's own ends with the files of few tests, some of which take minutes.
 PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Tests start many processes; each would compile the package and the tests again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Quick files without waits: what `make check` runs of Python.
 UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crosswalk dicts errors frame from_bytes generated golden keys language metrics \
 	metrics_players private_imports ranges reprs roots signature specification table tables workflows))
