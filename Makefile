@@ -17,7 +17,7 @@ RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -nam
 PY      := python tests docs benches examples notebooks tools .github
 
 # One set of packages and features for clippy, tests and the extension: each crate is compiled once.
-CRATES  := --locked --package sideline --package sideline-python --features sideline/test-util
+CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-python --features sideline/test-util
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
@@ -166,7 +166,8 @@ fuzz:
 # Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --lib -- json:: table:: fork_safe::
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --package sideline-reader --package sideline-tables --lib
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --lib -- resource:: fork_safe::
 
 # A random sample of each area's mutants; AREA=name takes one area.
 mutants: $(VENV)/.built $(VENV)/.tested-with

@@ -3,8 +3,8 @@
 
 use crate::advice::Advice;
 use crate::scrub::{Scrubbed, Scrubber, shown};
-use crate::table::DecodeError;
 use std::time::Duration;
+use tables::DecodeError;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -206,16 +206,16 @@ impl std::fmt::Display for Undecodable {
     }
 }
 
-impl DecodeError {
-    /// Scrubs the path, which may contain keys of the body.
-    pub fn scrubbed(self, scrubber: &Scrubber) -> Error {
-        match self {
+impl Error {
+    /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
+    pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
+        match error {
             DecodeError::Body { message, path, offset } => {
                 let (message, path) = (scrubber.message(message), scrubber.id(path));
-                Error::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
+                Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
             // The caller passed an unknown name.
-            other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Error::Argument(other.to_string()),
+            other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Self::Argument(other.to_string()),
         }
     }
 }

@@ -11,7 +11,7 @@ pub static TARGETS: &[(&str, Target)] = &[
     ("event_stream", crate::live::fuzz::event_stream),
     ("websocket", crate::live::fuzz::websocket),
     ("journal", crate::live::journal::fuzz::journal),
-    ("resource", crate::table::tests::fuzz::resource),
+    ("resource", crate::resource::tests::fuzz::resource),
     ("error_body", crate::transport::fuzz::error_body),
     ("gzip", crate::transport::fuzz::gzip),
     ("address", crate::transport::fuzz::address),

@@ -1,7 +1,7 @@
 //! sideline: the client of a sports tracking data service, its decoder and its simulator.
 //!
 //! Data flows one way: [`operation`] → [`transport`] (sign, send, retry) → bytes → [`resource`] (the schema of a body) →
-//! [`table`] (the decoding engine over the reader, [`json`]) → Arrow.
+//! [`tables`] (the decoding engine over [`reader`], the cursor) → Arrow.
 //!
 //! | module | content |
 //! |---|---|
@@ -13,8 +13,6 @@
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | the operations of the service |
 //! | [`resource`] | the response bodies: wire models and tables |
-//! | [`json`] | the reader: one cursor over a body |
-//! | [`table`] | JSON bytes to Arrow, driven by declarations; knows no resource |
 //! | [`transport`] | HTTP: retry, server clock, limits |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
 //! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
@@ -24,7 +22,6 @@ pub mod advice;
 pub mod config;
 pub mod error;
 pub mod fetch;
-pub mod json;
 pub mod live;
 pub mod machine;
 pub mod operation;
@@ -34,10 +31,10 @@ pub mod signer;
 // Runs in real time, on threads of its own.
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod simulator;
-pub mod table;
 pub mod transport;
 
 #[cfg(test)]
+#[path = "../tests/conformance/cases.rs"]
 mod cases;
 pub mod fork_safe;
 /// For `fuzz/` and the tests; no build that ships has it.

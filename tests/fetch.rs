@@ -10,8 +10,8 @@ use sideline::config::{ClientOptions, Secret};
 use sideline::error::{ApiErrorKind, Error};
 use sideline::fetch::{Payload, run};
 use sideline::operation::{Call, Value, call};
-use sideline::table::Context;
 use sideline::transport::Transport;
+use tables::Context;
 
 /// Two seasons of a team's events: two pieces.
 fn two_pieces(transport: &Transport) -> Call {

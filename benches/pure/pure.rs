@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use reader::Body;
 use serde_json::Value;
-use sideline::json::Body;
 use sideline::live::envelope::read_envelope;
 use sideline::live::journal::{Reader, Writer};
 use sideline::live::sequence::{Sequence, Verdict};
@@ -15,9 +15,9 @@ use sideline::live::sse::{SseDecoder, SseItem};
 use sideline::live::{Item, Update};
 use sideline::resource::by_name;
 use sideline::signer::authorization;
-use sideline::table::{self, Context};
 use std::hint::black_box;
 use std::time::SystemTime;
+use tables::Context;
 
 /// Events of a stream or a journal.
 const EVENTS: usize = 1000;
@@ -82,7 +82,7 @@ fn tables(c: &mut Criterion) {
         group.bench_function(table, |b| {
             // A clone of a body has its own copy of the bytes, and knows what the first one was found to be.
             let fresh = || Body::from(body.as_slice());
-            let decode = |body: Body| table::decode(resource, table, None, &body, &request).unwrap();
+            let decode = |body: Body| tables::decode(resource, table, None, &body, &request).unwrap();
             b.iter_batched(fresh, decode, BatchSize::LargeInput);
         });
     }

@@ -8,7 +8,6 @@ use crate::machine;
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
-use crate::table;
 use crate::transport::{Attempts, Outage, Transport};
 use std::iter::Enumerate;
 use std::panic::resume_unwind;
@@ -349,7 +348,7 @@ async fn ended(
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let survey = match payload.check_schema(table::check_schema) {
+    let survey = match payload.check_schema(tables::check_schema) {
         Ok(survey) => survey,
         Err(failed) => return FetchResult::failed(*failed, at),
     };

@@ -5,7 +5,6 @@ use super::Payload;
 use super::location_windows::{unexpected, with_one_dictionary};
 use crate::error::{Error, Result, Undecodable};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use std::collections::BTreeMap;
@@ -13,6 +12,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use tables::{DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
 
 /// The table `name` (`None`: the first) over `payloads`; `shape` gives the schema if there are none. Returns at least
 /// one batch; all share one schema, and one dictionary for each column. Columns that only some bodies have come last,
@@ -29,7 +29,7 @@ pub fn table(
         let (asked, has) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
         return Err(Error::Argument(DecodeError::NoTable { asked, has }.to_string()));
     };
-    let fixed = table::schema(declared);
+    let fixed = tables::schema(declared);
     // A code that one body has and another lacks must not be an error.
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
     let parts = decoded(payloads, declared.name, if of_some { None } else { columns })?;
@@ -38,14 +38,14 @@ pub fn table(
     let bodies = payloads.iter().map(Payload::size).sum();
     if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
         let wide = DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 };
-        return Err(wide.scrubbed(&Scrubber::default()));
+        return Err(Error::decode(wide, &Scrubber::default()));
     }
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
     parts.retain(|part| part.num_rows() > 0);
     if parts.is_empty() {
         parts.push(RecordBatch::new_empty(schema));
     }
-    let parts = with_one_dictionary(parts).map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))?;
+    let parts = with_one_dictionary(parts).map_err(|error| Error::decode(unexpected(error), &Scrubber::default()))?;
     Ok((declared.name.to_owned(), parts))
 }
 
@@ -77,7 +77,7 @@ fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema.fields().iter().map(column).collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-        .map_err(|error| unexpected(error).scrubbed(&Scrubber::default()))
+        .map_err(|error| Error::decode(unexpected(error), &Scrubber::default()))
 }
 
 /// Decodes each payload's table, on as many threads as there are processors.
@@ -126,9 +126,9 @@ fn in_payload(error: Error, number: usize, of: usize) -> Error {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::table::Context;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int32Type};
+    use tables::Context;
 
     fn stats(session: &str, code: &str) -> Payload {
         let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);

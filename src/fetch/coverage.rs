@@ -3,10 +3,10 @@
 use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
 use crate::resource::coverage::{Covered, TABLE};
-use crate::table::from_rows::{categories, from_columns, integers, small_integers, texts, times};
 use crate::transport::Response;
 use arrow_array::RecordBatch;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tables::from_rows::{categories, from_columns, integers, small_integers, texts, times};
 
 /// The outcome of a unit. `rows`: of the first table, `None` if the operation has none.
 pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'static str {

@@ -4,14 +4,14 @@ use super::batch::stopped;
 use super::{FetchError, Payload};
 use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
-use crate::json::Body;
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, Context, MAX_UNKNOWN_FIELDS, UnknownPath};
 use arrow_array::RecordBatch;
+use reader::Body;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tables::{Context, MAX_UNKNOWN_FIELDS, UnknownPath};
 use tokio::task::spawn_blocking;
 
 /// Further unknown paths are dropped: where keys are data, each would be a path.
@@ -72,7 +72,7 @@ impl Drift {
     /// Records the unknown fields of a response. Fails if its root is missing. Invalid JSON has no unknown fields:
     /// reading it reports the error.
     pub fn inspect(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
-        let survey = payload.check_schema(table::check_fields)?;
+        let survey = payload.check_schema(tables::check_fields)?;
         Ok(self.record(payload.operation, survey.unknown, now))
     }
 
@@ -105,8 +105,8 @@ impl Drift {
             let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             serde_json::to_vec(&rows.rows).map_err(|error| Error::Argument(error.to_string()))?
         };
-        table::decode(&DRIFT, "drift", None, &Body::from(json.as_slice()), &Context::default())
-            .map_err(|error| error.scrubbed(&Scrubber::default()))
+        tables::decode(&DRIFT, "drift", None, &Body::from(json.as_slice()), &Context::default())
+            .map_err(|error| Error::decode(error, &Scrubber::default()))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Several windows of locations as one table. Each is decoded separately and stays a batch of its own. Peak memory:
 //! bodies, table, and one column copy.
 
-use crate::json::Body;
-use crate::table::{Context, DecodeError, Resource, decode};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType};
+use reader::Body;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use tables::{Context, DecodeError, Resource, decode};
 
 /// The columns that identify a location.
 const KEY_COLUMNS: [&str; 3] = ["t", "tag", "player_id"];

@@ -1,11 +1,11 @@
 //! Merges several responses into one: pure, bodies in and bytes out. Elements are copied as raw text, and what surrounds
 //! them is the first response's.
 
-use crate::json::{self, Body, Cursor, ErrorKind, ReadResult};
 use crate::operation::Merge;
-use crate::table::DecodeError;
+use reader::{Body, Cursor, ErrorKind, ReadResult};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use tables::DecodeError;
 
 /// The bodies in the order of their requests, in the root shape of the first that has one.
 pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
@@ -15,7 +15,7 @@ pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError
     if how == Merge::Single {
         return Ok(first.as_slice().to_vec());
     }
-    if let Some(error) = bodies.iter().find_map(|body| json::syntax_error(body)) {
+    if let Some(error) = bodies.iter().find_map(|body| reader::syntax_error(body)) {
         return Err(error.into());
     }
     let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
@@ -107,7 +107,7 @@ enum RootShape<'a> {
 }
 
 fn part_of_body<'a>(body: &'a [u8], padded: &'a [u8], key: &str) -> ReadResult<JsonPart<'a>> {
-    let mut cursor = json::start(padded).ok_or(ErrorKind::Unpadded)?;
+    let mut cursor = reader::start(padded).ok_or(ErrorKind::Unpadded)?;
     cursor.whitespace();
     part(body, 0, JsonValue::next(&mut cursor)?, key)
 }

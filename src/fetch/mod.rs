@@ -26,15 +26,15 @@ pub use drift::{Drift, DriftField, UnknownField, refusal};
 pub use plan::{BatchPlan, PlannedId, Unit, plan};
 
 use crate::error::{Error, Result};
-use crate::json::Body;
 use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::table::{self, Context, DecodeError, SchemaCheck};
 use crate::transport::{Attempts, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
+use reader::Body;
 use std::sync::{Arc, OnceLock};
+use tables::{Context, DecodeError, SchemaCheck};
 
 /// The result of a call: one response, or several as one.
 #[derive(Debug, Clone)]
@@ -138,11 +138,11 @@ impl Payload {
         }
         if let [_, _, ..] = self.parts.as_slice() {
             // After merging, a part without its root would leave no trace.
-            let check = |part: &Response| table::check_root(resource, &part.body).map_err(|error| self.error(error));
+            let check = |part: &Response| tables::check_root(resource, &part.body).map_err(|error| self.error(error));
             self.parts.iter().try_for_each(check)?;
         }
         let batch =
-            table::decode(resource, name, columns, self.body()?, &self.context).map_err(|error| self.error(error))?;
+            tables::decode(resource, name, columns, self.body()?, &self.context).map_err(|error| self.error(error))?;
         Ok(vec![batch])
     }
 
@@ -153,7 +153,7 @@ impl Payload {
         if self.parts.len() > 1 {
             return names.map(|name| Ok((name, self.table(Some(name), None)?))).collect();
         }
-        let batches = table::decode_all(resource, self.body()?, &self.context).map_err(|error| self.error(error))?;
+        let batches = tables::decode_all(resource, self.body()?, &self.context).map_err(|error| self.error(error))?;
         Ok(names.zip(batches.into_iter().map(|batch| vec![batch])).collect())
     }
 
@@ -166,7 +166,7 @@ impl Payload {
         };
         let mut fields = UnknownFieldSet::default();
         for body in bodies {
-            let found = table::unknown_fields(resource, body).map_err(|error| self.error(error))?;
+            let found = tables::unknown_fields(resource, body).map_err(|error| self.error(error))?;
             fields.add(found, &self.scrubber());
         }
         Ok(fields.found)
@@ -205,7 +205,7 @@ impl Payload {
     }
 
     fn error(&self, error: DecodeError) -> Error {
-        error.scrubbed(&self.scrubber())
+        Error::decode(error, &self.scrubber())
     }
 
     fn with_tables(&self) -> Result<&'static Resource> {

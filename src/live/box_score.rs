@@ -4,15 +4,15 @@
 use super::item::Update;
 use crate::config::Sport;
 use crate::error::{Error, Result};
-use crate::json::Body;
 use crate::resource;
 use crate::resource::stats::STATS;
 use crate::scrub::Scrubber;
-use crate::table::{self, Context};
 use arrow_array::RecordBatch;
+use reader::Body;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use tables::Context;
 
 /// The player id of a team's own line.
 const TEAM_LINE_ID: i64 = 0;
@@ -204,7 +204,7 @@ impl BoxScore {
         let rows = known + new_teams.len() + new.len();
         let columns = codes.len() + self.codes.len();
         // The limits of a table of an empty body, so that the table can always have its columns.
-        if table::is_too_wide(columns.max(1), rows, 0) {
+        if tables::is_too_wide(columns.max(1), rows, 0) {
             return None;
         }
         self.codes.extend(codes.into_iter().cloned());
@@ -290,14 +290,14 @@ impl BoxScore {
         let line = |(id, line): (&i64, &PlayerLine)| json!({ "id": id, "player_details": line.details, "version": line.version, "stats": line.stats });
         let team = |(id, team): (&i64, &TeamLines)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
         let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
-        table::decode(
+        tables::decode(
             resource::of_sport(&STATS, self.sport),
             "box_score",
             None,
             &Body::from(json.as_bytes()),
             &Context::default(),
         )
-        .map_err(|error| error.scrubbed(&Scrubber::default()))
+        .map_err(|error| Error::decode(error, &Scrubber::default()))
     }
 }
 

@@ -4,7 +4,6 @@ use super::item::Update;
 use super::session_sum::SessionSum;
 use crate::error::Error;
 use crate::operation::{self, Request, Value};
-use crate::table;
 use crate::transport::{Response, Transport};
 use arrow_array::cast::AsArray;
 use std::sync::OnceLock;
@@ -107,8 +106,8 @@ impl GameState {
     fn session_ids(&self, game: &Request, response: &Response) -> Result<Vec<String>, Failure> {
         const COLUMN: &str = "session_id";
         let Some(resource) = game.resource else { return Ok(Vec::new()) };
-        let table = table::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
-            .map_err(|wrong| wrong.scrubbed(self.transport.scrubber()))?;
+        let table = tables::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
+            .map_err(|wrong| Error::decode(wrong, self.transport.scrubber()))?;
         let ids = table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>());
         Ok(ids.into_iter().flatten().flatten().map(str::to_owned).collect())
     }
@@ -119,7 +118,8 @@ impl GameState {
             return Err((*refusal).into());
         }
         if let Some(resource) = request.resource {
-            table::check_root(resource, &response.body).map_err(|wrong| wrong.scrubbed(self.transport.scrubber()))?;
+            tables::check_root(resource, &response.body)
+                .map_err(|wrong| Error::decode(wrong, self.transport.scrubber()))?;
         }
         Ok(response)
     }

@@ -2,14 +2,14 @@
 
 use super::item::{Item, Notice, Update};
 use crate::error::{Error, Result};
-use crate::json::Body;
 use crate::resource::live::{ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
-use crate::table::from_rows::{categories, from_columns, integers, texts, times};
-use crate::table::{self, Context};
 use arrow_array::RecordBatch;
+use reader::Body;
 use serde::Deserialize;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tables::Context;
+use tables::from_rows::{categories, from_columns, integers, texts, times};
 
 /// Builds the table `live_items`: one row per item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
@@ -46,8 +46,8 @@ pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
         json.extend_from_slice(update.text.as_bytes());
     }
     json.push(b']');
-    table::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
-        .map_err(|error| error.scrubbed(&Scrubber::default()))
+    tables::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
+        .map_err(|error| Error::decode(error, &Scrubber::default()))
 }
 
 /// Returns the update if it is a stats message: `{"type":"stats","data":{"stats":{..}}}`.

@@ -12,7 +12,7 @@ use crate::resource::{
     self, Resource, ball_screens, broadcast, catch_up, event, game_shots, locations, play_by_play, possessions, roster,
     schedule, shots, stats, stats_details, team, videos,
 };
-use crate::table::Context;
+use tables::Context;
 
 /// One operation of the service.
 #[derive(Debug)]

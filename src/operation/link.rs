@@ -6,8 +6,8 @@ use super::{Arguments, Auth, Request, arguments, encode};
 use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::resource::catch_up;
-use crate::table::Context;
 use percent_encoding::percent_decode_str;
+use tables::Context;
 
 const DATA: &str = "/v1/data/";
 const BROADCAST: &str = "/broadcast/";

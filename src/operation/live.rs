@@ -5,7 +5,7 @@ use super::arguments::ArgumentReader;
 use super::declared::MOCK;
 use super::{Arguments, Auth, Request, encode};
 use crate::error::Result;
-use crate::table::Context;
+use tables::Context;
 
 pub(super) const NAME: &str = "live_stats";
 

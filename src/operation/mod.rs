@@ -25,11 +25,11 @@ pub use live::{live_stats, snapshot_of};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::resource::Resource;
-use crate::table::Context;
 use argument::Argument;
 use arguments::ArgumentReader;
 use declared::{FOLLOW, GET, SPORT};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tables::Context;
 
 /// How a request is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

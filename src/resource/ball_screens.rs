@@ -1,8 +1,8 @@
 //! Predicted ball screens of a game.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tables::{Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

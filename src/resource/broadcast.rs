@@ -1,8 +1,8 @@
 //! The known part of the Broadcast API's bodies: a team with its players.
 
 use super::roster::{self, SpecialService};
-use crate::table::{Resource, Table, Ty::*, col, root, same_rows_elsewhere};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, root, same_rows_elsewhere};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BroadcastTeam {

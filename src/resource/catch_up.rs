@@ -6,13 +6,11 @@ use super::play_by_play::{self, Play};
 use super::possessions::{self, TeamPossessions};
 use super::stats::{self, STAT_CODES, stat_codes};
 use crate::config::Sport;
-use crate::table::{
-    Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere,
-};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use tables::{Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere};
 
 /// A player's line of a whole game. Codes may be absent when zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The changes that an archive saw after a game was over.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
 pub static CORRECTIONS: Resource =
     Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[] };

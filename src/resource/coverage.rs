@@ -1,6 +1,6 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covered {

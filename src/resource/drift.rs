@@ -1,7 +1,7 @@
 //! Schema drift: the unknown fields in a client's responses.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drifted {

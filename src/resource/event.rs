@@ -1,9 +1,9 @@
 //! Team events, games and practices, and their sessions.
 
-use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {

@@ -1,8 +1,8 @@
 //! Shots of a whole game, in abbreviations.
 
 use super::shots;
-use crate::table::{Resource, Table, Ty::*, col, read_elsewhere, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GameShot {

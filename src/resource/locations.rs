@@ -1,7 +1,7 @@
 //! Sensor locations.
 
-use crate::table::{Resource, Table, Ty::*, col, request, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, request, root};
 
 /// One time step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

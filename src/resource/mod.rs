@@ -24,8 +24,8 @@ pub mod videos;
 pub mod violations;
 
 use crate::config::Sport;
-pub use crate::table::Resource;
-use crate::table::Table;
+pub use tables::Resource;
+use tables::Table;
 
 /// Every resource, by the name of its operation.
 pub static RESOURCES: &[&Resource] = &[
@@ -82,11 +82,14 @@ pub fn tables(sport: Sport) -> Vec<&'static Table> {
     all
 }
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod tests;
+
 #[cfg(test)]
-mod tests {
+mod catalogue_tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
-    use crate::table::schema;
+    use tables::schema;
 
     #[test]
     fn a_table_has_one_schema_whatever_body_it_comes_from() {

@@ -1,7 +1,7 @@
 //! Possessions of a session.
 
-use crate::table::{Col, Resource, Table, Ty::*, col, index, request, root};
 use serde::{Deserialize, Serialize};
+use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TeamPossessions {

@@ -1,8 +1,8 @@
 //! A team's roster.
 
 use super::team;
-use crate::table::{Col, Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
+use tables::{Col, Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Roster {

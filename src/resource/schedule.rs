@@ -1,7 +1,7 @@
 //! The game schedule.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScheduledGame {

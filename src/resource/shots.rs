@@ -1,6 +1,5 @@
 //! Shots of a session, and the table shared by all shots.
 
-use crate::table::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array,
     cast::AsArray,
@@ -8,6 +7,7 @@ use arrow_array::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 
 use super::stats::PlayerDetails;
 

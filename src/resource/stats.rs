@@ -1,8 +1,8 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
-use crate::table::{Col, Resource, Table, Ty::*, col, concat, key, request, root};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tables::{Col, Resource, Table, Ty::*, col, concat, key, request, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TeamStats {

@@ -3,8 +3,8 @@
 use super::stats::{
     FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, PlayerDetails, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
 };
-use crate::table::{Resource, Table, Ty::*, col, key, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, key, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TeamDetails {

@@ -1,7 +1,7 @@
 //! Teams.
 
-use crate::table::{Col, Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
+use tables::{Col, Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Team {

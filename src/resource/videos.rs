@@ -1,7 +1,7 @@
 //! The videos of a game.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
 use serde::{Deserialize, Serialize};
+use tables::{Resource, Table, Ty::*, col, root};
 
 /// A part of a recording, without the fields that the vendor calls contextual, except those that name the part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

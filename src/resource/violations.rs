@@ -1,6 +1,6 @@
 //! Violations found by an audit: where tables of the same sessions contradict each other.
 
-use crate::table::{Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
 pub static VIOLATIONS: Resource = Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 

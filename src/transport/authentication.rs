@@ -140,8 +140,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::config::ClientOptions;
-    use crate::table::Context;
     use std::time::{Duration, UNIX_EPOCH};
+    use tables::Context;
 
     fn request(auth: Auth, path: &str, query: &str) -> Request {
         Request {

@@ -1,13 +1,13 @@
 //! Inflates complete gzip bodies (RFC 1952): all members, each verified by its checksum and length. It runs in steps, so that
 //! the memory for each step can be leased first.
 
-use crate::json::Body;
 use flate2::bufread::MultiGzDecoder;
 use libdeflate_sys::{
     libdeflate_alloc_decompressor, libdeflate_decompressor, libdeflate_free_decompressor,
     libdeflate_gzip_decompress_ex, libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE as NO_SPACE,
     libdeflate_result_LIBDEFLATE_SUCCESS as SUCCESS,
 };
+use reader::Body;
 use std::io::Read;
 use std::ptr::NonNull;
 

@@ -49,10 +49,10 @@ pub(crate) use send::no_response;
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
-use crate::json::Body;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use authentication::AuthenticatedRequest;
+use reader::Body;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};

@@ -3,13 +3,13 @@
 use super::{clock, retry};
 use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind};
-use crate::json::{self, Body};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::table::{self, DecodeError};
 use memchr::memmem;
+use reader::Body;
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
+use tables::DecodeError;
 
 /// A response as received, before it is interpreted.
 #[derive(Debug, Clone, Default)]
@@ -217,14 +217,14 @@ pub(super) fn error_document_status(response: &ReceivedResponse, request: &Reque
     if !is_checked || body.len() > MAX_ERROR_DOCUMENT || !has_message() {
         return None;
     }
-    let Ok(Value::Object(object)) = serde_json::from_slice(json::without_mark(&response.body)) else { return None };
+    let Ok(Value::Object(object)) = serde_json::from_slice(reader::without_mark(&response.body)) else { return None };
     if !object.get("message").is_some_and(Value::is_string) {
         return None;
     }
     let is_error_key =
         |key: &String| matches!(key.as_str(), "status" | "message" | "request_id") || key.ends_with("RequestId");
     let is_error_only = object.keys().all(is_error_key);
-    if !is_error_only && request.resource.is_none_or(|resource| table::check_root(resource, &response.body).is_ok()) {
+    if !is_error_only && request.resource.is_none_or(|resource| tables::check_root(resource, &response.body).is_ok()) {
         return None;
     }
     let number = |status: &Value| status.as_u64().or_else(|| status.as_str()?.parse().ok());

@@ -13,10 +13,10 @@ use super::retry::{self, FailureKind, RetryState};
 use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
-use crate::json::Body;
 use crate::machine;
 use crate::operation::{self, Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
+use reader::Body;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ pub(super) async fn send(
                             operation::SUBSCRIPTION_TOKEN => Ok(()),
                             _ => response::check_json(&received),
                         };
-                        let refusal = json_check.err().map(|error| match error.scrubbed(scrubber) {
+                        let refusal = json_check.err().map(|error| match Error::decode(error, scrubber) {
                             Error::Decode(wrong) => {
                                 Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong }))
                             }

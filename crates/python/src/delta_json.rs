@@ -5,7 +5,7 @@
 use crate::dicts::objects;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use sideline::json::{
+use reader::{
     Body,
     simd::{non_digit_mask, parse_digits},
 };

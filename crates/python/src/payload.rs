@@ -7,14 +7,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
+use reader::Body;
 use sideline::config::Sport;
 use sideline::error::Error;
 use sideline::fetch::{self, DriftField};
-use sideline::json::Body;
 use sideline::operation::{sport_of, with_sport};
-use sideline::table::Context;
 use sideline::transport::Response;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tables::Context;
 
 /// One response of the service: `to_dict()` loses nothing, `table()` and `to_*()` have fixed, typed columns.
 ///

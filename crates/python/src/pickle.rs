@@ -3,15 +3,15 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use reader::Body;
 use sideline::error::Result;
 use sideline::fetch::Payload;
-use sideline::json::Body;
 use sideline::operation::{Merge, context_name};
 use sideline::scrub::Scrubber;
-use sideline::table::Context;
 use sideline::transport::Response;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
+use tables::Context;
 
 /// Operation, request ids by name, body if there are no responses, responses, how to merge them.
 pub type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);

@@ -11,8 +11,8 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 use sideline::config::Sport;
 use sideline::resource;
 use sideline::scrub;
-use sideline::table as engine;
 use std::sync::Arc;
+use tables as engine;
 
 /// The columns of a table: a sequence of `Field`, also by name.
 ///

@@ -5,9 +5,9 @@ use crate::{convert, errors, fault_options, interpreter_exit, payload};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use reader::Body;
 use serde::Serialize;
 use sideline::config::Sport;
-use sideline::json::Body;
 use sideline::scrub::Scrubber;
 use sideline::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
 

@@ -4,7 +4,7 @@ use super::ParseError;
 use super::strings::{hash16, text};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use sideline::json::{Cursor, simd::low_bytes};
+use reader::{Cursor, simd::low_bytes};
 
 /// Capacity of the cache.
 const CACHE_SIZE: usize = 1024;

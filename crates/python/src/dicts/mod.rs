@@ -14,11 +14,12 @@ use crate::errors;
 use keys::{KeyCache, KeyId, ObjectKey};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList};
-use sideline::json::{self, Body, Cursor, ErrorKind, JsonError, Number, json_path};
+use reader::{Body, Cursor, ErrorKind, JsonError, Number, json_path};
+use sideline::error::Error;
 use sideline::scrub::Scrubber;
-use sideline::table::DecodeError;
 use std::sync::{Mutex, PoisonError};
 use strings::StringCache;
+use tables::DecodeError;
 
 /// Maximum nesting of arrays and objects.
 const MAX_DEPTH: u8 = 200;
@@ -26,17 +27,17 @@ const MAX_DEPTH: u8 = 200;
 /// A body's JSON as Python objects.
 pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
     let padded = body.padded();
-    let Some(cursor) = json::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
+    let Some(cursor) = reader::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
     read(py, cursor).map_err(|(stopped, offset)| match stopped {
         ParseError::Python(error) => *error,
-        ParseError::Body(fault) => errors::raise(py, decode_error(body, fault, offset).scrubbed(scrubber)),
+        ParseError::Body(fault) => errors::raise(py, Error::decode(decode_error(body, fault, offset), scrubber)),
     })
 }
 
 /// What is wrong with a body: the error of its JSON, which tables report too, or a limit of the dicts.
 #[cold]
 fn decode_error(body: &Body, fault: BodyError, offset: usize) -> DecodeError {
-    let error = json::syntax_error(body).unwrap_or_else(|| match fault {
+    let error = reader::syntax_error(body).unwrap_or_else(|| match fault {
         BodyError::Json(fault) => fault.at(body.as_slice(), offset),
         BodyError::TooDeep => JsonError {
             message: format!("arrays and objects are nested more than {MAX_DEPTH} deep"),

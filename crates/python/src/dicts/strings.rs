@@ -4,7 +4,7 @@ use super::ParseError;
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use sideline::json::{Cursor, ErrorKind};
+use reader::{Cursor, ErrorKind};
 
 /// Capacity of the cache: one string for each slot, the newest.
 const CACHE_SIZE: usize = 2048;

@@ -1,0 +1,359 @@
+//! Skips values that no column reads. A whole table validates them as JSON; a projection only finds their ends. Neither
+//! recurses, so that deep nesting cannot overflow the stack.
+
+use super::cursor::Cursor;
+use super::error::{ErrorKind, Expected, ReadResult};
+use super::simd;
+
+/// The kinds of the open brackets, one bit each; the first 64 need no allocation.
+#[derive(Default)]
+struct Nesting {
+    /// 1 for an object; the innermost is the lowest bit.
+    bits: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Nesting {
+    fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(object);
+        self.depth += 1;
+    }
+
+    /// Whether the innermost bracket is an object; `None` outside of all.
+    fn innermost(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.bits & 1 == 1)
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.bits = self.outer.pop().unwrap_or_default();
+        }
+    }
+}
+
+impl Cursor<'_> {
+    /// Skips and validates a number or string of the common forms; otherwise returns `false` and stays.
+    #[inline(always)]
+    pub fn validate_flat(&mut self) -> bool {
+        if self.peek_byte() == b'"' { self.plain_string().is_some() } else { self.skip_short_number() }
+    }
+
+    /// Skips a number, literal or short string directly followed by a comma or brace, without validating it; otherwise
+    /// returns `false` and stays.
+    #[inline(always)]
+    pub fn skip_flat(&mut self) -> bool {
+        if self.peek_byte() == b'"' {
+            return self.plain_string().is_some();
+        }
+        let len = simd::flat_prefix16(self.bytes16(0));
+        let is_flat = len.wrapping_sub(1) < 15 && matches!(self.peek(len), b',' | b'}');
+        if is_flat {
+            self.advance(len);
+        }
+        is_flat
+    }
+
+    /// Validates the rest of the body: one value, and whitespace around it.
+    pub fn validate_document(&mut self) -> ReadResult<()> {
+        self.whitespace();
+        self.validate()?;
+        self.whitespace();
+        if self.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing) }
+    }
+
+    /// Skips a value and validates all of it.
+    #[inline(never)]
+    pub fn validate(&mut self) -> ReadResult<()> {
+        let mut cursor = *self;
+        let is_validated = cursor.check();
+        self.go_to(&cursor);
+        is_validated
+    }
+
+    /// Inlined, so that the cursor stays in a register.
+    #[inline(always)]
+    fn check(&mut self) -> ReadResult<()> {
+        let mut nesting = Nesting::default();
+        loop {
+            match self.peek_byte() {
+                b'"' => {
+                    if self.plain_string().is_none() {
+                        self.with_copy(Self::skip_string)?;
+                    }
+                }
+                b'{' => {
+                    self.advance(1);
+                    if self.has_first_item(b'}') {
+                        nesting.push(true);
+                        self.validate_key()?;
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.advance(1);
+                    if self.has_first_item(b']') {
+                        nesting.push(false);
+                        continue;
+                    }
+                }
+                b'-' | b'0'..=b'9' => {
+                    if !self.skip_short_number() {
+                        self.with_copy(Self::number_token)?;
+                    }
+                }
+                _ if self.consume_null() || self.consume_literal(b"true") || self.consume_literal(b"false") => {}
+                _ => return Err(ErrorKind::Expected(Expected::Value)),
+            }
+            loop {
+                let Some(object) = nesting.innermost() else { return Ok(()) };
+                if self.has_next_item(if object { b'}' } else { b']' })? {
+                    if object {
+                        self.validate_key()?;
+                    }
+                    break;
+                }
+                nesting.pop();
+            }
+        }
+    }
+
+    /// Consumes a key and its colon.
+    #[inline(always)]
+    fn validate_key(&mut self) -> ReadResult<()> {
+        let plain = simd::plain_prefix16(self.bytes16(1));
+        if self.peek_byte() == b'"' && self.peek(plain + 1) == b'"' && self.peek(plain + 2) == b':' {
+            self.advance(plain + 3);
+            self.whitespace();
+            return Ok(());
+        }
+        self.with_copy(Self::skip_key)
+    }
+
+    #[inline(never)]
+    fn skip_key(&mut self) -> ReadResult<()> {
+        if self.peek_byte() != b'"' {
+            return Err(ErrorKind::Key);
+        }
+        self.skip_string()?;
+        self.colon()
+    }
+
+    /// Skips a value and only finds its end.
+    #[inline(never)]
+    pub fn skip_value(&mut self) -> ReadResult<()> {
+        match self.peek_byte() {
+            b'"' => return self.skip_string(),
+            b'{' | b'[' => {}
+            _ => return self.skip_scalar(),
+        }
+        let mut depth = 0usize;
+        loop {
+            if depth > 0 && self.skip_blocks(&mut depth) {
+                return Ok(());
+            }
+            match self.peek_byte() {
+                b'"' => {
+                    self.skip_string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                0 => return Err(ErrorKind::Expected(Expected::Value)),
+                _ => {}
+            }
+            self.advance(1);
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Skips inside `depth` open brackets, 64 bytes at a time; returns whether the outermost is closed. Stops before an
+    /// escaped or broken string, and before anything unusual outside of strings.
+    #[inline(always)]
+    fn skip_blocks(&mut self, depth: &mut usize) -> bool {
+        fn below(place: u32) -> u64 {
+            if place < 64 { (1 << place) - 1 } else { u64::MAX }
+        }
+        // Whether the block begins inside a string, as a mask, and the last quote.
+        let (mut inside, mut quote) = (0, *self);
+        loop {
+            let masks = simd::structural_masks(self.bytes64());
+            let len = masks.special.trailing_zeros();
+            let strings = simd::prefix_xor(masks.quotes) ^ inside;
+            let structure = !strings & below(len);
+            let mut brackets = (masks.opening | masks.closing) & structure;
+            while brackets != 0 {
+                let place = brackets.trailing_zeros();
+                if masks.opening >> place & 1 == 1 {
+                    *depth += 1;
+                } else {
+                    *depth -= 1;
+                }
+                if *depth == 0 {
+                    self.advance(place as usize + 1);
+                    return true;
+                }
+                brackets &= brackets - 1;
+            }
+            let quotes = masks.quotes & below(len);
+            if quotes != 0 {
+                quote = *self;
+                quote.advance(63 - quotes.leading_zeros() as usize);
+            }
+            if len < 64 {
+                if strings >> len & 1 == 1 {
+                    self.go_to(&quote);
+                } else {
+                    self.advance(len as usize);
+                }
+                return false;
+            }
+            inside = (strings as i64 >> 63) as u64;
+            self.advance(64);
+        }
+    }
+
+    fn skip_scalar(&mut self) -> ReadResult<()> {
+        let here = *self;
+        while !matches!(self.peek_byte(), b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[' | 0..=b' ') {
+            self.advance(1);
+        }
+        if self.span_from(&here).len() == 0 { Err(ErrorKind::Expected(Expected::Value)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Body;
+
+    fn both(text: &str) -> (ReadResult<()>, ReadResult<()>, usize) {
+        let body = Body::from(text.as_bytes());
+        let padded = body.padded();
+        let (mut checked, mut unchecked) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
+        let results = (checked.validate(), unchecked.skip_value());
+        if results == (Ok(()), Ok(())) {
+            assert_eq!(checked.position(), unchecked.position());
+        }
+        (results.0, results.1, checked.position())
+    }
+
+    #[test]
+    fn fast_and_slow_skipping_end_at_the_same_byte() {
+        for (text, is_passed) in [
+            ("12,", true),
+            ("-1.5e7}", true),
+            ("null,", true),
+            ("\"ab\" ,", true),
+            ("123456789012345,", true),
+            ("1234567890123456,", false),
+            ("12 ,", false),
+            ("12", false),
+            ("12],", false),
+            ("1_0,", false),
+            ("1!,", false),
+            ("1\"b\":2,", false),
+            ("1:2,", false),
+            ("[1],", false),
+            ("{},", false),
+            (",", false),
+            ("", false),
+        ] {
+            let body = Body::from(text.as_bytes());
+            let padded = body.padded();
+            let (mut passed, mut skipped) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
+            assert_eq!(passed.skip_flat(), is_passed, "{text}");
+            if is_passed {
+                assert_eq!((skipped.skip_value(), passed.position()), (Ok(()), skipped.position()), "{text}");
+            } else {
+                assert_eq!(passed.position(), 0, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_skipped_to_its_end() {
+        for text in [
+            "1",
+            "\"a]\"",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "[1,[2,{\"a\":\"}\"}],-0.5e3]",
+            "{ \"a\" : [ ] , \"b\\\"\" : {} }",
+        ] {
+            assert_eq!(both(&format!("{text},")), (Ok(()), Ok(()), text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_checked_way_sees_what_is_no_json() {
+        for text in ["[1}", "{\"a\" 1}", "[01]", "[nul]", "{1:2}", "[1,]", "{\"a\":1,}", "[1 2]"] {
+            let (checked, unchecked, _) = both(text);
+            assert!(checked.is_err() && unchecked.is_ok(), "{text}");
+        }
+        for text in ["", "[", "[\"a", "{\"a\":[1,2}", ",", "]"] {
+            let (checked, unchecked, _) = both(text);
+            assert!(checked.is_err() && unchecked.is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_found_wherever_blocks_begin_and_strings_stand() {
+        let long = "x".repeat(130);
+        let parts = [
+            "[1,{\"a\":2}]",
+            "\"]}\"",
+            "\"\\\"]\"",
+            "{\n \"b\" : [ ]\t}",
+            "\"\"",
+            "-1.5",
+            &long_text(&long),
+            "[[[[]]]]",
+        ];
+        for shift in (0..130).step_by(if cfg!(miri) { 31 } else { 1 }) {
+            let mut text = format!("[\"{}\"", "y".repeat(shift));
+            for part in (0..40).map(|i| parts[(i * i + shift) % parts.len()]) {
+                text.push(',');
+                text.push_str(part);
+            }
+            text.push(']');
+            assert_eq!(both(&format!("{text},[]]")), (Ok(()), Ok(()), text.len()), "{shift}");
+            for cut in [text.len() - 1, text.len() / 2, text.len() / 3] {
+                assert!(both(&text[..cut]).1.is_err(), "{shift}, cut at {cut}");
+            }
+        }
+        fn long_text(text: &str) -> String {
+            format!("\"{text}\"")
+        }
+    }
+
+    #[test]
+    fn a_control_character_in_a_skipped_string_is_seen_at_any_place() {
+        for before in (0..140).step_by(if cfg!(miri) { 31 } else { 1 }) {
+            let text = format!("[\"{}\u{1}\",1]", "x".repeat(before));
+            assert!(both(&text).1.is_err(), "{before}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_needs_no_stack() {
+        let depth = if cfg!(miri) { 200 } else { 200_000 };
+        let (open, close) = ("[{\"a\":".repeat(depth), "}]".repeat(depth));
+        assert_eq!(both(&format!("{open}1{close}")), (Ok(()), Ok(()), open.len() + close.len() + 1));
+        assert!(both(&open).0.is_err() && both(&open).1.is_err());
+        for broken in [63, 64, 65, 127, 128, 129] {
+            let mut close = "]".repeat(200);
+            close.replace_range(broken..=broken, "}");
+            assert!(both(&format!("{}1{close}", "[".repeat(200))).0.is_err(), "{broken}");
+        }
+    }
+}

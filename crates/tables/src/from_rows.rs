@@ -1,0 +1,36 @@
+//! Tables of the package's own, from Rust values: coverage, the items of a stream.
+
+use super::declaration::Table;
+use super::schema::schema;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
+use arrow_schema::ArrowError;
+use std::sync::Arc;
+
+/// The table of these columns, in the order of the declaration; an error if a type differs or a required value is missing.
+pub fn from_columns(table: &'static Table, columns: Vec<ArrayRef>) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(schema(table), columns)
+}
+
+pub fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+    Arc::new(values.collect::<StringArray>())
+}
+
+pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+    Arc::new(values.collect::<DictionaryArray<Int32Type>>())
+}
+
+pub fn integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(values.collect::<Int64Array>())
+}
+
+pub fn small_integers(values: impl Iterator<Item = Option<i32>>) -> ArrayRef {
+    Arc::new(values.collect::<Int32Array>())
+}
+
+/// Of milliseconds since the epoch.
+pub fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(values.collect::<TimestampMillisecondArray>().with_timezone("UTC"))
+}

@@ -1,0 +1,158 @@
+//! Values with several parts: lists, lineups, links, and maps kept as one value.
+
+use super::decode::TableDecoder;
+use super::error::DecodeResult;
+use super::scalars;
+use reader::{Cursor, Expected, ReadResult};
+use std::borrow::Cow;
+
+impl<'a> TableDecoder<'a> {
+    pub fn integers(&mut self, i: usize) -> DecodeResult<()> {
+        let list = &mut self.builders.int_lists[i];
+        let items = &mut list.items;
+        let is_list = each(&mut self.cursor, |cursor| {
+            items.push(cursor.integer()?);
+            Ok(())
+        })?;
+        list.end(is_list, list.items.values.len());
+        Ok(())
+    }
+
+    pub fn texts(&mut self, i: usize) -> DecodeResult<()> {
+        let list = &mut self.builders.text_lists[i];
+        let items = &mut list.items;
+        let is_list = each(&mut self.cursor, |cursor| {
+            match cursor.plain_string() {
+                Some(plain) => items.push_span(plain),
+                None => items.push_option(cursor.text(Expected::Text)?.as_deref()),
+            }
+            Ok(())
+        })?;
+        list.end(is_list, list.items.len());
+        Ok(())
+    }
+
+    pub fn lineup(&mut self, i: usize) -> DecodeResult<()> {
+        let here = self.cursor;
+        let ids = &mut self.ids;
+        ids.clear();
+        let is_list = each(&mut self.cursor, |cursor| {
+            ids.extend(cursor.integer()?);
+            Ok(())
+        })?;
+        self.lineup_of_ids(i, here, is_list);
+        Ok(())
+    }
+
+    /// Reads a list both as it is and as a lineup.
+    pub fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> DecodeResult<()> {
+        let here = self.cursor;
+        let ids = &mut self.ids;
+        ids.clear();
+        let list = &mut self.builders.int_lists[list];
+        let items = &mut list.items;
+        let is_list = each(&mut self.cursor, |cursor| {
+            let id = cursor.integer()?;
+            items.push(id);
+            ids.extend(id);
+            Ok(())
+        })?;
+        list.end(is_list, list.items.values.len());
+        self.lineup_of_ids(lineup, here, is_list);
+        Ok(())
+    }
+
+    /// The lineup of the list from `here` to the cursor.
+    fn lineup_of_ids(&mut self, i: usize, here: Cursor<'a>, is_list: bool) {
+        let texts = &mut self.builders.texts[i];
+        if is_list {
+            self.text.clear();
+            let list = self.cursor.span_from(&here).inner().bytes();
+            if !(self.ids.is_sorted() && scalars::lineup_as_written(list, &mut self.text)) {
+                scalars::lineup_id(&mut self.ids, &mut self.text);
+            }
+            texts.push(&self.text);
+        } else {
+            texts.null();
+        }
+    }
+
+    /// Reads a link, or several joined by spaces.
+    pub fn links(&mut self, i: usize) -> DecodeResult<()> {
+        match self.cursor.plain_string() {
+            Some(plain) => self.builders.texts[i].push_span(plain),
+            None => {
+                let links = self.joined_links()?;
+                self.builders.texts[i].push_option(links.as_deref());
+            }
+        }
+        Ok(())
+    }
+
+    pub fn joined_links(&mut self) -> DecodeResult<Option<Vec<u8>>> {
+        let mut joined: Option<Vec<u8>> = None;
+        if self.cursor.peek_byte() == b'[' {
+            each(&mut self.cursor, |cursor| {
+                if let Some(link) = cursor.text(Expected::Text)? {
+                    match &mut joined {
+                        Some(joined) => {
+                            joined.push(b' ');
+                            joined.extend_from_slice(&link);
+                        }
+                        None => joined = Some(link.into_owned()),
+                    }
+                }
+                Ok(())
+            })?;
+        } else {
+            joined = self.cursor.text(Expected::Links)?.map(Cow::into_owned);
+        }
+        Ok(joined)
+    }
+
+    /// Reads an object as one map value.
+    pub fn entries(&mut self, i: usize) -> DecodeResult<()> {
+        if self.cursor.peek_byte() != b'{' {
+            self.cursor.expect_null(Expected::Object)?;
+            self.builders.maps[i].null();
+            return Ok(());
+        }
+        self.cursor.advance(1);
+        if self.cursor.has_first_item(b'}') {
+            self.duplicates.open();
+            loop {
+                let key = self.key_of_map()?;
+                let entries = &mut self.builders.maps[i].items;
+                entries.keys.push(&key);
+                entries.values.push(self.cursor.float()?);
+                if !self.cursor.has_next_item(b'}')? {
+                    break;
+                }
+            }
+            self.duplicates.close();
+        }
+        let map = &mut self.builders.maps[i];
+        map.close(map.items.len());
+        Ok(())
+    }
+}
+
+/// Calls `item` at each element of an array; `false` for null.
+#[inline(always)]
+pub(super) fn each<'a>(
+    cursor: &mut Cursor<'a>,
+    mut item: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<bool> {
+    if cursor.peek_byte() != b'[' {
+        return cursor.expect_null(Expected::Array).map(|()| false);
+    }
+    // A copy, so that it stays in a register.
+    let mut here = *cursor;
+    here.advance(1);
+    let mut more = Ok(here.has_first_item(b']'));
+    while let Ok(true) = more {
+        more = item(&mut here).and_then(|()| here.has_next_item(b']'));
+    }
+    cursor.go_to(&here);
+    more.map(|_| true)
+}
