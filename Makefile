@@ -17,7 +17,7 @@ RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -nam
 PY      := python tests docs benches examples notebooks tools .github
 
 # One set of packages and features for clippy, tests and the extension: each crate is compiled once.
-CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-python --features sideline/test-util
+CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-simulator --package sideline-python --features sideline/test-util
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
@@ -31,7 +31,7 @@ PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --n
 unexport PYTHONDONTWRITEBYTECODE
 
 # Quick files without waits: what `make check` runs of Python.
-UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crosswalk dicts errors frame from_bytes generated golden keys language metrics \
+UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language metrics \
 	metrics_players private_imports ranges reprs roots signature specification table tables workflows))
 
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \

@@ -1,4 +1,4 @@
-//! sideline: the client of a sports tracking data service, its decoder and its simulator.
+//! sideline: the client of a sports tracking data service, and its decoder.
 //!
 //! Data flows one way: [`operation`] → [`transport`] (sign, send, retry) → bytes → [`resource`] (the schema of a body) →
 //! [`tables`] (the decoding engine over [`reader`], the cursor) → Arrow.
@@ -12,11 +12,10 @@
 //! | [`scrub`] | text of peers and URLs that is safe to show |
 //! | [`signer`] | the string to sign and the Authorization header: pure |
 //! | [`operation`] | the operations of the service |
-//! | [`resource`] | the response bodies: wire models and tables |
+//! | [`resource`] | the response bodies: their tables |
 //! | [`transport`] | HTTP: retry, server clock, limits |
 //! | [`fetch`] | ranges, plan, payload: several requests as one result |
 //! | [`live`] | event stream and websocket: decoding, reconnecting, gaps, delivery, journal |
-//! | [`simulator`] | the whole service on loopback |
 
 pub mod advice;
 pub mod config;
@@ -28,9 +27,6 @@ pub mod operation;
 pub mod resource;
 pub mod scrub;
 pub mod signer;
-// Runs in real time, on threads of its own.
-#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
-pub mod simulator;
 pub mod transport;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ SECTIONS = [
     *("D4.5", "D4.6", "D4.11", "D6.1"),
 ]
 SIMULATOR_ONLY = "Simulator only"
-SIMULATOR_FILES = ("src/simulator/", "tests/test_simulator.py::")
+SIMULATOR_FILES = ("crates/simulator/src/", "tests/test_simulator.py::")
 UNKNOWN = "unknown: docs/wire.md"
 
 
@@ -121,7 +121,7 @@ def test_a_statement_of_a_client_is_not_proved_by_the_simulator_alone() -> None:
 @pytest.mark.parametrize(
     ("heading", "proof"),
     [
-        ("Specification 8: limits", "`src/simulator/auth.rs::five_minutes_of_skew_pass_and_a_second_more_does_not`"),
+        ("Specification 8: limits", "`crates/simulator/src/auth.rs::five_minutes_of_skew_pass_and_a_second_more_does_not`"),
         ("Specification 8: limits", "`tests/test_simulator.py::test_session_windows_touch_and_cover`"),
         ("Specification 8: limits", "`tests/test_signature.py::test_the_schedule_is_a_day_long_by_default`"),
         ("Specification 8: limits", "`tests/test_signature.py::test_the_broadcast_key_is_checked`"),

@@ -1,41 +1,13 @@
 //! Several resources of a game in one response: `stats`, `details`, `shots`, `possessions`, each under its own key.
 
-use super::game_shots::{self, GameShot};
-use super::game_totals::GameTotals;
-use super::play_by_play::{self, Play};
-use super::possessions::{self, TeamPossessions};
+use super::game_shots;
+use super::play_by_play;
+use super::possessions;
 use super::stats::{self, STAT_CODES, stat_codes};
 use crate::config::Sport;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use tables::{Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere};
-
-/// A player's line of a whole game. Codes may be absent when zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GameLine {
-    pub pid: String,
-    pub tid: String,
-    pub total_stats: Map<String, Value>,
-}
-
-/// Parts that were not requested are absent. The body of `possessions` is not documented; it is assumed to be that of a
-/// session's possessions, without its outer object.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CatchUpBody {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stats: Option<Vec<GameLine>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Vec<Play>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shots: Option<Vec<GameShot>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub possessions: Option<Vec<TeamPossessions>>,
-    pub game_totals: GameTotals,
-}
 
 /// The available parts, in the usual order.
 pub const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];

@@ -1,64 +1,8 @@
 //! Team events, games and practices, and their sessions.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    pub id: String,
-    pub name: String,
-    pub results: Vec<EventResult>,
-    pub source: String,
-    pub is_practice_event: bool,
-    pub is_game_event: bool,
-    pub started_at: i64,
-    pub ended_at: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub game_type: Option<String>,
-    pub _self: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub totals: Option<Totals>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub game_attributes: Option<GameAttributes>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Totals {
-    pub _stats_details: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GameAttributes {
-    pub home_team_id: i64,
-    pub home_team_name: String,
-    pub away_team_id: i64,
-    pub away_team_name: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EventResult {
-    pub id: String,
-    pub name: Option<String>,
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub started_at: i64,
-    pub ended_at: i64,
-    pub _stats: String,
-    pub _stats_details: String,
-    pub _shots: String,
-    pub _locations: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub _possessions: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub _possessions_summary: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EventsBody {
-    pub events: Vec<Event>,
-}
 
 /// Documented both as the root and as an `events` array: both are read.
 pub static TEAM_EVENTS: Resource = Resource {

@@ -1,5 +1,4 @@
-//! One file for each resource: its wire model (serde: for the simulator and the tests) and its table declarations. A
-//! new field of the service is a change to one file.
+//! One file for each resource: its table declarations. A new field of the service is a change to one file.
 
 pub mod ball_screens;
 pub mod broadcast;
@@ -9,7 +8,6 @@ pub mod coverage;
 pub mod drift;
 pub mod event;
 pub mod game_shots;
-pub mod game_totals;
 pub mod live;
 pub mod locations;
 pub mod play_by_play;

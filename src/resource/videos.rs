@@ -1,23 +1,6 @@
 //! The videos of a game.
 
-use serde::{Deserialize, Serialize};
 use tables::{Resource, Table, Ty::*, col, root};
-
-/// A part of a recording, without the fields that the vendor calls contextual, except those that name the part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Video {
-    pub hls_file: String,
-    pub hls_video_start_timestamp: i64,
-    pub hls_start_offset: f64,
-    pub hls_video_delay_ms: i64,
-    pub hls_duration: f64,
-    pub game_id: String,
-    pub session_id: String,
-    pub period: String,
-    pub event_start_timestamp: i64,
-    pub event_end_timestamp: i64,
-}
 
 pub static VIDEOS: Resource = Resource {
     name: "videos",

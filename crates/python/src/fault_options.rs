@@ -5,8 +5,7 @@ use bytes::Bytes;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
-use sideline::fault_options;
-use sideline::simulator::{Fault, Gzip, Words};
+use sideline_simulator::{Fault, Gzip, Words, fault_options};
 
 /// A value for an option.
 struct Given<'a, 'py> {

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use reader::Body;
 use serde::Serialize;
-use sideline::config::Sport;
+use sideline::error::Error;
 use sideline::scrub::Scrubber;
-use sideline::simulator::{Privileges, Seen, Simulator, SimulatorOptions, StreamFault, StreamFaultKind};
+use sideline_simulator::{Privileges, Seen, Simulator, SimulatorOptions, Sport, StreamFault, StreamFaultKind};
 
 /// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]
@@ -50,7 +50,7 @@ impl CoreSimulator {
                 port: fitting("port", port)?,
                 tracking_hz: fitting("tracking_hz", tracking_hz)?,
             };
-            let inner = py.detach(|| Simulator::start(options)).map_err(|e| errors::raise(py, e))?;
+            let inner = py.detach(|| Simulator::start(options)).map_err(|error| raise(py, error))?;
             Ok(CoreSimulator { inner })
         })
     }
@@ -105,7 +105,7 @@ impl CoreSimulator {
     fn add_fault(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
         errors::guard(py, || {
             let fault = fault_options::fault(options)?;
-            self.inner.faults().add(fault).map_err(|e| errors::raise(py, e))
+            self.inner.faults().add(fault).map_err(|error| raise(py, error))
         })
     }
 
@@ -117,7 +117,7 @@ impl CoreSimulator {
     fn play(&self, py: Python<'_>, game_id: &Bound<'_, PyAny>, speed: Option<f64>) -> PyResult<()> {
         errors::guard(py, || {
             let game_id = convert::id("game_id", game_id)?;
-            py.detach(|| self.inner.play(&game_id, speed)).map_err(|e| errors::raise(py, e))
+            py.detach(|| self.inner.play(&game_id, speed)).map_err(|error| raise(py, error))
         })
     }
 
@@ -131,7 +131,7 @@ impl CoreSimulator {
     ) -> PyResult<()> {
         errors::guard(py, || {
             let game_id = convert::id("game_id", game_id)?;
-            py.detach(|| self.inner.correct(&game_id, player_id, stat, delta)).map_err(|e| errors::raise(py, e))
+            py.detach(|| self.inner.correct(&game_id, player_id, stat, delta)).map_err(|error| raise(py, error))
         })
     }
 
@@ -146,7 +146,7 @@ impl CoreSimulator {
 
     #[setter]
     fn set_heartbeat(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        self.inner.streams().set_heartbeat(seconds).map_err(|e| errors::raise(py, e))
+        self.inner.streams().set_heartbeat(seconds).map_err(|error| raise(py, error))
     }
 
     #[getter]
@@ -201,7 +201,7 @@ impl CoreSimulator {
         restricted_teams: Vec<i64>,
     ) -> PyResult<()> {
         let privileges = Privileges { stats, shots, restricted_teams };
-        self.inner.add_credentials(username, secret, privileges).map_err(|e| errors::raise(py, e))
+        self.inner.add_credentials(username, secret, privileges).map_err(|error| raise(py, error))
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
@@ -231,8 +231,19 @@ impl CoreSimulator {
         let (path, after) = (path.to_owned(), fitting("after", after)?);
         let times = times.map(|times| fitting("times", times)).transpose()?;
         let fault = StreamFault { path, kind, after, times };
-        self.inner.streams().add(fault).map_err(|e| errors::raise(py, e))
+        self.inner.streams().add(fault).map_err(|error| raise(py, error))
     }
+}
+
+/// The exception of an error of the simulator: that of the client's error of the same name.
+fn raise(py: Python<'_>, error: sideline_simulator::Error) -> PyErr {
+    errors::raise(
+        py,
+        match error {
+            sideline_simulator::Error::Configuration(text) => Error::Configuration(text),
+            sideline_simulator::Error::Argument(text) => Error::Argument(text),
+        },
+    )
 }
 
 /// A number in the range of its type: a `ValueError` with the name, where pyo3 would raise a bare `OverflowError`.

@@ -1,0 +1,185 @@
+//! The players of a team, their skills, and the departed.
+
+use super::rng::Rng;
+use super::schedule::SeasonPlan;
+use super::{links, names};
+use crate::model::roster::{Player, PlayerImages, Roster, SpecialService, TeamImages};
+use crate::model::stats::PlayerDetails;
+use crate::model::team::Team;
+use crate::sport::Sport;
+
+/// Players of a team have consecutive ids; this many are reserved for each team.
+pub const IDS_OF_A_TEAM: i64 = 64;
+const FIRST_PLAYER_ID: i64 = 200_001;
+const FIRST_SENSOR: i64 = 100_001;
+
+/// A player's skills: weights relative to team mates, and shifts of probabilities in permille.
+#[derive(Debug, Clone)]
+pub struct Skills {
+    pub usage: i64,
+    pub threes: i64,
+    pub touch: i64,
+    pub free_throws: i64,
+    pub boards: i64,
+    pub passing: i64,
+    pub hands: i64,
+    /// Distance covered while the clock runs, in cm per second.
+    pub pace: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct TeamMember {
+    pub player: Player,
+    pub skills: Skills,
+    /// When the player left the team, if so.
+    pub left_at: Option<i64>,
+}
+
+impl TeamMember {
+    pub fn details(&self) -> PlayerDetails {
+        PlayerDetails {
+            id: self.player.id,
+            firstname: self.player.first_name.clone(),
+            lastname: self.player.last_name.clone(),
+            profile_image_link: self.player.profile_image_link.clone(),
+        }
+    }
+}
+
+/// Everybody who was on the team during the season: the starters, the bench, the departed.
+pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
+    let mut rng = Rng::keyed(seed, &[0x205E, index as u64]);
+    let (active, starters) = match sport {
+        Sport::Basketball => (rng.within(12, 14) as usize, 5),
+        Sport::Football => (rng.within(30, 34) as usize, 22),
+    };
+    let departed = [0, 1, 1, 2][rng.index(4)];
+    let mut jerseys = jerseys(sport);
+    rng.shuffle(&mut jerseys);
+    let span = plan.ends_at - plan.starts_at;
+    (0..active + departed)
+        .map(|slot| {
+            let position = position(sport, slot, &mut rng);
+            let left_at = (slot >= active).then(|| plan.starts_at + span * rng.within(20, 60) / 100);
+            let id = FIRST_PLAYER_ID + index as i64 * IDS_OF_A_TEAM + slot as i64;
+            let (first, last) = (names::first(&mut rng, team.gender == "WOMEN"), names::last(&mut rng));
+            let jersey = &jerseys[slot % jerseys.len()];
+            TeamMember {
+                skills: skills(&mut rng, position, slot < starters),
+                player: Player {
+                    id,
+                    first_name: first.to_owned(),
+                    last_name: last.to_owned(),
+                    jersey_number: jersey.parse().unwrap_or(0),
+                    jersey_number_str: jersey.clone(),
+                    position: position.to_owned(),
+                    profile_image_link: links::profile(id),
+                    display_name: format!("{}. {last}", &first[..1]),
+                    is_active: left_at.is_none(),
+                    special_services: special_services(&mut rng, slot),
+                    reference_id: format!("SIM-P{id}"),
+                    sensor: FIRST_SENSOR + (index as i64 * IDS_OF_A_TEAM + slot as i64),
+                    is_starter: slot < starters,
+                    is_scout: slot + 1 == active && rng.chance(500),
+                    team_player_images: images(id),
+                },
+                left_at,
+            }
+        })
+        .collect()
+}
+
+/// The roster as the service shows it: the active players; with a game all who were on the team then.
+pub fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
+    let players = members.iter().filter(|member| match (member.left_at, at) {
+        (None, _) => true,
+        (Some(left_at), Some(at)) => at < left_at,
+        (Some(_), None) => false,
+    });
+    let id = team.id;
+    let logo = |kind: &str| links::image(&format!("teams/{id}/{kind}"));
+    Roster {
+        team: team.clone(),
+        logo_image_link: links::logo(id),
+        team_images: TeamImages {
+            logo_small_light: logo("logo_small_light"),
+            logo_small_dark: logo("logo_small_dark"),
+            logo_small_light_transparent: logo("logo_small_light_transparent"),
+            logo_small_dark_transparent: logo("logo_small_dark_transparent"),
+            logo_light: logo("logo_light"),
+            logo_dark: logo("logo_dark"),
+            logo_light_transparent: logo("logo_light_transparent"),
+            logo_dark_transparent: logo("logo_dark_transparent"),
+        },
+        players: players.map(|member| member.player.clone()).collect(),
+    }
+}
+
+/// Basketball jerseys use only the digits 0 to 5, which officials can show with two hands; "00" is not "0".
+fn jerseys(sport: Sport) -> Vec<String> {
+    match sport {
+        Sport::Football => (1..100).map(|number| number.to_string()).collect(),
+        Sport::Basketball => {
+            let two = (1..=5).flat_map(|tens| (0..=5).map(move |ones| format!("{tens}{ones}")));
+            (0..=5).map(|number| number.to_string()).chain(["00".to_owned()]).chain(two).collect()
+        }
+    }
+}
+
+fn position(sport: Sport, slot: usize, rng: &mut Rng) -> &'static str {
+    const STARTING_FIVE: [&str; 5] = ["G", "G", "F", "F", "C"];
+    const BENCH: [&str; 5] = ["G", "F", "G", "F", "C"];
+    const FOOTBALL: [&str; 11] = ["QB", "RB", "WR", "WR", "TE", "OL", "OL", "DL", "LB", "CB", "S"];
+    match sport {
+        Sport::Football => FOOTBALL[slot % FOOTBALL.len()],
+        Sport::Basketball if slot < 5 => STARTING_FIVE[slot],
+        Sport::Basketball => BENCH[rng.index(BENCH.len())],
+    }
+}
+
+fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
+    let big = position == "C";
+    let guard = position == "G";
+    Skills {
+        usage: rng.within(60, 140) + if starter { 40 } else { 0 },
+        threes: if big { rng.within(20, 180) } else { rng.within(280, 560) },
+        touch: rng.within(-35, 35) + if starter { 15 } else { 0 },
+        free_throws: if big { rng.within(560, 720) } else { rng.within(660, 880) },
+        boards: if big {
+            rng.within(170, 260)
+        } else if guard {
+            rng.within(50, 110)
+        } else {
+            rng.within(110, 190)
+        },
+        passing: if guard { rng.within(150, 280) } else { rng.within(50, 120) },
+        hands: rng.within(60, 140) + if guard { 40 } else { 0 },
+        pace: if big { rng.within(165, 190) } else { rng.within(180, 215) },
+    }
+}
+
+/// At most two players of a team: one wears a microphone, one is followed by a camera.
+fn special_services(rng: &mut Rng, slot: usize) -> Vec<SpecialService> {
+    let mut services = Vec::new();
+    if slot == 1 && rng.chance(600) {
+        services.push(SpecialService { kind: "MIC".to_owned(), value: format!("mic{}", rng.within(1, 9)) });
+    }
+    if slot == 3 && rng.chance(400) {
+        services.push(SpecialService { kind: "VIDEO".to_owned(), value: format!("cam{}", rng.within(1, 4)) });
+    }
+    services
+}
+
+fn images(id: i64) -> PlayerImages {
+    let image = |kind: &str| links::image(&format!("players/{id}/{kind}"));
+    PlayerImages {
+        image_light: image("image_light"),
+        image_dark: image("image_dark"),
+        image_light_transparent: image("image_light_transparent"),
+        image_dark_transparent: image("image_dark_transparent"),
+        headshot_light: image("headshot_light"),
+        headshot_dark: image("headshot_dark"),
+        headshot_transparent: image("headshot_transparent"),
+        image_profile: image("image_profile"),
+    }
+}

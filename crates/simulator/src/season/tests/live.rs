@@ -1,0 +1,217 @@
+//! A game told as it goes is, at every moment, what the other resources show; also where it was corrected.
+
+use super::*;
+use crate::season::schedule::DAY;
+use serde_json::{Map, Value, json};
+
+/// By team and player: the newest version and the current values, put together from messages as a client would.
+type Lines = BTreeMap<(i64, i64), (i64, Map<String, Value>)>;
+
+#[derive(Default)]
+struct MessageTally {
+    feed: Feed,
+    lines: Lines,
+    shots: usize,
+    markers: Vec<String>,
+    classifications: Vec<String>,
+}
+
+impl MessageTally {
+    fn catch_up(&mut self, season: &Season, game: usize, now: i64) {
+        for told in season.new_messages(game, &mut self.feed, now) {
+            let data = &told.data;
+            match told.source {
+                "marker" => self.markers.push(data["marker"].as_str().unwrap().to_owned()),
+                "shots" => self.shots += 1,
+                _ => {
+                    let id = |name: &str| data[name].as_i64().unwrap();
+                    let line = self.lines.entry((id("team_id"), id("player_id"))).or_default();
+                    assert!(id("version") > line.0, "versions of a line grow: {data}");
+                    line.0 = id("version");
+                    line.1.extend(data["stats"].as_object().unwrap().clone());
+                    self.classifications.push(data["classification"].as_str().unwrap().to_owned());
+                }
+            }
+        }
+    }
+}
+
+/// As the messages have it: numbers are floats. A player's scores are those of the last basket in either.
+fn visible_at(season: &Season, game: usize, now: i64) -> Lines {
+    let mut lines = Lines::new();
+    for team in season.game_stats(game, now) {
+        for line in team.player_stats {
+            let stats = line.stats.iter().map(|(code, value)| (code.clone(), json!(value.as_f64().unwrap())));
+            lines.insert((team.id, line.id), (line.version, stats.collect()));
+        }
+    }
+    lines
+}
+
+/// A line is told with the versions of what happened; two lines may differ in how they come to the last.
+fn values(lines: &Lines) -> BTreeMap<(i64, i64), BTreeMap<String, String>> {
+    let texts =
+        |stats: &Map<String, Value>| stats.iter().map(|(code, value)| (code.clone(), value.to_string())).collect();
+    lines.iter().map(|(who, (_, stats))| (*who, texts(stats))).collect()
+}
+
+fn sessions_of(season: &Season, game: usize) -> usize {
+    season.event(&season.games()[game].event_id, NOW).unwrap().results.len()
+}
+
+fn running(season: &Season) -> usize {
+    let is_on = |game: &ScheduledGame| game.tipoff_at < NOW && NOW < game.tipoff_at + HOUR;
+    season.games().iter().position(is_on).unwrap()
+}
+
+#[test]
+fn the_messages_and_the_responses_agree_at_every_moment() {
+    let season = small();
+    for game in [3, running(&season), 38] {
+        let mut told = MessageTally::default();
+        for moment in season.moments(game) {
+            season.set_clock(game, moment);
+            told.catch_up(&season, game, NOW);
+            let shown = visible_at(&season, game, NOW);
+            assert_eq!(values(&told.lines), values(&shown));
+            let versions = |lines: &Lines| lines.iter().map(|(who, line)| (*who, line.0)).collect::<Vec<_>>();
+            assert_eq!(versions(&told.lines), versions(&shown));
+        }
+        assert!(told.lines.len() > 16, "{}", told.lines.len());
+        assert!(told.shots > 80);
+        assert_eq!(told.markers.last().unwrap(), "GAME_ENDED");
+        assert_eq!(
+            told.markers.iter().filter(|marker| *marker == "PERIOD_STARTED").count(),
+            sessions_of(&season, game)
+        );
+    }
+}
+
+#[test]
+fn a_game_played_at_once_is_the_game_played_step_by_step() {
+    let season = small();
+    let texts = |told: Vec<super::FeedMessage>| told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>();
+    let mut feed = Feed::default();
+    let mut steps = Vec::new();
+    for moment in season.moments(3) {
+        season.set_clock(3, moment);
+        steps.extend(texts(season.new_messages(3, &mut feed, NOW)));
+    }
+    assert_eq!(texts(season.new_messages(3, &mut Feed::default(), NOW)), steps);
+}
+
+#[test]
+fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() {
+    let season = small();
+    let (game, moments) = (3, season.moments(3));
+    let mut told = MessageTally::default();
+    let scheduled = season.games()[game].clone();
+    let mut made = 0;
+    for (step, moment) in moments.iter().enumerate() {
+        season.set_clock(game, *moment);
+        if step % 20 == 10 {
+            let lines = visible_at(&season, game, NOW);
+            let team = if step % 40 == 10 { scheduled.home_team_id } else { scheduled.away_team_id };
+            let with_points = |who: &&(i64, i64)| who.0 == team && who.1 != 0 && lines[who].1.contains_key("PTS");
+            let Some((_, player)) = lines.keys().find(with_points) else { continue };
+            let before = season.standing(game, NOW).score;
+            season.correct(game, *player, "PTS", 1, NOW).unwrap();
+            season.correct(game, *player, "PTS", 1, NOW).unwrap();
+            season.correct(game, *player, "PTS", -1, NOW).unwrap();
+            let after = season.standing(game, NOW).score;
+            let side = usize::from(team != scheduled.home_team_id);
+            assert_eq!((after[side], after[1 - side]), (before[side] + 1, before[1 - side]));
+            made += 1;
+        }
+        told.catch_up(&season, game, NOW);
+        let shown = visible_at(&season, game, NOW);
+        assert_eq!(values(&told.lines), values(&shown), "after {step}");
+        let score = season.standing(game, NOW).score;
+        let points = |team| values(&shown).get(&(team, 0)).and_then(|line| line.get("PTS").cloned());
+        let sum = |score: i64| (score > 0).then(|| json!(score as f64).to_string());
+        assert_eq!(points(scheduled.home_team_id), sum(score[0]));
+        assert_eq!(points(scheduled.away_team_id), sum(score[1]));
+    }
+    assert!(made > 4, "{made}");
+    let updated =
+        |to: &str| told.classifications.iter().filter(|one| *one == &format!("UPDATED_TWO_POINT_{to}")).count();
+    assert_eq!((updated("MISS_TO_MAKE"), updated("MAKE_TO_MISS")), (made * 6, made * 3));
+}
+
+#[test]
+fn a_corrected_box_score_is_still_the_sum_of_its_details() {
+    let season = small();
+    let event = games(&season)[0].clone();
+    let game = season.game_index(&event.id).unwrap();
+    let session = |part: usize| season.session(&event.results[part].id, NOW).unwrap();
+    let line = |part: usize, player: i64| {
+        let lines = session(part).stats[0].player_stats.clone();
+        lines.into_iter().find(|line| line.id == player).unwrap()
+    };
+    let scorer =
+        session(1).stats[0].player_stats.iter().find(|line| line.id != 0 && line.stats.contains_key("FG2")).unwrap().id;
+    let (before, total, first) = (line(1, scorer), line(1, 0), line(0, 0));
+    season.correct(game, scorer, "FG2", -1, NOW).unwrap();
+    let fg2 = |line: &crate::model::stats::PlayerStats| line.stats["FG2"].as_i64().unwrap();
+    assert_eq!(fg2(&line(1, scorer)), fg2(&before) - 1);
+    assert_eq!(fg2(&line(1, 0)), fg2(&total) - 1);
+    assert!(line(1, scorer).version > before.version && line(1, 0).version > total.version);
+    assert_eq!(line(0, 0), first, "the first half was not corrected");
+    let corrected = session(1);
+    for team in &corrected.details {
+        for player in &team.player_stats {
+            let stats = &corrected.stats.iter().find(|one| one.id == team.id).unwrap().player_stats;
+            let stats = &stats.iter().find(|one| one.id == player.id).unwrap().stats;
+            let mut sums = sums(&player.stats);
+            sums.retain(|code, _| !NEVER_COUNTED.contains(&code.as_str()));
+            assert_eq!(sums, counted(stats));
+        }
+    }
+    // What a season forgets of a game it plays again, corrections included.
+    let corrected = format!("{:?}", session(1).stats);
+    for other in season.games() {
+        season.event(&other.event_id, i64::MAX);
+    }
+    (0..80).for_each(|n| drop(season.team_events(season.teams()[n % 16].id, 0, i64::MAX / 2, NOW)));
+    assert_eq!(format!("{:?}", session(1).stats), corrected);
+}
+
+#[test]
+fn a_correction_that_cannot_be_says_why() {
+    let season = small();
+    let wrong = |player: i64, stat: &str, delta: i64| season.correct(3, player, stat, delta, NOW).unwrap_err();
+    let player = season.game_stats(3, NOW)[0].player_stats[1].id;
+    assert!(wrong(player, "XYZ", 1).contains("none of FGA"));
+    assert!(wrong(player, "FG", 0).contains("corrects nothing"));
+    assert!(wrong(player, "FG", -500).contains("no session yet"));
+    for far in [i64::MIN, i64::MAX] {
+        assert!(wrong(player, "DIST", far).contains("at most a million"));
+    }
+    assert!(wrong(0, "FG", 1).contains("neither team"));
+    let to_come = season.games().iter().position(|game| game.tipoff_at > NOW).unwrap();
+    let team = season.games()[to_come].home_team_id;
+    let somebody = season.roster(team, None).unwrap().players[0].id;
+    assert!(season.correct(to_come, somebody, "FG", 1, NOW).unwrap_err().contains("no session yet"));
+}
+
+#[test]
+fn a_game_with_a_clock_of_its_own_is_there_for_all_resources() {
+    let season = small();
+    let game = season.games().iter().find(|game| game.tipoff_at > NOW + 2 * DAY).unwrap().clone();
+    let index = season.game_index(&game.event_id).unwrap();
+    let listed =
+        || season.team_events(game.home_team_id, 0, i64::MAX / 2, NOW).iter().any(|event| event.id == game.event_id);
+    assert!(!listed());
+    season.set_clock(index, game.tipoff_at + 10 * 60_000);
+    assert!(listed());
+    let event = season.event(&game.event_id, NOW).unwrap();
+    assert_eq!((event.results.len(), event.ended_at), (1, game.tipoff_at + 10 * 60_000));
+    let session = season.session(&event.results[0].id, NOW).unwrap();
+    assert!(session.stats[0].player_stats.len() > 5);
+    assert_eq!(season.game_stats(index, NOW), session.stats);
+    assert!(season.team_game_stats(game.home_team_id, Some(&game.event_id), 0, 0, NOW).unwrap().player_stats.len() > 5);
+    assert!(!season.game_details(&game.event_id, NOW).unwrap().is_empty());
+    assert!(
+        !locations(&season, &event.results[0].id, game.tipoff_at, game.tipoff_at + 60_000, NOW).unwrap().is_empty()
+    );
+}

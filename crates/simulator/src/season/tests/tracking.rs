@@ -1,0 +1,118 @@
+//! Positions.
+
+use super::*;
+use crate::model::locations::Location;
+
+#[test]
+fn locations_are_ten_players_and_the_ball_on_a_grid_and_nobody_jumps() {
+    let season = small();
+    let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
+    for half in &game.results {
+        let all = locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap();
+        assert_eq!(all.len() as i64, (half.ended_at - half.started_at) / 500 + 1);
+        let mut last: BTreeMap<i64, (i64, f64, f64)> = BTreeMap::new();
+        let (mut fastest, mut paths) = (0.0_f64, 0.0);
+        for (step, batch) in all.iter().enumerate() {
+            let t = half.started_at + step as i64 * 500;
+            assert_eq!(batch.locations.len(), 11);
+            let (players, balls): (Vec<_>, Vec<_>) = batch.locations.iter().partition(|l| l.kind == "PLAYER");
+            assert_eq!((balls[0].kind.as_str(), balls[0].pid, balls[0].tid), ("BALL", None, None));
+            for location in &batch.locations {
+                assert_eq!((location.t, location.sid.as_str()), (t, half.id.as_str()));
+                assert!(location.x.abs() <= 7620.0 && location.y.abs() <= 14326.0, "{location:?}");
+            }
+            for player in players {
+                let now = (t, player.x, player.y);
+                if let Some(before) = last.insert(player.pid.unwrap(), now).filter(|before| before.0 == t - 500) {
+                    let path = ((now.1 - before.1).powi(2) + (now.2 - before.2).powi(2)).sqrt();
+                    fastest = fastest.max(path / 500.0);
+                    paths += path / 1000.0;
+                    // A change of players takes over a seat of the lineup: then the speed is the seat's.
+                    assert!((player.speed - path / 500.0).abs() < 0.01, "{player:?}");
+                }
+            }
+        }
+        let kilometres = paths / 10_000.0;
+        assert!(fastest < 14.0, "{fastest} m/s");
+        assert!((1.5..5.0).contains(&kilometres), "{kilometres} km a player");
+    }
+}
+
+#[test]
+fn a_shooter_is_where_the_shot_is_taken() {
+    let season = small();
+    let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
+    let half = &game.results[0];
+    let session = season.session(&half.id, NOW).unwrap();
+    let all = locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap();
+    let shooters = session.shots.iter().flat_map(|team| &team.player_shots);
+    let mut away = Vec::new();
+    for (player, shot) in shooters.flat_map(|player| player.shots.iter().map(move |shot| (player.id, shot))) {
+        let step = (shot.occurred_at - half.started_at + 250) / 500;
+        let there = all[step as usize].locations.iter().find(|location| location.pid == Some(player)).unwrap();
+        away.push((there.x - shot.player_x).abs().max((there.y - shot.player_y).abs()));
+        let seen = clock(there.gc.as_ref().unwrap());
+        assert!((seen - clock(shot.game_clock.as_ref().unwrap())).abs() < 0.5, "{there:?} {shot:?}");
+    }
+    away.sort_by(f64::total_cmp);
+
+    assert!(away[away.len() / 2] < 400.0, "{away:?}");
+}
+
+#[test]
+fn windows_of_locations_join_without_a_seam() {
+    let season = small();
+    let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
+    let half = &game.results[0];
+    let (from, to) = (half.started_at, half.started_at + 60_000);
+    let of = |from, to| locations(&season, &half.id, from, to, NOW).unwrap();
+    let whole = of(from, to);
+    let (mut first, second) = (of(from, from + 30_000), of(from + 30_000, to));
+    assert_eq!(first.pop().as_ref(), second.first());
+    first.extend(second);
+    assert_eq!(first, whole);
+    assert_eq!(of(from + 1, from + 499).len(), 0);
+    assert_eq!(locations(&season, "nothing", from, to, NOW), None);
+}
+
+#[test]
+fn the_clocks_of_locations_never_rise() {
+    let season = small();
+    let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
+    for half in &game.results {
+        let mut left = f64::INFINITY;
+        for batch in locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap() {
+            let now = clock(batch.locations[0].gc.as_ref().unwrap());
+            assert!(now <= left);
+            left = now;
+        }
+        assert_eq!(left, 0.0);
+    }
+}
+
+#[test]
+fn a_finer_grid_passes_through_the_same_points() {
+    let season = small();
+    let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
+    let half = &game.results[0];
+    let of = |season: &Season| locations(season, &half.id, half.started_at, half.started_at + 60_000, NOW).unwrap();
+    let coarse = of(&season);
+    for hz in [20, 25, 50] {
+        let fine = of(&small().tracked_every(1000 / hz));
+        assert_eq!(fine.len() as i64, 60 * hz + 1);
+        let times: Vec<i64> = fine.iter().map(|batch| batch.locations[0].t - half.started_at).collect();
+        assert!(times.iter().enumerate().all(|(step, t)| *t == step as i64 * 1000 / hz));
+        // The speed is that of the last step: over a shorter one it is another.
+        let place = |location: &Location| (location.t, location.tag.clone(), location.pid, location.x, location.y);
+        let places = |batches: &[LocationBatch]| -> BTreeSet<String> {
+            batches.iter().flat_map(|batch| &batch.locations).map(|location| format!("{:?}", place(location))).collect()
+        };
+        let both = places(&coarse).intersection(&places(&fine)).count();
+        assert_eq!(
+            both,
+            coarse.iter().filter(|batch| (batch.locations[0].t - half.started_at) % (1000 / hz) == 0).count() * 11
+        );
+        let fastest = fine.iter().flat_map(|batch| &batch.locations).filter(|l| l.kind == "PLAYER").map(|l| l.speed);
+        assert!(fastest.fold(0.0, f64::max) < 14.0);
+    }
+}
