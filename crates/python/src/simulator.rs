@@ -6,10 +6,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use reader::Body;
-use serde::Serialize;
 use sideline::error::Error;
 use sideline::scrub::Scrubber;
 use sideline_simulator::{Privileges, Seen, Simulator, SimulatorOptions, Sport, StreamFault, StreamFaultKind};
+use std::fmt::Display;
 
 /// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]
@@ -86,11 +86,11 @@ impl CoreSimulator {
     }
 
     fn teams<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || wire(py, &py.detach(|| self.inner.teams())))
+        errors::guard(py, || wire(py, py.detach(|| self.inner.teams_json())))
     }
 
     fn games<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || wire(py, &py.detach(|| self.inner.games())))
+        errors::guard(py, || wire(py, py.detach(|| self.inner.games_json())))
     }
 
     /// Return the request log: a dict for each request that got a response or was cut.
@@ -251,9 +251,9 @@ pub(super) fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
 }
 
-/// A value as the service would send it.
-fn wire<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
-    let json = serde_json::to_vec(value).map_err(|error| errors::internal(py, &error.to_string()))?;
+/// The objects of JSON that the service would send.
+fn wire<'py>(py: Python<'py>, json: Result<Vec<u8>, impl Display>) -> PyResult<Bound<'py, PyAny>> {
+    let json = json.map_err(|error| errors::internal(py, &error.to_string()))?;
     objects(py, &Body::from(json), &Scrubber::default())
 }
 

@@ -46,7 +46,8 @@ pub(super) fn answer(
     json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)
 }
 
-/// Each part under its own key, in the order requested.
+/// Each requested part under its own key, in that order. The body of `possessions` is not documented; it is assumed to be
+/// that of a session's possessions, without its outer object.
 struct GameBody<'a> {
     parts: Vec<(&'a str, GamePart)>,
     totals: GameTotals,

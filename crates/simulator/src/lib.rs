@@ -16,12 +16,13 @@
 //! | `response` | bodies and errors |
 //! | `random` | the service's own randomness |
 //! | `request_log` | the requests received |
-//! | [`season`] | the games and teams |
-//! | [`model`] | the bodies of the service |
+//! | `season` | the games and teams |
+//! | `model` | the bodies of the service |
 //! | `sport`, `secret`, `error` | small types of the whole crate |
 
 // It runs in real time, on threads of its own.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(unreachable_pub)]
 
 mod auth;
 mod broadcast;
@@ -32,7 +33,7 @@ mod fault;
 mod faults;
 mod game_resources;
 mod live;
-pub mod model;
+mod model;
 mod random;
 mod raw_response;
 mod request_log;
@@ -40,7 +41,7 @@ mod response;
 mod rest;
 mod rules;
 mod schedule;
-pub mod season;
+mod season;
 mod secret;
 mod service;
 mod sport;
@@ -56,7 +57,6 @@ pub use sport::Sport;
 
 use auth::StoredCredential;
 use connection::{CutSwitch, Loopback};
-use model::{schedule::ScheduledGame, team::Team};
 use random::{Purpose, SimRandom};
 use season::Season;
 use secret::Secret;
@@ -241,11 +241,13 @@ impl Simulator {
     pub fn api_key(&self) -> String {
         self.service.api_key.expose().to_owned()
     }
-    pub fn teams(&self) -> Vec<Team> {
-        self.service.season.teams().to_vec()
+    /// The teams, as the service sends them: a JSON array.
+    pub fn teams_json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self.service.season.teams())
     }
-    pub fn games(&self) -> Vec<ScheduledGame> {
-        self.service.season.games().to_vec()
+    /// The games, as the service sends them: a JSON array.
+    pub fn games_json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self.service.season.games())
     }
     /// The latest requests, in order of arrival.
     pub fn requests(&self) -> Vec<Seen> {

@@ -1,11 +1,11 @@
 //! Predicted ball screens of a game.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct BallScreen {
+pub(crate) struct BallScreen {
     pub session_id: String,
     pub timestamp: i64,
     #[serde(rename = "type")]

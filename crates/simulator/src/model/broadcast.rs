@@ -1,10 +1,10 @@
 //! The known part of the Broadcast API's bodies: a team with its players.
 
 use super::roster::SpecialService;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BroadcastTeam {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct BroadcastTeam {
     pub id: i64,
     pub name: String,
     pub abbr: String,
@@ -19,15 +19,15 @@ pub struct BroadcastTeam {
 }
 
 /// The assignment of a sensor to a player, and its time. The documentation does not name its fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SensorAssignment {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct SensorAssignment {
     pub player_id: i64,
     pub sensor: i64,
     pub timestamp: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BroadcastPlayer {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct BroadcastPlayer {
     pub id: i64,
     pub first_name: String,
     pub last_name: String,

@@ -1,9 +1,9 @@
 //! Team events, games and practices, and their sessions.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Event {
     pub id: String,
     pub name: String,
     pub results: Vec<EventResult>,
@@ -21,21 +21,21 @@ pub struct Event {
     pub game_attributes: Option<GameAttributes>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Totals {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Totals {
     pub _stats_details: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GameAttributes {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct GameAttributes {
     pub home_team_id: i64,
     pub home_team_name: String,
     pub away_team_id: i64,
     pub away_team_name: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EventResult {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct EventResult {
     pub id: String,
     pub name: Option<String>,
     #[serde(rename = "type")]
@@ -52,7 +52,7 @@ pub struct EventResult {
     pub _possessions_summary: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EventsBody {
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct EventsBody {
     pub events: Vec<Event>,
 }

@@ -1,9 +1,9 @@
 //! Shots of a whole game, in abbreviations.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GameShot {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct GameShot {
     pub label: Option<String>,
     pub t: i64,
     pub pid: String,

@@ -1,10 +1,10 @@
 //! The score in every response about a whole game. It is only in the dict.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GameTotals {
+pub(crate) struct GameTotals {
     pub away_team_score: TeamScore,
     pub home_team_score: TeamScore,
     pub period: String,
@@ -14,16 +14,16 @@ pub struct GameTotals {
     pub period_totals: Vec<PeriodTotals>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TeamScore {
+pub(crate) struct TeamScore {
     pub team_id: String,
     pub value: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PeriodTotals {
+pub(crate) struct PeriodTotals {
     pub away_team_score: TeamScore,
     pub home_team_score: TeamScore,
     pub period: String,

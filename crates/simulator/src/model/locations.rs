@@ -1,15 +1,15 @@
 //! Sensor locations.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// One time step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LocationBatch {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LocationBatch {
     pub locations: Vec<Location>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Location {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Location {
     pub x: f64,
     pub t: i64,
     pub z: f64,

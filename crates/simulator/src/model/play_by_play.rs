@@ -1,11 +1,11 @@
 //! Play-by-play of a game.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Play {
+pub(crate) struct Play {
     #[serde(rename = "type")]
     pub kind: String,
     pub event_id: String,
@@ -41,17 +41,17 @@ pub struct Play {
     pub pid: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct VideoAttributes {
+pub(crate) struct VideoAttributes {
     pub facility_id: String,
     pub court_id: String,
     pub session_id: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlayKey {
+pub(crate) struct PlayKey {
     pub actor_id: String,
     pub timestamp: i64,
 }

@@ -1,25 +1,25 @@
 //! Possessions of a session.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TeamPossessions {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct TeamPossessions {
     pub id: i64,
     pub name: String,
     pub team_player_details: Vec<PossessionPlayer>,
     pub possessions: Vec<Possession>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PossessionPlayer {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PossessionPlayer {
     pub id: i64,
     pub first_name: String,
     pub last_name: String,
     pub profile_image_link: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Possession {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Possession {
     pub _locations: String,
     pub start_timestamp: i64,
     pub end_timestamp: i64,
@@ -32,8 +32,8 @@ pub struct Possession {
     pub possession_attributes: PossessionAttributes,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PossessionStat {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PossessionStat {
     pub timestamp: i64,
     pub possession_type: String,
     pub details: Vec<String>,
@@ -46,8 +46,8 @@ pub struct PossessionStat {
     pub shot_attributes: Option<ShotAttributes>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ShotAttributes {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ShotAttributes {
     pub shot_distance_cm: f64,
     pub x: f64,
     pub y: f64,
@@ -57,8 +57,8 @@ pub struct ShotAttributes {
     pub is_3point: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PossessionAttributes {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct PossessionAttributes {
     pub turnover: i64,
     pub passes: i64,
     pub half_court: bool,
@@ -85,9 +85,4 @@ pub struct PossessionAttributes {
     pub ball_screens_snake: i64,
     pub ball_screens_split: i64,
     pub ball_screens_other: i64,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PossessionsBody {
-    pub teams: Vec<TeamPossessions>,
 }

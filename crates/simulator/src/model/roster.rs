@@ -1,10 +1,10 @@
 //! A team's roster.
 
 use super::team::Team;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Roster {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Roster {
     #[serde(flatten)]
     pub team: Team,
     pub logo_image_link: String,
@@ -12,8 +12,8 @@ pub struct Roster {
     pub players: Vec<Player>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TeamImages {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct TeamImages {
     pub logo_small_light: String,
     pub logo_small_dark: String,
     pub logo_small_light_transparent: String,
@@ -24,8 +24,8 @@ pub struct TeamImages {
     pub logo_dark_transparent: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Player {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Player {
     pub id: i64,
     pub first_name: String,
     pub last_name: String,
@@ -43,15 +43,15 @@ pub struct Player {
     pub team_player_images: PlayerImages,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SpecialService {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct SpecialService {
     #[serde(rename = "type")]
     pub kind: String,
     pub value: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PlayerImages {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct PlayerImages {
     pub image_light: String,
     pub image_dark: String,
     pub image_light_transparent: String,

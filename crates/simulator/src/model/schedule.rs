@@ -1,9 +1,9 @@
 //! The game schedule.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScheduledGame {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ScheduledGame {
     pub event_id: String,
     pub facility_name: String,
     pub court_name: String,
@@ -25,9 +25,4 @@ pub struct ScheduledGame {
     pub reference_id: String,
     pub fan_engagement_enabled: bool,
     pub source: String,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ScheduleBody {
-    pub games: Vec<ScheduledGame>,
 }

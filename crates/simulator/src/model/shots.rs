@@ -1,25 +1,25 @@
 //! Shots of a session, and the table shared by all shots.
 
 use super::stats::PlayerDetails;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TeamShots {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct TeamShots {
     pub id: i64,
     pub name: String,
     pub logo_image_link: String,
     pub player_shots: Vec<PlayerShots>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlayerShots {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PlayerShots {
     pub id: i64,
     pub player_details: PlayerDetails,
     pub shots: Vec<Shot>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Shot {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Shot {
     pub occurred_at: i64,
     pub is_make: bool,
     pub is_3point: bool,
@@ -38,9 +38,4 @@ pub struct Shot {
     pub shot_clock: Option<String>,
     pub period: String,
     pub attributes: Vec<String>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ShotsBody {
-    pub teams: Vec<TeamShots>,
 }

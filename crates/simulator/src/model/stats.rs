@@ -1,18 +1,18 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TeamStats {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct TeamStats {
     pub id: i64,
     pub name: String,
     pub logo_image_link: String,
     pub player_stats: Vec<PlayerStats>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlayerStats {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PlayerStats {
     /// 0 for the team's own totals.
     pub id: i64,
     pub player_details: Option<PlayerDetails>,
@@ -23,15 +23,10 @@ pub struct PlayerStats {
     pub stats: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlayerDetails {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct PlayerDetails {
     pub id: i64,
     pub firstname: String,
     pub lastname: String,
     pub profile_image_link: String,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct StatsBody {
-    pub teams: Vec<TeamStats>,
 }

@@ -1,9 +1,9 @@
 //! Teams.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Team {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Team {
     pub id: i64,
     pub name: String,
     pub gender: String,
@@ -11,9 +11,4 @@ pub struct Team {
     pub league_name: String,
     pub sport: String,
     pub reference_id: String,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TeamsBody {
-    pub teams: Vec<Team>,
 }

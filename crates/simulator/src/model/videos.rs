@@ -1,11 +1,11 @@
 //! The videos of a game.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A part of a recording, without the fields that the vendor calls contextual, except those that name the part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Video {
+pub(crate) struct Video {
     pub hls_file: String,
     pub hls_video_start_timestamp: i64,
     pub hls_start_offset: f64,

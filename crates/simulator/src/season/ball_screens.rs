@@ -33,7 +33,7 @@ const KINDS: &[(i64, &[&str], &[Counter])] = &[
 
 /// A ball screen as it was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Screen {
+pub(crate) struct Screen {
     /// 0 left, 1 middle, 2 right.
     pub wing: usize,
     kind: usize,
@@ -45,7 +45,7 @@ pub struct Screen {
 
 impl Screen {
     /// The outcome for the offence, as the counters call it.
-    pub fn actions(&self) -> &'static [&'static str] {
+    pub(crate) fn actions(&self) -> &'static [&'static str] {
         KINDS[self.kind].1
     }
 
@@ -62,7 +62,7 @@ impl Screen {
 
 /// When an offence begins: wall time and clocks.
 #[derive(Debug, Clone, Copy)]
-pub struct Begin {
+pub(super) struct Begin {
     pub at: i64,
     pub clock: i64,
     pub shot_clock: Option<i64>,
@@ -72,7 +72,7 @@ pub struct Begin {
 const SLOT: i64 = 6500;
 
 /// The ball screens in `time` milliseconds of offence.
-pub fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, time: i64) -> Vec<Screen> {
+pub(super) fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, time: i64) -> Vec<Screen> {
     let passes = time / 3600 + rng.below(2);
     attributes.passes += passes;
     attributes.ball_reversals += (0..passes / 2).filter(|_| rng.chance(280)).count() as i64;

@@ -17,7 +17,7 @@ const REPLACED: i64 = 30 * MINUTE;
 
 /// The jerseys of a game. The body is not documented; this one is made up.
 #[derive(Debug, Serialize)]
-pub struct Colors {
+pub(crate) struct Colors {
     home: TeamColor,
     away: TeamColor,
 }
@@ -30,7 +30,7 @@ struct TeamColor {
 
 /// The distances that a team's players ran in a game. The body is not documented; this one is made up.
 #[derive(Debug, Serialize)]
-pub struct Locomotion {
+pub(crate) struct Locomotion {
     team_id: i64,
     players: Vec<Distance>,
 }
@@ -43,7 +43,7 @@ struct Distance {
 
 impl Season {
     /// `None` while the game is not being played.
-    pub fn colors(&self, game: usize, now: i64) -> Option<Colors> {
+    pub(crate) fn colors(&self, game: usize, now: i64) -> Option<Colors> {
         let (moments, now) = (self.moments(game), self.time_of(game, now));
         // The first moment is just after the tip-off.
         if !(*moments.first()? - 1..*moments.last()?).contains(&now) {
@@ -55,7 +55,7 @@ impl Season {
     }
 
     /// `None` for a team that does not play in the game.
-    pub fn locomotion(&self, game: usize, team_id: i64, now: i64) -> Option<Locomotion> {
+    pub(crate) fn locomotion(&self, game: usize, team_id: i64, now: i64) -> Option<Locomotion> {
         let team = self.game_stats(game, now).into_iter().find(|team| team.id == team_id)?;
         let players = team.player_stats.into_iter().filter(|line| line.id != 0);
         let distance = |line: PlayerStats| Distance {
@@ -70,7 +70,7 @@ impl Season {
     }
 
     /// The team of a roster; with a game also departed players, and the sensor assignments up to `now`.
-    pub fn broadcast_team(&self, roster: Roster, game_id: Option<&str>, now: i64) -> Option<BroadcastTeam> {
+    pub(crate) fn broadcast_team(&self, roster: Roster, game_id: Option<&str>, now: i64) -> Option<BroadcastTeam> {
         let index = self.team_index(roster.team.id)?;
         let (city, _) = names::team(index);
         let game = game_id.and_then(|id| self.game_index(id));

@@ -3,7 +3,7 @@
 use super::rng::Rng;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClockFormat {
+pub(crate) enum ClockFormat {
     /// "9:58.7", "4.5"
     Plain,
     /// "09:58.7", "04.5"
@@ -13,12 +13,12 @@ pub enum ClockFormat {
 }
 
 impl ClockFormat {
-    pub fn draw(rng: &mut Rng) -> Self {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
         [ClockFormat::Plain, ClockFormat::Plain, ClockFormat::Padded, ClockFormat::Bare][rng.index(4)]
     }
 
     /// Time left in the period, truncated to tenths.
-    pub fn game(self, left: i64) -> String {
+    pub(crate) fn game(self, left: i64) -> String {
         let (minutes, seconds, tenths) = (left / 60_000, left / 1000 % 60, left / 100 % 10);
         match self {
             ClockFormat::Plain => format!("{minutes}:{seconds:02}.{tenths}"),
@@ -27,7 +27,7 @@ impl ClockFormat {
         }
     }
 
-    pub fn shot(self, left: i64) -> String {
+    pub(crate) fn shot(self, left: i64) -> String {
         let (seconds, tenths) = (left / 1000, left / 100 % 10);
         match self {
             ClockFormat::Padded => format!("{seconds:02}.{tenths}"),
@@ -37,11 +37,11 @@ impl ClockFormat {
 }
 
 /// The format of locations: "12:30.00" and "02.00".
-pub fn of_location(left: i64) -> String {
+pub(super) fn of_location(left: i64) -> String {
     format!("{:02}:{:02}.{:02}", left / 60_000, left / 1000 % 60, left / 10 % 100)
 }
 
-pub fn shot_of_location(left: i64) -> String {
+pub(super) fn shot_of_location(left: i64) -> String {
     format!("{:02}.{:02}", left / 1000, left / 10 % 100)
 }
 

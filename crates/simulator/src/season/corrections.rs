@@ -8,7 +8,7 @@ use super::ledger::{self, CODES, DISTANCE};
 use crate::model::stats_details::Occurrence;
 
 #[derive(Debug, Clone)]
-pub struct Correction {
+pub(crate) struct Correction {
     pub session_id: String,
     pub side: usize,
     pub player_id: i64,
@@ -25,7 +25,7 @@ pub struct Correction {
 }
 
 impl Correction {
-    pub fn occurrence(&self) -> Occurrence {
+    pub(crate) fn occurrence(&self) -> Occurrence {
         Occurrence {
             occurred_at: self.occurred_at,
             value: self.delta as f64,
@@ -46,7 +46,7 @@ impl Correction {
 
     /// The classification in messages. Taking a make back leaves a miss (`UPDATED_<x>_TO_<y>`); other decreases are
     /// deletions.
-    pub fn classification(&self) -> String {
+    pub(crate) fn classification(&self) -> String {
         let updated = match self.code {
             "FG" | "FG2" | "PTS" => Some("TWO_POINT"),
             "FG3" => Some("THREE_POINT"),
@@ -82,7 +82,7 @@ impl Correction {
 
 impl GameLog {
     /// A correction made at `now`. It belongs to the last session in which the player has as much as it takes away.
-    pub fn correction(&self, now: i64, player_id: i64, stat: &str, delta: i64) -> Result<Correction, String> {
+    pub(crate) fn correction(&self, now: i64, player_id: i64, stat: &str, delta: i64) -> Result<Correction, String> {
         let code = CODES.iter().chain([&DISTANCE]).find(|code| **code == stat);
         let code = *code.ok_or_else(|| format!("{stat:?} is none of {}, {DISTANCE}", CODES.join(", ")))?;
         if delta == 0 {
@@ -124,7 +124,7 @@ impl GameLog {
         })
     }
 
-    pub fn correct(&mut self, correction: Correction) {
+    pub(crate) fn correct(&mut self, correction: Correction) {
         for possession in self.periods.iter_mut().flat_map(|period| &mut period.possessions).skip(correction.after) {
             possession.version += 1;
             for play_event in &mut possession.play_events {
@@ -135,7 +135,7 @@ impl GameLog {
     }
 
     /// The current score, home first; `None` before anything happened.
-    pub fn score(&self, shown: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
+    pub(crate) fn score(&self, shown: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
         let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
         let last = possessions().rfind(|possession| !possession.play_events.is_empty())?;
         let mut score = last.play_events.last()?.score;

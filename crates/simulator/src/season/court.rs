@@ -10,15 +10,15 @@
 use super::game_log::{CourtPoint, Hoop};
 use super::rng::Rng;
 
-pub const HALF_WIDTH: i64 = 7620;
-pub const HALF_LENGTH: i64 = 14326;
+pub(super) const HALF_WIDTH: i64 = 7620;
+pub(super) const HALF_LENGTH: i64 = 14326;
 const HOOP_Y: i64 = 12725;
 /// From the hoop's centre to the baseline behind it.
 const BASELINE_TO_HOOP: i64 = HALF_LENGTH - HOOP_Y;
 const ARC: i64 = 6750;
 const CORNER: i64 = 6600;
 /// The free-throw line, from the hoop.
-pub const LINE: i64 = 4191;
+pub(super) const LINE: i64 = 4191;
 const HALF_PAINT: i64 = 1830;
 const RIM: i64 = 1250;
 const DEEP: i64 = 9000;
@@ -27,13 +27,13 @@ const MARGIN: i64 = 150;
 
 /// A point of the shot-chart frame: the hoop is the origin, y points to mid-court, x to the right seen that way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chart {
+pub(crate) struct Chart {
     pub x: i64,
     pub y: i64,
 }
 
 /// The hoops of a venue, as calibrated: slightly off. First the one at positive y.
-pub fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
+pub(super) fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
     let mut rng = Rng::keyed(seed, &[0x4009, venue as u64]);
     [1, -1].map(|side| Hoop {
         x: rng.within(-45, 45),
@@ -43,7 +43,7 @@ pub fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
 }
 
 impl Hoop {
-    pub fn at(self, point: Chart, z: i64) -> CourtPoint {
+    pub(crate) fn at(self, point: Chart, z: i64) -> CourtPoint {
         let s = self.y.signum();
         CourtPoint { x: self.x - s * point.x, y: self.y - s * point.y, z, hoop: self }
     }
@@ -51,7 +51,7 @@ impl Hoop {
 
 impl CourtPoint {
     /// The point as seen from its hoop, derived from the vendor's samples.
-    pub fn chart(self) -> Chart {
+    pub(crate) fn chart(self) -> Chart {
         let s = self.hoop.y.signum();
         Chart { x: -s * (self.x - self.hoop.x), y: -s * (self.y - self.hoop.y) }
     }
@@ -67,15 +67,15 @@ impl Chart {
     }
 
     /// Distance along the floor, in cm. Square roots are rounded alike on every platform; `hypot` is not.
-    pub fn distance_cm(self) -> f64 {
+    pub(crate) fn distance_cm(self) -> f64 {
         (self.squared() as f64).sqrt() / 10.0
     }
 
-    pub fn is_three(self) -> bool {
+    pub(crate) fn is_three(self) -> bool {
         self.x.abs() >= CORNER || self.squared() >= ARC * ARC
     }
 
-    pub fn in_paint(self) -> bool {
+    pub(crate) fn in_paint(self) -> bool {
         self.x.abs() <= HALF_PAINT && self.y <= LINE
     }
 
@@ -104,7 +104,7 @@ impl Chart {
         }
     }
 
-    pub fn zone(self) -> i64 {
+    pub(crate) fn zone(self) -> i64 {
         match self {
             _ if self.within(RIM) => 1,
             _ if self.beyond_mid_court() => 14,
@@ -115,7 +115,7 @@ impl Chart {
         }
     }
 
-    pub fn advanced_zone(self) -> i64 {
+    pub(crate) fn advanced_zone(self) -> i64 {
         const THIRD: [i64; 5] = [0, 0, 1, 2, 2];
         match self {
             _ if self.within(RIM) => 1,
@@ -138,7 +138,7 @@ impl Chart {
 
 /// The place from which a shot is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Range {
+pub(super) enum Range {
     Rim,
     Middle,
     Three,
@@ -147,7 +147,7 @@ pub enum Range {
 }
 
 /// A spot of a range, by rejection sampling from a box: sines and cosines differ by platform.
-pub fn spot(rng: &mut Rng, range: Range) -> Chart {
+pub(super) fn spot(rng: &mut Rng, range: Range) -> Chart {
     let behind = BASELINE_TO_HOOP - MARGIN - 100;
     loop {
         let (point, fits) = match range {
@@ -172,18 +172,18 @@ pub fn spot(rng: &mut Rng, range: Range) -> Chart {
 }
 
 /// Where a player who won the ball can be after `time` milliseconds, on the way to the hoop now attacked.
-pub fn on_the_way(won: CourtPoint, hoop: Hoop, time: i64) -> Chart {
+pub(super) fn on_the_way(won: CourtPoint, hoop: Hoop, time: i64) -> Chart {
     let seen = CourtPoint { hoop, ..won }.chart();
     Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
 }
 
 /// Anywhere in the half of the court of this hoop.
-pub fn anywhere(rng: &mut Rng) -> Chart {
+pub(super) fn anywhere(rng: &mut Rng) -> Chart {
     Chart { x: rng.within(-7000, 7000), y: rng.within(-900, 9500) }
 }
 
 /// Near a point, on the court.
-pub fn near(rng: &mut Rng, point: Chart, reach: i64) -> Chart {
+pub(super) fn near(rng: &mut Rng, point: Chart, reach: i64) -> Chart {
     let side = HALF_WIDTH - MARGIN;
     Chart {
         x: (point.x + rng.within(-reach, reach)).clamp(-side, side),

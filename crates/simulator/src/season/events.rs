@@ -8,7 +8,7 @@ use crate::model::team::Team;
 use crate::sport::Sport;
 
 /// A future game, without sessions. It is expected to take two hours.
-pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
+pub(super) fn coming(sport: Sport, game: &ScheduledGame) -> Event {
     Event {
         results: Vec::new(),
         started_at: game.tipoff_at,
@@ -18,7 +18,7 @@ pub fn coming(sport: Sport, game: &ScheduledGame) -> Event {
 }
 
 /// A game that has begun, up to `now`.
-pub fn game(sport: Sport, game: &ScheduledGame, game_log: &GameLog, now: i64) -> Event {
+pub(super) fn game(sport: Sport, game: &ScheduledGame, game_log: &GameLog, now: i64) -> Event {
     let kind = match sport {
         Sport::Basketball => "GAME_ROUND",
         Sport::Football => "FOOTBALL_GAME_QUARTER",
@@ -32,7 +32,7 @@ pub fn game(sport: Sport, game: &ScheduledGame, game_log: &GameLog, now: i64) ->
 }
 
 /// A practice (or a workout) that has begun.
-pub fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, game_log: &GameLog, now: i64) -> Event {
+pub(super) fn practice(sport: Sport, team: &Team, kind: &str, event_id: String, game_log: &GameLog, now: i64) -> Event {
     Event {
         name: format!("{} {kind}", team.name),
         results: results(sport, game_log, "DRILL", now),

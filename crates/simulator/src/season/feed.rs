@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// A message of a sequenced source, without its envelope.
 #[derive(Debug, Clone)]
-pub struct FeedMessage {
+pub(crate) struct FeedMessage {
     /// `marker`, `stats` or `shots`.
     pub source: &'static str,
     pub data: Value,
@@ -18,7 +18,7 @@ pub struct FeedMessage {
 
 /// The progress of a game's messages.
 #[derive(Debug, Default)]
-pub struct Feed {
+pub(crate) struct Feed {
     /// Number of periods whose start, and whose end, was sent.
     begun: usize,
     ended: usize,
@@ -35,7 +35,7 @@ const TEAM: i64 = 0;
 
 impl Feed {
     /// The new messages up to `now`.
-    pub fn advance(&mut self, game_log: &GameLog, game: &ScheduledGame, now: i64) -> Vec<FeedMessage> {
+    pub(crate) fn advance(&mut self, game_log: &GameLog, game: &ScheduledGame, now: i64) -> Vec<FeedMessage> {
         let mut skipped = self.possessions;
         for (part, period) in game_log.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
             if part == self.begun {
@@ -214,7 +214,7 @@ fn team_id(game: &ScheduledGame, side: usize) -> i64 {
 }
 
 /// Blocks and fouls have no documented names, and are named alike.
-pub fn classification(act: &Act) -> &'static str {
+pub(super) fn classification(act: &Act) -> &'static str {
     match act {
         Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",
         Act::Shot { made: false, three: false, .. } => "TWO_POINT_MISS",

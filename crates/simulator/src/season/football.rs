@@ -53,7 +53,7 @@ const DEFENCE: [(f64, f64); 11] = [
 ];
 
 /// Four quarters without basketball events.
-pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> String) -> GameLog {
+pub(super) fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> String) -> GameLog {
     let mut at = starts_at;
     let periods = (0..4)
         .map(|part: u64| {
@@ -74,7 +74,7 @@ pub fn game(mut rng: Rng, starts_at: i64, sides: [Side; 2], id: impl Fn(u64) -> 
 }
 
 /// Time left in a quarter: its clock runs evenly.
-pub fn clock(period: &GamePeriod, now: i64) -> i64 {
+pub(super) fn clock(period: &GamePeriod, now: i64) -> i64 {
     let wall = (period.ended_at - period.started_at).max(1);
     QUARTER - QUARTER * (now.clamp(period.started_at, period.ended_at) - period.started_at) / wall
 }
@@ -152,7 +152,7 @@ fn plays(game_log: &GameLog, period: &GamePeriod) -> Vec<FootballPlay> {
 }
 
 /// The score over the first periods of a game up to `now`, home first.
-pub fn score(game_log: &GameLog, periods: usize, now: i64) -> [i64; 2] {
+pub(super) fn score(game_log: &GameLog, periods: usize, now: i64) -> [i64; 2] {
     let mut score = [0, 0];
     for period in game_log.periods.iter().take(periods) {
         plays(game_log, period).iter().filter(|play| play.at <= now).for_each(|play| score[play.side] += play.points);
@@ -168,7 +168,7 @@ fn eleven(side: &Side, has_ball: bool) -> impl Iterator<Item = usize> {
 }
 
 /// One batch for each time step in `from..=to` of a period: twenty-two players and the ball.
-pub fn batches<'a>(
+pub(super) fn batches<'a>(
     game_log: &'a GameLog,
     teams: [&'a Team; 2],
     period: &'a GamePeriod,
@@ -278,7 +278,7 @@ fn occurrences(
     all
 }
 
-pub fn details(game_log: &GameLog, team: usize, wire: &Team, periods: &[GamePeriod], now: i64) -> TeamDetails {
+pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, periods: &[GamePeriod], now: i64) -> TeamDetails {
     let all = occurrences(game_log, team, periods, now);
     let own = |lists: [Vec<Occurrence>; 3]| CODES.iter().map(|code| (*code).to_owned()).zip(lists).collect::<Vec<_>>();
     let mut total: [Vec<Occurrence>; 3] = Default::default();
@@ -304,7 +304,7 @@ pub fn details(game_log: &GameLog, team: usize, wire: &Team, periods: &[GamePeri
 }
 
 /// The sums of details; over games with their number.
-pub fn stats(wire: &Team, games: &[TeamDetails], with_games: bool) -> TeamStats {
+pub(super) fn stats(wire: &Team, games: &[TeamDetails], with_games: bool) -> TeamStats {
     let mut lines: BTreeMap<i64, PlayerStats> = BTreeMap::new();
     for player in games.iter().flat_map(|game| &game.player_stats) {
         let line = lines.entry(player.id).or_insert_with(|| PlayerStats {

@@ -8,14 +8,14 @@ use crate::model::possessions::PossessionAttributes;
 
 /// The players that one side can send onto the court, and their team.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub(crate) struct Side {
     /// Position of the team in the season's list.
     pub team: usize,
     pub members: Vec<TeamMember>,
 }
 
 #[derive(Debug, Clone)]
-pub struct GameLog {
+pub(crate) struct GameLog {
     /// Home first. In a scrimmage both sides are of one team.
     pub sides: [Side; 2],
     /// The clock format of this event.
@@ -26,21 +26,21 @@ pub struct GameLog {
 }
 
 impl GameLog {
-    pub fn starts_at(&self) -> i64 {
+    pub(crate) fn starts_at(&self) -> i64 {
         self.periods.first().map_or(0, |period| period.started_at)
     }
-    pub fn ends_at(&self) -> i64 {
+    pub(crate) fn ends_at(&self) -> i64 {
         self.periods.last().map_or(0, |period| period.ended_at)
     }
     /// The part visible at `now`.
-    pub fn visible_at(&self, now: i64) -> Vec<(&GamePeriod, &[GamePossession])> {
+    pub(crate) fn visible_at(&self, now: i64) -> Vec<(&GamePeriod, &[GamePossession])> {
         self.periods.iter().map(|period| (period, period.visible_at(now))).collect()
     }
 }
 
 /// A session: `started_at..ended_at` is the play and the break after it, so that sessions touch.
 #[derive(Debug, Clone)]
-pub struct GamePeriod {
+pub(crate) struct GamePeriod {
     pub id: String,
     /// As in the clock strings' `period`: H1, H2, OT1, ..
     pub name: String,
@@ -52,13 +52,13 @@ pub struct GamePeriod {
 impl GamePeriod {
     /// The possessions that are over at `now`: an ongoing session shows only whole possessions, so that its resources
     /// agree and only grow.
-    pub fn visible_at(&self, now: i64) -> &[GamePossession] {
+    pub(crate) fn visible_at(&self, now: i64) -> &[GamePossession] {
         &self.possessions[..self.possessions.partition_point(|possession| possession.ended_at <= now)]
     }
 }
 
 #[derive(Debug, Clone)]
-pub struct GamePossession {
+pub(crate) struct GamePossession {
     /// The side that has the ball.
     pub side: usize,
     pub started_at: i64,
@@ -80,14 +80,14 @@ pub struct GamePossession {
 
 impl GamePossession {
     /// What a player on court ran meanwhile, in whole cm; `pace` is in cm per second.
-    pub fn distance(&self, pace: i64) -> i64 {
+    pub(crate) fn distance(&self, pace: i64) -> i64 {
         (self.start_clock - self.end_clock) * pace / 1000
     }
 }
 
 /// The rim's centre, millimetres in the court frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hoop {
+pub(crate) struct Hoop {
     pub x: i64,
     pub y: i64,
     pub z: i64,
@@ -95,7 +95,7 @@ pub struct Hoop {
 
 /// A point of the court frame in millimetres, and the hoop it is seen from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CourtPoint {
+pub(crate) struct CourtPoint {
     pub x: i64,
     pub y: i64,
     pub z: i64,
@@ -103,7 +103,7 @@ pub struct CourtPoint {
 }
 
 #[derive(Debug, Clone)]
-pub struct PlayEvent {
+pub(crate) struct PlayEvent {
     pub at: i64,
     /// Milliseconds left in the period.
     pub clock: i64,
@@ -118,7 +118,7 @@ pub struct PlayEvent {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub(crate) enum Act {
     Shot { made: bool, three: bool, attributes: Vec<&'static str> },
     FreeThrow { made: bool },
     Assist,

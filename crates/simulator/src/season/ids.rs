@@ -4,7 +4,7 @@
 use super::rng::mix;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IdKind {
+pub(super) enum IdKind {
     Game = 1,
     GamePeriod = 2,
     Practice = 3,
@@ -19,14 +19,14 @@ pub enum IdKind {
 
 /// The meaning of an id: kind, number, and the number of a part (a period of a game).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamedId {
+pub(super) struct NamedId {
     pub kind: IdKind,
     pub index: u64,
     pub part: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Ids {
+pub(super) struct Ids {
     seed: u64,
 }
 
@@ -49,11 +49,11 @@ const fn inverse(odd: u64) -> u64 {
 }
 
 impl Ids {
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Ids { seed }
     }
 
-    pub fn text(&self, kind: IdKind, index: u64, part: u64) -> String {
+    pub(super) fn text(&self, kind: IdKind, index: u64, part: u64) -> String {
         let (high, low) = self.halves(((kind as u64) << (INDEX_BITS + PART_BITS)) | (index << PART_BITS) | part);
         format!(
             "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
@@ -66,7 +66,7 @@ impl Ids {
     }
 
     /// Decodes an id; `None` if it is not of this season.
-    pub fn read(&self, text: &str) -> Option<NamedId> {
+    pub(super) fn read(&self, text: &str) -> Option<NamedId> {
         let digits: String = text.split('-').collect();
         if digits.len() != 32 || text.len() != 36 || !digits.is_ascii() {
             return None;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Every counted code, in the order of the bodies (the `_OTD` ones are derived).
-pub const CODES: [&str; 20] = [
+pub(super) const CODES: [&str; 20] = [
     "FGA",
     "FG",
     "FGA2",
@@ -38,10 +38,10 @@ pub const CODES: [&str; 20] = [
 ];
 
 /// Distance is measured, not counted.
-pub const DISTANCE: &str = "DIST";
+pub(super) const DISTANCE: &str = "DIST";
 
 /// The codes that an event adds, the naming one first: a possession has it as its type, the others as its details.
-pub fn codes(act: &Act) -> Vec<(&'static str, i64)> {
+pub(super) fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
         Act::Shot { made, three, attributes } => {
             let off_the_dribble = attributes.contains(&"OTD");
@@ -71,12 +71,12 @@ pub fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     }
 }
 
-pub fn scores(act: &Act) -> bool {
+pub(super) fn scores(act: &Act) -> bool {
     matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
 }
 
 /// Periods with their visible possessions.
-pub type VisiblePeriods<'a> = Vec<(&'a GamePeriod, &'a [GamePossession])>;
+pub(super) type VisiblePeriods<'a> = Vec<(&'a GamePeriod, &'a [GamePossession])>;
 
 /// A game log as one of its teams sees it.
 struct View<'a> {
@@ -133,7 +133,7 @@ impl<'a> View<'a> {
 
 /// A player's line of a box score, or the team's.
 #[derive(Debug, Clone, Default)]
-pub struct StatLine {
+pub(super) struct StatLine {
     who: Option<PlayerDetails>,
     /// `None`: never counted.
     counts: [Option<i64>; CODES.len()],
@@ -177,7 +177,7 @@ impl StatLine {
 }
 
 /// The lines of a team's players, by player.
-pub type StatLines = BTreeMap<i64, StatLine>;
+pub(super) type StatLines = BTreeMap<i64, StatLine>;
 
 fn lines(view: &View) -> StatLines {
     let mut lines = StatLines::new();
@@ -213,7 +213,13 @@ fn lines(view: &View) -> StatLines {
 }
 
 /// A player's value of a code in the visible part; `None`: the player was not on court, or the code is unknown.
-pub fn value(game_log: &GameLog, team: usize, shown: &VisiblePeriods, player_id: i64, code: &str) -> Option<i64> {
+pub(super) fn value(
+    game_log: &GameLog,
+    team: usize,
+    shown: &VisiblePeriods,
+    player_id: i64,
+    code: &str,
+) -> Option<i64> {
     let line = lines(&View::new(game_log, team, shown)).remove(&player_id)?;
     match code {
         DISTANCE => Some(line.distance),
@@ -230,7 +236,7 @@ fn with_total(lines: &StatLines, scores: Option<[i64; 2]>, games: Option<i64>) -
     total.into_iter().chain(players).collect()
 }
 
-pub fn stats(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamStats {
+pub(super) fn stats(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamStats {
     let view = View::new(game_log, team, shown);
     // The current score, including what the opponent scored since.
     let side = view.sides[0];
@@ -239,12 +245,12 @@ pub fn stats(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriod
 }
 
 /// The lines of one game, to be summed with those of others.
-pub fn game_lines(game_log: &GameLog, team: usize, shown: &VisiblePeriods) -> StatLines {
+pub(super) fn game_lines(game_log: &GameLog, team: usize, shown: &VisiblePeriods) -> StatLines {
     lines(&View::new(game_log, team, shown))
 }
 
 /// Sums over games.
-pub fn sum(team: &Team, games: &[StatLines]) -> TeamStats {
+pub(super) fn sum(team: &Team, games: &[StatLines]) -> TeamStats {
     let mut sums = StatLines::new();
     for (id, line) in games.iter().flatten() {
         let sum = sums.entry(*id).or_insert_with(|| StatLine { who: line.who.clone(), ..StatLine::default() });
@@ -259,7 +265,7 @@ fn team_stats(team: &Team, player_stats: Vec<PlayerStats>) -> TeamStats {
     TeamStats { id: team.id, name: team.name.clone(), logo_image_link: links::logo(team.id), player_stats }
 }
 
-pub fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamDetails {
+pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamDetails {
     let view = View::new(game_log, team, shown);
     let lines = lines(&view);
     // By player and code; 0 is the team.
@@ -327,7 +333,7 @@ fn occurrence(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent, v
     }
 }
 
-pub fn possessions(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamPossessions {
+pub(super) fn possessions(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamPossessions {
     let view = View::new(game_log, team, shown);
     let mut players = BTreeMap::new();
     for (_, possession) in view.possessions() {
@@ -397,7 +403,7 @@ fn shot_attributes(play_event: &PlayEvent, is_3point: bool) -> ShotAttributes {
     }
 }
 
-pub fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamShots {
+pub(super) fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamShots {
     let mut shooters: BTreeMap<i64, PlayerShots> = BTreeMap::new();
     for (period, member, play_event) in View::new(game_log, team, shown).play_events() {
         let Some(shot) = shot(game_log, period, play_event) else { continue };
@@ -418,7 +424,7 @@ pub fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriod
 }
 
 /// The shot of an event, if it is one.
-pub fn shot(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent) -> Option<Shot> {
+pub(super) fn shot(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent) -> Option<Shot> {
     let Act::Shot { made, three, attributes } = &play_event.act else { return None };
     let (place, chart) = (play_event.place, play_event.place.chart());
     Some(Shot {

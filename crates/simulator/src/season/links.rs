@@ -3,7 +3,7 @@
 use crate::sport::Sport;
 
 /// Maximum window of locations.
-pub const MAX_WINDOW_MS: i64 = 30 * 60_000;
+pub(super) const MAX_WINDOW_MS: i64 = 30 * 60_000;
 
 fn host(sport: Sport) -> &'static str {
     match sport {
@@ -12,29 +12,29 @@ fn host(sport: Sport) -> &'static str {
     }
 }
 
-pub fn game(sport: Sport, event_id: &str) -> String {
+pub(super) fn game(sport: Sport, event_id: &str) -> String {
     format!("{}/v1/data/games/{event_id}", host(sport))
 }
 
-pub fn practice(sport: Sport, team_id: i64, event_id: &str) -> String {
+pub(super) fn practice(sport: Sport, team_id: i64, event_id: &str) -> String {
     format!("{}/v1/data/teams/{team_id}/practices/{event_id}", host(sport))
 }
 
-pub fn game_details(sport: Sport, event_id: &str) -> String {
+pub(super) fn game_details(sport: Sport, event_id: &str) -> String {
     format!("{}/v1/data/stats/games/{event_id}/stats/details", host(sport))
 }
 
 /// A resource of a session: `stats`, `stats/details`, `shots`, `possessions`, `possessions/summary`.
-pub fn session(sport: Sport, session_id: &str, resource: &str) -> String {
+pub(super) fn session(sport: Sport, session_id: &str, resource: &str) -> String {
     format!("{}/v1/data/stats/{session_id}/{resource}", host(sport))
 }
 
-pub fn locations(sport: Sport, session_id: &str, from: i64, to: i64) -> String {
+pub(super) fn locations(sport: Sport, session_id: &str, from: i64, to: i64) -> String {
     format!("{}/v1/data/sensors/locations?id={session_id}&from={from}&to={to}", host(sport))
 }
 
 /// The windows that cover a session; each begins where the last one ends.
-pub fn windows(sport: Sport, session_id: &str, from: i64, to: i64) -> Vec<String> {
+pub(super) fn windows(sport: Sport, session_id: &str, from: i64, to: i64) -> Vec<String> {
     let mut links = Vec::new();
     let mut start = from;
     while start < to {
@@ -45,14 +45,14 @@ pub fn windows(sport: Sport, session_id: &str, from: i64, to: i64) -> Vec<String
     links
 }
 
-pub fn image(path: &str) -> String {
+pub(super) fn image(path: &str) -> String {
     format!("https://images.shottracker.com/sim/{path}.png")
 }
 
-pub fn logo(team_id: i64) -> String {
+pub(super) fn logo(team_id: i64) -> String {
     image(&format!("teams/{team_id}/logo"))
 }
 
-pub fn profile(player_id: i64) -> String {
+pub(super) fn profile(player_id: i64) -> String {
     image(&format!("players/{player_id}/profile"))
 }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Changes to games from outside, by position in the season.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub(super) struct Changes {
     /// ClockFormat of games that do not follow the season's.
     clocks: Mutex<HashMap<u64, i64>>,
     corrections: Mutex<HashMap<u64, Vec<super::corrections::Correction>>>,
@@ -22,7 +22,7 @@ pub struct Changes {
 
 /// A game at a moment, without its stats.
 #[derive(Debug)]
-pub struct Standing<'a> {
+pub(crate) struct Standing<'a> {
     pub game: &'a ScheduledGame,
     pub period: Option<String>,
     pub game_clock: Option<String>,
@@ -39,12 +39,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Season {
     /// Sets the game's own clock to `at`, independent of the season's.
-    pub fn set_clock(&self, game: usize, at: i64) {
+    pub(crate) fn set_clock(&self, game: usize, at: i64) {
         lock(&self.changes.clocks).insert(game as u64, at);
     }
 
     /// The clock of a game or practice: its own, else the season's.
-    pub fn time_of(&self, game: usize, now: i64) -> i64 {
+    pub(crate) fn time_of(&self, game: usize, now: i64) -> i64 {
         self.time_of_event(IdKind::Game, game as u64, now)
     }
 
@@ -57,7 +57,7 @@ impl Season {
 
     /// Makes a correction at the game's clock; the error says why it cannot be made. The caller serializes corrections
     /// of one game.
-    pub fn correct(&self, game: usize, player_id: i64, stat: &str, delta: i64, now: i64) -> Result<(), String> {
+    pub(crate) fn correct(&self, game: usize, player_id: i64, stat: &str, delta: i64, now: i64) -> Result<(), String> {
         if self.sport == Sport::Football {
             return Err("football has no stats that are known, so none that can be corrected".to_owned());
         }
@@ -81,7 +81,7 @@ impl Season {
     }
 
     /// The messages of a game since `feed` was last here.
-    pub fn new_messages(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<FeedMessage> {
+    pub(crate) fn new_messages(&self, game: usize, feed: &mut Feed, now: i64) -> Vec<FeedMessage> {
         match self.game_log(IdKind::Game, game as u64) {
             Some(game_log) => feed.advance(&game_log, &self.games[game], self.time_of(game, now)),
             None => Vec::new(),
@@ -89,7 +89,7 @@ impl Season {
     }
 
     /// The moments of a game's changes: periods begin, possessions end, the game ends.
-    pub fn moments(&self, game: usize) -> Vec<i64> {
+    pub(crate) fn moments(&self, game: usize) -> Vec<i64> {
         let Some(game_log) = self.game_log(IdKind::Game, game as u64) else { return Vec::new() };
         let mut moments: Vec<i64> = Vec::new();
         for period in &game_log.periods {
@@ -105,7 +105,7 @@ impl Season {
         moments
     }
 
-    pub fn standing(&self, game: usize, now: i64) -> Standing<'_> {
+    pub(crate) fn standing(&self, game: usize, now: i64) -> Standing<'_> {
         let mut standing = Standing {
             game: &self.games[game],
             period: None,
@@ -136,7 +136,7 @@ impl Season {
     }
 
     /// The stats of both teams over the sessions of a game, home first; empty before it begins.
-    pub fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
+    pub(crate) fn game_stats(&self, game: usize, now: i64) -> Vec<TeamStats> {
         if self.games[game].tipoff_at >= self.time_of(game, now) {
             return Vec::new();
         }

@@ -53,7 +53,7 @@ use crate::model::team::Team;
 use crate::sport::Sport;
 pub(super) use feed::{Feed, FeedMessage};
 use game_log::{GameLog, Side};
-pub use game_view::GameSnapshot;
+pub(crate) use game_view::GameSnapshot;
 use ids::{IdKind, Ids, NamedId};
 pub(super) use live::Standing;
 use practice::Practice;
@@ -71,7 +71,7 @@ const VERSIONS_OF_A_GAME: i64 = 4096;
 
 /// A season: who plays whom, when. Games are played when requested.
 #[derive(Debug)]
-pub struct Season {
+pub(crate) struct Season {
     seed: u64,
     sport: Sport,
     ids: Ids,
@@ -90,10 +90,7 @@ type GameCache = VecDeque<((IdKind, u64), Arc<GameLog>)>;
 
 /// The four resources of one session (a period, a drill).
 #[derive(Debug)]
-pub struct Session {
-    pub event_id: String,
-    pub team_ids: Vec<i64>,
-    pub started_at: i64,
+pub(crate) struct Session {
     pub ended_at: i64,
     pub stats: Vec<TeamStats>,
     pub details: Vec<TeamDetails>,
@@ -108,7 +105,7 @@ fn near(at: i64, from: i64, to: i64, now: i64) -> bool {
 
 impl Season {
     /// Places the season so that it is late in it at `now`, in epoch milliseconds. Plays no game.
-    pub fn new(seed: u64, sport: Sport, teams: usize, games: usize, now: i64) -> Self {
+    pub(crate) fn new(seed: u64, sport: Sport, teams: usize, games: usize, now: i64) -> Self {
         let ids = Ids::new(seed);
         let plan = schedule::plan(seed, sport, teams, games, now);
         let teams = teams::teams(sport, teams);
@@ -134,27 +131,27 @@ impl Season {
     }
 
     /// The same season with another time step of locations, in milliseconds.
-    pub fn tracked_every(self, step: i64) -> Self {
+    pub(crate) fn tracked_every(self, step: i64) -> Self {
         Season { step: step.max(1), ..self }
     }
 
-    pub fn teams(&self) -> &[Team] {
+    pub(crate) fn teams(&self) -> &[Team] {
         &self.teams
     }
 
     /// Every game, by tipoff.
-    pub fn games(&self) -> &[ScheduledGame] {
+    pub(crate) fn games(&self) -> &[ScheduledGame] {
         &self.games
     }
 
     /// A game's part of the season, and the number of its week.
-    pub fn week(&self, game: &ScheduledGame) -> (&'static str, i64) {
+    pub(crate) fn week(&self, game: &ScheduledGame) -> (&'static str, i64) {
         schedule::week(&self.plan, game.tipoff_at)
     }
 
     /// The team's current active players; with a game, all who were on the team then (the departed with `is_active`
     /// false). `None`: no such team, or the team is not in that game.
-    pub fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
+    pub(crate) fn roster(&self, team_id: i64, game_id: Option<&str>) -> Option<Roster> {
         let team = self.team_index(team_id)?;
         let at = match game_id {
             None => None,
@@ -167,7 +164,7 @@ impl Season {
     }
 
     /// A game or practice that has begun by `now`, up to `now`; a future one has no results.
-    pub fn event(&self, event_id: &str, now: i64) -> Option<Event> {
+    pub(crate) fn event(&self, event_id: &str, now: i64) -> Option<Event> {
         let NamedId { kind, index, part: 0 } = self.ids.read(event_id)? else { return None };
         let now = self.time_of_event(kind, index, now);
         match kind {
@@ -190,7 +187,7 @@ impl Season {
     }
 
     /// Games and practices of a team that overlap `from..to`, by start, as known at `now`, without workouts.
-    pub fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
+    pub(crate) fn team_events(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
         let games = self.games_of_team[team].iter();
         let games = games.filter(|game| near(self.games[**game].tipoff_at, from, to, self.time_of(**game, now)));
@@ -200,7 +197,7 @@ impl Season {
     }
 
     /// The workouts of a team that overlap `from..to`, by start, as known at `now`.
-    pub fn team_workouts(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
+    pub(crate) fn team_workouts(&self, team_id: i64, from: i64, to: i64, now: i64) -> Vec<Event> {
         let Some(team) = self.team_index(team_id) else { return Vec::new() };
         self.events_between(self.practice_ids(team, true, from, to, now), from, to, now)
     }
@@ -220,17 +217,14 @@ impl Season {
     }
 
     /// A session that has begun by `now`, up to `now`.
-    pub fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
-        let (event_id, game_log, part, now) = self.period(session_id, now)?;
+    pub(crate) fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
+        let (game_log, part, now) = self.period(session_id, now)?;
         let period = &game_log.periods[part];
         let shown = vec![(period, period.visible_at(now))];
         let mut places: Vec<usize> = game_log.sides.iter().map(|side| side.team).collect();
         places.dedup();
         let teams = || places.iter().map(|place| (*place, &self.teams[*place]));
         let session = Session {
-            event_id,
-            team_ids: teams().map(|(_, team)| team.id).collect(),
-            started_at: period.started_at,
             ended_at: period.ended_at.min(now),
             stats: Vec::new(),
             details: Vec::new(),
@@ -257,7 +251,7 @@ impl Season {
     }
 
     /// Calls `each` with one batch for each time step in `from..=to` of the session; `None`: no such session.
-    pub fn locations(
+    pub(crate) fn locations(
         &self,
         session_id: &str,
         from: i64,
@@ -265,7 +259,7 @@ impl Season {
         now: i64,
         each: impl FnMut(LocationBatch),
     ) -> Option<()> {
-        let (_, game_log, part, now) = self.period(session_id, now)?;
+        let (game_log, part, now) = self.period(session_id, now)?;
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
         if self.sport == Sport::Football {
             let period = &game_log.periods[part];
@@ -280,7 +274,7 @@ impl Season {
     }
 
     /// The occurrences of all sessions of a game.
-    pub fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
+    pub(crate) fn game_details(&self, game_id: &str, now: i64) -> Option<Vec<TeamDetails>> {
         let game = self.game_index(game_id)?;
         let now = self.time_of(game, now);
         if self.games[game].tipoff_at >= now {
@@ -298,7 +292,7 @@ impl Season {
     }
 
     /// A team's sums over a game, or over its games that start in `from..to`.
-    pub fn team_game_stats(
+    pub(crate) fn team_game_stats(
         &self,
         team_id: i64,
         game_id: Option<&str>,
@@ -341,7 +335,7 @@ impl Season {
     }
 
     /// The position of a game in the season.
-    pub fn game_index(&self, game_id: &str) -> Option<usize> {
+    pub(crate) fn game_index(&self, game_id: &str) -> Option<usize> {
         let named = self.ids.read(game_id).filter(|named| named.kind == IdKind::Game && named.part == 0)?;
         Some(named.index as usize).filter(|index| *index < self.games.len())
     }
@@ -363,9 +357,9 @@ impl Season {
         self.practices(team).into_iter().find(|practice| practice.number() == number)
     }
 
-    /// The event of a session that has begun by `now`, its log, the index of the session's period, and the event's
+    /// The log of the event of a session that has begun by `now`, the index of the session's period, and the event's
     /// clock.
-    fn period(&self, session_id: &str, now: i64) -> Option<(String, Arc<GameLog>, usize, i64)> {
+    fn period(&self, session_id: &str, now: i64) -> Option<(Arc<GameLog>, usize, i64)> {
         let NamedId { kind, index, part } = self.ids.read(session_id)?;
         let event = match kind {
             IdKind::GamePeriod => IdKind::Game,
@@ -374,7 +368,7 @@ impl Season {
         };
         let (game_log, now) = (self.game_log(event, index)?, self.time_of_event(event, index, now));
         game_log.periods.get(part as usize).filter(|period| period.started_at < now)?;
-        Some((self.ids.text(event, index, 0), game_log, part as usize, now))
+        Some((game_log, part as usize, now))
     }
 
     /// The log of a game or practice, from the cache or played now.

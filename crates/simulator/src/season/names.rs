@@ -161,12 +161,12 @@ const LAST: &[&str] = &[
 ];
 
 /// The place and the nickname of team `index`: no two teams share both before 946 teams.
-pub fn team(index: usize) -> (&'static str, &'static str) {
+pub(super) fn team(index: usize) -> (&'static str, &'static str) {
     // The lists' lengths are coprime, so a pair recurs only after their product.
     (PLACES[index % PLACES.len()], NICKNAMES[index % NICKNAMES.len()])
 }
 
-pub fn conference(index: usize) -> String {
+pub(super) fn conference(index: usize) -> String {
     let name = CONFERENCES[index % CONFERENCES.len()];
     match index / CONFERENCES.len() {
         0 => format!("{name} Conference"),
@@ -174,11 +174,11 @@ pub fn conference(index: usize) -> String {
     }
 }
 
-pub fn first(rng: &mut Rng, women: bool) -> &'static str {
+pub(super) fn first(rng: &mut Rng, women: bool) -> &'static str {
     let names = if women { FIRST_WOMEN } else { FIRST };
     names[rng.index(names.len())]
 }
 
-pub fn last(rng: &mut Rng) -> &'static str {
+pub(super) fn last(rng: &mut Rng) -> &'static str {
     LAST[rng.index(LAST.len())]
 }

@@ -27,7 +27,7 @@ const MEDIA: i64 = 4 * MINUTE;
 const NOBODY: usize = usize::MAX;
 
 /// Plays a game from its tipoff to a winner. `id` gives the session of each part.
-pub fn game(
+pub(super) fn game(
     rng: Rng,
     hoops: [Hoop; 2],
     version: i64,
@@ -61,7 +61,7 @@ pub fn game(
 }
 
 /// Drills of five against five, `minutes` each, without free throws; ties are allowed.
-pub fn scrimmage(
+pub(super) fn scrimmage(
     rng: Rng,
     hoops: [Hoop; 2],
     version: i64,

@@ -19,7 +19,7 @@ const BETWEEN_WORKOUTS: i64 = 5;
 
 /// A practice or workout of a team, by its week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Practice {
+pub(super) struct Practice {
     pub team: usize,
     pub week: i64,
     pub starts_at: i64,
@@ -31,18 +31,18 @@ const WORKOUTS: u64 = 1 << 15;
 
 impl Practice {
     /// Its number in the season, for its id.
-    pub fn number(self) -> u64 {
+    pub(super) fn number(self) -> u64 {
         ((self.team as u64) << 16) | self.week as u64 | if self.is_workout { WORKOUTS } else { 0 }
     }
 
-    pub fn team_of(number: u64) -> usize {
+    pub(super) fn team_of(number: u64) -> usize {
         (number >> 16) as usize
     }
 }
 
 /// The practices and workouts of a team: in each week a practice on a day without a game, in the American morning; in
 /// some weeks a workout on another such day.
-pub fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]) -> Vec<Practice> {
+pub(super) fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]) -> Vec<Practice> {
     let weeks = (plan.ends_at - plan.starts_at) / (7 * DAY);
     (0..weeks)
         .flat_map(|week| {
@@ -64,7 +64,7 @@ pub fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]) -> Ve
 }
 
 /// Plays it: the players present form two fives, drawn anew for each practice.
-pub fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<TeamMember>) -> GameLog {
+pub(super) fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<TeamMember>) -> GameLog {
     let mut rng = Rng::keyed(seed, &[0x94AD, practice.number()]);
     let mut there: Vec<TeamMember> = members
         .into_iter()

@@ -3,10 +3,10 @@
 /// A random stream. Streams of different keys are independent, so that values made on demand do not depend on their
 /// order.
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 /// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
-pub const fn mix(mut x: u64) -> u64 {
+pub(super) const fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -15,38 +15,38 @@ pub const fn mix(mut x: u64) -> u64 {
 
 impl Rng {
     /// The stream of a seed and a key (purpose, team, ..).
-    pub fn keyed(seed: u64, key: &[u64]) -> Self {
+    pub(crate) fn keyed(seed: u64, key: &[u64]) -> Self {
         Rng(key.iter().fold(mix(seed), |state, part| mix(state ^ mix(*part))))
     }
 
-    pub fn next_u64(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         let out = mix(self.0);
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         out
     }
 
     /// 0 to `n - 1`; 0 if `n` is not positive.
-    pub fn below(&mut self, n: i64) -> i64 {
+    pub(crate) fn below(&mut self, n: i64) -> i64 {
         ((u128::from(self.next_u64()) * n.max(1) as u128) >> 64) as i64
     }
 
     /// `low` to `high`, both included.
-    pub fn within(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
         low + self.below(high - low + 1)
     }
 
     /// True in `permille` of a thousand cases.
-    pub fn chance(&mut self, permille: i64) -> bool {
+    pub(crate) fn chance(&mut self, permille: i64) -> bool {
         self.below(1000) < permille
     }
 
     /// An index in `0..n`.
-    pub fn index(&mut self, n: usize) -> usize {
+    pub(crate) fn index(&mut self, n: usize) -> usize {
         self.below(n as i64) as usize
     }
 
     /// An index of `weights`, in proportion to them. `None` if all are 0.
-    pub fn weighted(&mut self, weights: &[i64]) -> Option<usize> {
+    pub(crate) fn weighted(&mut self, weights: &[i64]) -> Option<usize> {
         let total: i64 = weights.iter().sum();
         if total <= 0 {
             return None;
@@ -58,7 +58,7 @@ impl Rng {
         })
     }
 
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index(last + 1));
         }

@@ -9,13 +9,13 @@ use crate::model::team::Team;
 use crate::sport::Sport;
 
 /// Players of a team have consecutive ids; this many are reserved for each team.
-pub const IDS_OF_A_TEAM: i64 = 64;
+pub(super) const IDS_OF_A_TEAM: i64 = 64;
 const FIRST_PLAYER_ID: i64 = 200_001;
 const FIRST_SENSOR: i64 = 100_001;
 
 /// A player's skills: weights relative to team mates, and shifts of probabilities in permille.
 #[derive(Debug, Clone)]
-pub struct Skills {
+pub(crate) struct Skills {
     pub usage: i64,
     pub threes: i64,
     pub touch: i64,
@@ -28,7 +28,7 @@ pub struct Skills {
 }
 
 #[derive(Debug, Clone)]
-pub struct TeamMember {
+pub(crate) struct TeamMember {
     pub player: Player,
     pub skills: Skills,
     /// When the player left the team, if so.
@@ -36,7 +36,7 @@ pub struct TeamMember {
 }
 
 impl TeamMember {
-    pub fn details(&self) -> PlayerDetails {
+    pub(crate) fn details(&self) -> PlayerDetails {
         PlayerDetails {
             id: self.player.id,
             firstname: self.player.first_name.clone(),
@@ -47,7 +47,7 @@ impl TeamMember {
 }
 
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
-pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
+pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
     let mut rng = Rng::keyed(seed, &[0x205E, index as u64]);
     let (active, starters) = match sport {
         Sport::Basketball => (rng.within(12, 14) as usize, 5),
@@ -90,7 +90,7 @@ pub fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &Season
 }
 
 /// The roster as the service shows it: the active players; with a game all who were on the team then.
-pub fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
+pub(super) fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
     let players = members.iter().filter(|member| match (member.left_at, at) {
         (None, _) => true,
         (Some(left_at), Some(at)) => at < left_at,

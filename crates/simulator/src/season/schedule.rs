@@ -7,9 +7,9 @@ use crate::model::schedule::ScheduledGame;
 use crate::model::team::Team;
 use crate::sport::Sport;
 
-pub const MINUTE: i64 = 60_000;
-pub const HOUR: i64 = 60 * MINUTE;
-pub const DAY: i64 = 24 * HOUR;
+pub(super) const MINUTE: i64 = 60_000;
+pub(super) const HOUR: i64 = 60 * MINUTE;
+pub(super) const DAY: i64 = 24 * HOUR;
 const SEASON_DAYS: i64 = 150;
 const LAST_NOW: i64 = 253_402_300_799_999;
 /// Percentage of games that are over at the season's clock.
@@ -17,7 +17,7 @@ const PLAYED_PERCENT: usize = 87;
 
 /// One game, by the positions of its teams in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fixture {
+pub(super) struct Fixture {
     pub tipoff_at: i64,
     pub home: usize,
     pub away: usize,
@@ -25,13 +25,13 @@ pub struct Fixture {
 
 /// The fixtures by tipoff, and the first and last moment of the season.
 #[derive(Debug)]
-pub struct SeasonPlan {
+pub(super) struct SeasonPlan {
     pub fixtures: Vec<Fixture>,
     pub starts_at: i64,
     pub ends_at: i64,
 }
 
-pub fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
+pub(super) fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
     // Callers may pass any number; the bound keeps times before the year 9999.
     let now = now.clamp(0, LAST_NOW);
     let mut rng = Rng::keyed(seed, &[0x5C4E]);
@@ -99,7 +99,7 @@ fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
 }
 
 /// A game's part of the season and its week: week 1 begins on the Monday before the first game.
-pub fn week(plan: &SeasonPlan, tipoff_at: i64) -> (&'static str, i64) {
+pub(super) fn week(plan: &SeasonPlan, tipoff_at: i64) -> (&'static str, i64) {
     let of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
     let (first, last) = (of(plan.fixtures.first()), of(plan.fixtures.last()));
     let passed = (tipoff_at - first) * 100 / (last - first).max(1);
@@ -118,7 +118,7 @@ fn monday_week(at: i64) -> i64 {
 }
 
 /// The fixture as the service shows it.
-pub fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
+pub(super) fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
     let (home, away) = (&teams[fixture.home], &teams[fixture.away]);
     let event_id = ids.text(IdKind::Game, index as u64, 0);
     let (court, facility) =

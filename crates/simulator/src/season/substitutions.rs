@@ -5,12 +5,12 @@ use super::rng::Rng;
 use super::schedule::MINUTE;
 
 /// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
-pub const FOUL_TROUBLE: i64 = 4;
+pub(super) const FOUL_TROUBLE: i64 = 4;
 /// Planned share of the game, in permille, of the starters and the first reserves: five full games in all.
 const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
 
 #[derive(Debug)]
-pub struct Substitutions {
+pub(super) struct Substitutions {
     pub on_court: [usize; 5],
     pub fouls: Vec<i64>,
     shares: Vec<i64>,
@@ -20,7 +20,7 @@ pub struct Substitutions {
 
 impl Substitutions {
     /// The first five members start; the playing time of the others varies from game to game.
-    pub fn new(rng: &mut Rng, side: &Side) -> Self {
+    pub(super) fn new(rng: &mut Rng, side: &Side) -> Self {
         let count = side.members.len();
         let mut order: Vec<usize> = (0..count).collect();
         if count > 5 {
@@ -33,14 +33,14 @@ impl Substitutions {
         Substitutions { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
     }
 
-    pub fn play(&mut self, time: i64) {
+    pub(super) fn play(&mut self, time: i64) {
         self.elapsed += time;
         for member in self.on_court {
             self.played[member] += time;
         }
     }
 
-    pub fn may_foul(&self, member: usize) -> bool {
+    pub(super) fn may_foul(&self, member: usize) -> bool {
         self.fouls[member] < FOUL_TROUBLE
     }
 
@@ -52,7 +52,7 @@ impl Substitutions {
     }
 
     /// Makes up to three changes at a dead ball: the players most ahead of plan go off.
-    pub fn substitute(&mut self, rng: &mut Rng) {
+    pub(super) fn substitute(&mut self, rng: &mut Rng) {
         for _ in 0..rng.below(4) {
             let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
             let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
@@ -65,7 +65,7 @@ impl Substitutions {
     }
 
     /// The starters return for a new period, except those in foul trouble.
-    pub fn start_period(&mut self) {
+    pub(super) fn start_period(&mut self) {
         let count = self.fouls.len();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|member| (!self.may_foul(*member), *member));

@@ -4,12 +4,12 @@ use super::names;
 use crate::model::team::Team;
 use crate::sport::Sport;
 
-pub const FIRST_ID: i64 = 1001;
+pub(super) const FIRST_ID: i64 = 1001;
 const TEAMS_OF_A_CONFERENCE: usize = 12;
 /// From this number on, half of the teams are women's; a small league stays one, in which all teams meet.
 const MIXED_FROM: usize = 32;
 
-pub fn teams(sport: Sport, count: usize) -> Vec<Team> {
+pub(super) fn teams(sport: Sport, count: usize) -> Vec<Team> {
     let men = men_among(sport, count);
     (0..count)
         .map(|index| {
@@ -38,11 +38,11 @@ pub fn teams(sport: Sport, count: usize) -> Vec<Team> {
 }
 
 /// The first teams, this many, are men's; the others, if any, are women's.
-pub fn men_among(sport: Sport, count: usize) -> usize {
+pub(super) fn men_among(sport: Sport, count: usize) -> usize {
     if sport == Sport::Basketball && count >= MIXED_FROM { count - count / 2 } else { count }
 }
 
-pub fn sport_name(sport: Sport) -> &'static str {
+pub(super) fn sport_name(sport: Sport) -> &'static str {
     match sport {
         Sport::Basketball => "BASKETBALL",
         Sport::Football => "FOOTBALL",
@@ -50,7 +50,7 @@ pub fn sport_name(sport: Sport) -> &'static str {
 }
 
 /// The position of a team in the list.
-pub fn index_of(team_id: i64, count: usize) -> Option<usize> {
+pub(super) fn index_of(team_id: i64, count: usize) -> Option<usize> {
     usize::try_from(team_id.checked_sub(FIRST_ID)?).ok().filter(|index| *index < count)
 }
 

@@ -12,7 +12,7 @@ use crate::model::locations::{Location, LocationBatch};
 use crate::model::team::Team;
 
 /// Milliseconds between time steps, as in the vendor's sample.
-pub const SAMPLED: i64 = 500;
+pub(super) const SAMPLED: i64 = 500;
 /// Milliseconds between the spots that a player goes to.
 const LEG: i64 = 5000;
 /// For this long before and after an event, players are on their way to and from it.
@@ -53,12 +53,12 @@ impl Point {
 }
 
 /// From 0 to 1, slow at both ends.
-pub fn ease(part: f64) -> f64 {
+pub(super) fn ease(part: f64) -> f64 {
     part * part * (3.0 - 2.0 * part)
 }
 
 /// The time steps in `from..=to` of a period.
-pub fn steps(period: &GamePeriod, from: i64, to: i64, step: i64) -> impl Iterator<Item = i64> + use<> {
+pub(super) fn steps(period: &GamePeriod, from: i64, to: i64, step: i64) -> impl Iterator<Item = i64> + use<> {
     let (start, end) = (period.started_at, period.ended_at);
     let first = (from.clamp(start, end + 1) - start + step - 1).div_euclid(step);
     let last = (to.clamp(start - 1, end) - start).div_euclid(step);
@@ -66,12 +66,12 @@ pub fn steps(period: &GamePeriod, from: i64, to: i64, step: i64) -> impl Iterato
 }
 
 /// The sensor of the ball at a venue: the position of the home team in the season's list.
-pub fn ball_tag(venue: usize) -> String {
+pub(super) fn ball_tag(venue: usize) -> String {
     (FIRST_BALL + venue).to_string()
 }
 
 /// The positions of a period.
-pub struct Tracker<'a> {
+pub(super) struct Tracker<'a> {
     seed: u64,
     sides: &'a [Side; 2],
     teams: [&'a Team; 2],
@@ -84,7 +84,7 @@ pub struct Tracker<'a> {
 
 impl<'a> Tracker<'a> {
     /// `seed`: one for each session. `venue`: the position of the home team in the season's list.
-    pub fn new(
+    pub(super) fn new(
         seed: u64,
         sides: &'a [Side; 2],
         teams: [&'a Team; 2],
@@ -97,7 +97,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// One batch for each time step in `from..=to` of the period.
-    pub fn batches(&self, from: i64, to: i64) -> impl Iterator<Item = LocationBatch> {
+    pub(super) fn batches(&self, from: i64, to: i64) -> impl Iterator<Item = LocationBatch> {
         steps(self.period, from, to, self.step).filter_map(|t| self.batch(t))
     }
 

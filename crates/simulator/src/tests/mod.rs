@@ -10,6 +10,7 @@ mod game_resources;
 mod life;
 
 use super::{Privileges, Seen, Simulator, SimulatorOptions};
+use crate::model::{schedule::ScheduledGame, team::Team};
 use serde_json::Value;
 use sha1::{Digest, Sha1};
 use std::io::{self, Read, Write};
@@ -19,6 +20,15 @@ use std::time::{Duration, SystemTime};
 /// 20 February 2026, noon UTC.
 const NOW: i64 = 1_771_588_800_000;
 const DAY: i64 = 86_400_000;
+
+impl Simulator {
+    pub(crate) fn teams(&self) -> Vec<Team> {
+        self.service.season.teams().to_vec()
+    }
+    pub(crate) fn games(&self) -> Vec<ScheduledGame> {
+        self.service.season.games().to_vec()
+    }
+}
 
 fn start(options: SimulatorOptions) -> Simulator {
     Simulator::start(options).unwrap()

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 const DEFENCE: [&str; 5] = ["SWITCH", "DROP", "HEDGE", "OVER", "UNDER"];
 
 impl GameSnapshot<'_> {
-    pub fn ball_screens(&self) -> Vec<BallScreen> {
+    pub(crate) fn ball_screens(&self) -> Vec<BallScreen> {
         let possessions = self.possessions_shown();
         let screens = (0..).zip(possessions).flat_map(|(number, (period, possession))| {
             possession.screens.iter().map(move |screen| (number, period, possession, screen))

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A game at a moment of its clock.
 #[derive(Debug)]
-pub struct GameSnapshot<'a> {
+pub(crate) struct GameSnapshot<'a> {
     season: &'a Season,
     index: usize,
     game_log: Arc<GameLog>,
@@ -41,7 +41,7 @@ struct Moment<'a> {
 
 impl Season {
     /// A game up to its clock; a future one is empty.
-    pub fn whole(&self, game_id: &str, now: i64) -> Option<GameSnapshot<'_>> {
+    pub(crate) fn whole(&self, game_id: &str, now: i64) -> Option<GameSnapshot<'_>> {
         self.whole_at(self.game_index(game_id)?, now)
     }
 
@@ -53,12 +53,12 @@ impl Season {
 
 impl GameSnapshot<'_> {
     /// When it ended, if it has.
-    pub fn ended_at(&self) -> Option<i64> {
+    pub(crate) fn ended_at(&self) -> Option<i64> {
         Some(self.game_log.ends_at()).filter(|ended_at| *ended_at < self.now)
     }
 
     /// Home first.
-    pub fn team_stats(&self) -> Vec<TeamStats> {
+    pub(crate) fn team_stats(&self) -> Vec<TeamStats> {
         let shown = self.visible_at();
         let team = |place: usize| match self.season.sport {
             Sport::Basketball => ledger::stats(&self.game_log, place, &self.season.teams[place], &shown),
@@ -72,7 +72,7 @@ impl GameSnapshot<'_> {
     }
 
     /// The lines of both teams; player 0 is the team, as in a session's stats.
-    pub fn lines(&self) -> Vec<GameLine> {
+    pub(crate) fn lines(&self) -> Vec<GameLine> {
         let teams = self.team_stats().into_iter();
         let lines = teams.flat_map(|team| team.player_stats.into_iter().map(move |line| (team.id, line)));
         lines
@@ -81,7 +81,7 @@ impl GameSnapshot<'_> {
     }
 
     /// Home first; football has none.
-    pub fn possessions(&self) -> Vec<TeamPossessions> {
+    pub(crate) fn possessions(&self) -> Vec<TeamPossessions> {
         if self.season.sport == Sport::Football {
             return Vec::new();
         }
@@ -93,7 +93,7 @@ impl GameSnapshot<'_> {
     }
 
     /// The score by period: each has the points scored in it.
-    pub fn totals(&self) -> GameTotals {
+    pub(crate) fn totals(&self) -> GameTotals {
         let shown = self.visible_at();
         let begun = self.game_log.periods.iter().filter(|period| period.started_at < self.now).count();
         let score = |periods: usize| match self.season.sport {

@@ -14,7 +14,7 @@ const CORRECTIONS: u64 = 1 << 15;
 
 impl GameSnapshot<'_> {
     /// By time; rows added by corrections are last.
-    pub fn plays(&self) -> Vec<Play> {
+    pub(crate) fn plays(&self) -> Vec<Play> {
         let mut plays: Vec<Play> = self.moments().iter().map(|moment| self.play(moment)).collect();
         for (number, correction) in (CORRECTIONS..).zip(&self.game_log.corrections) {
             // Measured values are not among the events, so there is no row to correct.

@@ -8,7 +8,7 @@ use crate::season::ledger;
 use crate::season::rng::Rng;
 
 impl GameSnapshot<'_> {
-    pub fn shots(&self) -> Vec<GameShot> {
+    pub(crate) fn shots(&self) -> Vec<GameShot> {
         self.moments().iter().filter_map(|moment| self.shot(moment)).collect()
     }
 

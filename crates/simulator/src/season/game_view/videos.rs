@@ -9,7 +9,7 @@ const DELAY_MS: i64 = 1_500;
 
 impl GameSnapshot<'_> {
     /// One part for each possession that is over; the URL leads nowhere.
-    pub fn videos(&self) -> Vec<Video> {
+    pub(crate) fn videos(&self) -> Vec<Video> {
         let Some(first) = self.game_log.periods.first() else { return Vec::new() };
         let file = format!("https://videos.shottracker.com/sim/{}/game.m3u8", self.id(IdKind::Game, 0));
         let part = |(period, possession): (&GamePeriod, &GamePossession)| Video {
