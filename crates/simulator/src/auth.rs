@@ -21,7 +21,7 @@ pub(super) struct StoredCredential {
 
 pub(super) type StoredCredentials = HashMap<String, StoredCredential>;
 
-pub(super) const UNAUTHORIZED: &str = "Unauthorized";
+pub(super) const NO_AUTHORIZATION: &str = "Unauthorized";
 pub(super) const NO_VALID_DATE: &str =
     "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication";
 pub(super) const CANNOT_BE_VERIFIED: &str = "HMAC signature cannot be verified";
@@ -33,13 +33,13 @@ pub(super) const TWO_KEYS: &str = "Duplicate API key found";
 const MAX_SKEW_MS: Duration = Duration::from_secs(5 * 60);
 
 /// Checks a signed request, in the gateway's order; the error is its message. All have status 401.
-pub(super) fn signed(
+pub(super) fn check_signature(
     request: &Parts,
     credentials: &StoredCredentials,
     now: SystemTime,
 ) -> Result<Privileges, &'static str> {
     if !request.headers.contains_key(AUTHORIZATION) {
-        return Err(UNAUTHORIZED);
+        return Err(NO_AUTHORIZATION);
     }
     let date = single(&request.headers, DATE).ok_or(NO_VALID_DATE)?;
     if !is_near(date, now) {
@@ -69,15 +69,15 @@ pub(super) fn signed(
 }
 
 /// Checks a Broadcast request's key, from a header or else from the query.
-pub(super) fn keyed(headers: &HeaderMap, query: &[(String, String)], key: &Secret) -> Result<(), &'static str> {
-    let sent: Vec<&[u8]> = headers.get_all("apikey").iter().map(|value| value.as_bytes()).collect();
-    let sent = match sent.is_empty() {
+pub(super) fn check_key(headers: &HeaderMap, query: &[(String, String)], key: &Secret) -> Result<(), &'static str> {
+    let keys: Vec<&[u8]> = headers.get_all("apikey").iter().map(|value| value.as_bytes()).collect();
+    let keys = match keys.is_empty() {
         true => query.iter().filter(|(name, _)| name == "apikey").map(|(_, value)| value.as_bytes()).collect(),
-        false => sent,
+        false => keys,
     };
-    match sent[..] {
+    match keys[..] {
         [] => Err(NO_KEY),
-        [one] if one == key.expose().as_bytes() => Ok(()),
+        [key_sent] if key_sent == key.expose().as_bytes() => Ok(()),
         [_] => Err(WRONG_KEY),
         _ => Err(TWO_KEYS),
     }
@@ -115,7 +115,7 @@ fn last<'a>(pairs: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
 fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
-        (Some(one), None) => std::str::from_utf8(one.as_bytes()).ok(),
+        (Some(value), None) => std::str::from_utf8(value.as_bytes()).ok(),
         _ => None,
     }
 }
@@ -169,7 +169,7 @@ mod tests {
 
     fn check(headers: &[(&'static str, String)], method: &str, target: &str) -> Result<Privileges, &'static str> {
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        signed(&request(&headers, method, target), &credentials(), at(0))
+        check_signature(&request(&headers, method, target), &credentials(), at(0))
     }
 
     /// A good request with one header changed.
@@ -179,12 +179,12 @@ mod tests {
         check(&headers, "GET", "/v1/data/teams")
     }
 
-    fn without(name: &str) -> Result<Privileges, &'static str> {
+    fn check_without(name: &str) -> Result<Privileges, &'static str> {
         let headers: Vec<_> = good().into_iter().filter(|(n, _)| *n != name).collect();
         check(&headers, "GET", "/v1/data/teams")
     }
 
-    fn twice(name: &str) -> Result<Privileges, &'static str> {
+    fn check_twice(name: &str) -> Result<Privileges, &'static str> {
         let mut headers = good();
         headers.push(headers.iter().find(|(n, _)| *n == name).unwrap().clone());
         check(&headers, "GET", "/v1/data/teams")
@@ -218,17 +218,17 @@ mod tests {
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut parts = request(&headers, "GET", "/v1/data/teams");
         parts.version = Version::HTTP_10;
-        assert_eq!(signed(&parts, &credentials(), at(0)), Err(DOES_NOT_MATCH));
+        assert_eq!(check_signature(&parts, &credentials(), at(0)), Err(DOES_NOT_MATCH));
     }
 
     #[test]
     fn a_header_that_is_missing_or_doubled_is_refused() {
-        assert_eq!(without("authorization"), Err(UNAUTHORIZED));
-        assert_eq!(without("date"), Err(NO_VALID_DATE));
-        assert_eq!(without("host"), Err(DOES_NOT_MATCH));
-        assert_eq!(twice("authorization"), Err(CANNOT_BE_VERIFIED));
-        assert_eq!(twice("date"), Err(NO_VALID_DATE));
-        assert_eq!(twice("host"), Err(DOES_NOT_MATCH));
+        assert_eq!(check_without("authorization"), Err(NO_AUTHORIZATION));
+        assert_eq!(check_without("date"), Err(NO_VALID_DATE));
+        assert_eq!(check_without("host"), Err(DOES_NOT_MATCH));
+        assert_eq!(check_twice("authorization"), Err(CANNOT_BE_VERIFIED));
+        assert_eq!(check_twice("date"), Err(NO_VALID_DATE));
+        assert_eq!(check_twice("host"), Err(DOES_NOT_MATCH));
     }
 
     #[test]
@@ -237,13 +237,13 @@ mod tests {
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let parts = request(&headers, "GET", "/v1/data/teams");
         for skew in [-300, -299, 299, 300] {
-            assert!(signed(&parts, &credentials(), at(skew)).is_ok(), "{skew}");
+            assert!(check_signature(&parts, &credentials(), at(skew)).is_ok(), "{skew}");
         }
         for skew in [-301, 301, 86_400] {
-            assert_eq!(signed(&parts, &credentials(), at(skew)), Err(NO_VALID_DATE), "{skew}");
+            assert_eq!(check_signature(&parts, &credentials(), at(skew)), Err(NO_VALID_DATE), "{skew}");
         }
         // Half a second into the last second is still that second.
-        assert!(signed(&parts, &credentials(), at(300) + Duration::from_millis(500)).is_ok());
+        assert!(check_signature(&parts, &credentials(), at(300) + Duration::from_millis(500)).is_ok());
         assert_eq!(with("date", "yesterday"), Err(NO_VALID_DATE));
     }
 
@@ -251,7 +251,7 @@ mod tests {
     fn the_grammar_is_strict() {
         let good = HEADER.replace("SIGNATURE", SIGNATURE);
         assert!(with("authorization", &good.replace("\",", "\", ")).is_ok(), "blanks after commas are tolerated");
-        for wrong in [
+        for invalid_header in [
             good.replace("hmac ", "hmac"),
             good.replace("hmac ", "Hmac "),
             good.replace("hmac ", "Basic "),
@@ -278,7 +278,7 @@ mod tests {
             "hmac ".into(),
             "hmac \"".into(),
         ] {
-            assert_eq!(with("authorization", &wrong), Err(CANNOT_BE_VERIFIED), "{wrong}");
+            assert_eq!(with("authorization", &invalid_header), Err(CANNOT_BE_VERIFIED), "{invalid_header}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
             let headers: Vec<(&str, &str)> = headers.iter().map(|value| ("apikey", *value)).collect();
             let mut pairs = vec![("from".to_string(), "1".to_string())];
             pairs.extend(query.iter().map(|value| ("apikey".to_string(), value.to_string())));
-            keyed(&request(&headers, "GET", "/").headers, &pairs, &key)
+            check_key(&request(&headers, "GET", "/").headers, &pairs, &key)
         };
         assert_eq!(check(&["k"], &[]), Ok(()));
         assert_eq!(check(&[], &["k"]), Ok(()));

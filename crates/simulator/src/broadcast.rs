@@ -15,7 +15,7 @@ pub(super) const MOCK_SERVICE: &str = "mock-service";
 
 /// Answers a call of `/broadcast/v1/..`. Only the roster's body is documented: games are those of the schedule with the
 /// streams' ids, teams those of the team list.
-pub(super) fn answer(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
+pub(super) fn respond(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     match *path {
         ["games", "schedule"] => {
             #[derive(Serialize)]

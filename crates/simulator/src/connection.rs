@@ -1,4 +1,4 @@
-//! Connections that fail at an exact byte: they cut a response, or send a [`RawResponse`] in its place. Failing the
+//! Connections that fail at an exact byte: they cut a response, or send a [`RawResponse`] instead. Failing the
 //! body stream would not cut at an exact byte, because hyper buffers; here, below hyper, each byte to the socket is
 //! counted.
 
@@ -50,8 +50,8 @@ impl Cut {
         head + self.left.min(bytes.len() - head)
     }
     fn count_sent(&mut self, bytes: &[u8]) {
-        let (matched, head) = blank_line(self.blank_line, bytes);
-        self.blank_line = matched;
+        let (blank_bytes, head) = blank_line(self.blank_line, bytes);
+        self.blank_line = blank_bytes;
         self.left = self.left.saturating_sub(bytes.len() - head);
     }
     fn is_reached(&self) -> bool {
@@ -61,16 +61,16 @@ impl Cut {
 
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 
-/// Continues to look for the blank line after `matched` bytes of it; returns the new match and the number of head
+/// Continues to look for the blank line after `blank_bytes` bytes of it; returns their new number and the number of head
 /// bytes.
-fn blank_line(mut matched: usize, bytes: &[u8]) -> (usize, usize) {
+fn blank_line(mut blank_bytes: usize, bytes: &[u8]) -> (usize, usize) {
     let mut head = 0;
-    while matched < BLANK_LINE.len() && head < bytes.len() {
+    while blank_bytes < BLANK_LINE.len() && head < bytes.len() {
         let byte = bytes[head];
-        matched = if byte == BLANK_LINE[matched] { matched + 1 } else { usize::from(byte == b'\r') };
+        blank_bytes = if byte == BLANK_LINE[blank_bytes] { blank_bytes + 1 } else { usize::from(byte == b'\r') };
         head += 1;
     }
-    (matched, head)
+    (blank_bytes, head)
 }
 
 /// With this a request handler makes the connection of its request fail.
@@ -147,16 +147,16 @@ pub(super) struct FaultyConnection {
 #[derive(Debug)]
 struct Playing {
     script: RawResponse,
-    sent: usize,
+    bytes_sent: usize,
     blank_line: usize,
 }
 
 impl FaultyConnection {
     /// Sends the raw response, then discards the response that hyper writes.
     fn poll_play(&mut self, mut playing: Playing, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        while playing.sent < playing.script.bytes.len() {
-            match self.poll_send(cx, &playing.script.bytes[playing.sent..]) {
-                Poll::Ready(written) => playing.sent += written?,
+        while playing.bytes_sent < playing.script.bytes.len() {
+            match self.poll_send(cx, &playing.script.bytes[playing.bytes_sent..]) {
+                Poll::Ready(written) => playing.bytes_sent += written?,
                 Poll::Pending => {
                     self.playing = Some(playing);
                     return Poll::Pending;
@@ -164,9 +164,9 @@ impl FaultyConnection {
             }
         }
         if let ConnectionEnd::Closed { reset } = playing.script.end {
-            let ended = self.poll_end(reset, playing.sent > 0, cx);
+            let end = self.poll_end(reset, playing.bytes_sent > 0, cx);
             self.playing = Some(playing);
-            return ended.map(Err);
+            return end.map(Err);
         }
         let (blank_line, head) = blank_line(playing.blank_line, bytes);
         playing.blank_line = blank_line;
@@ -187,8 +187,8 @@ impl FaultyConnection {
             ready!(resting.as_mut().poll(cx));
             self.resting = None;
         }
-        let most = bytes.len().min((pace / WRITES_PER_SECOND).max(1) as usize);
-        let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..most]))?;
+        let length = bytes.len().min((pace / WRITES_PER_SECOND).max(1) as usize);
+        let written = ready!(Pin::new(&mut self.tcp).poll_write(cx, &bytes[..length]))?;
         let rest = Duration::from_secs_f64(written as f64 / f64::from(pace));
         self.resting = Some(Box::pin(tokio::time::sleep(rest)));
         Poll::Ready(Ok(written))
@@ -216,18 +216,18 @@ impl AsyncWrite for FaultyConnection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.playing.is_none() {
             let script = lock(&self.cut.script).take();
-            self.playing = script.map(|script| Playing { script, sent: 0, blank_line: 0 });
+            self.playing = script.map(|script| Playing { script, bytes_sent: 0, blank_line: 0 });
         }
         if let Some(playing) = self.playing.take() {
             return self.poll_play(playing, cx, bytes);
         }
-        let armed = lock(&self.cut.cut).clone();
-        let Some(mut cut) = armed else { return self.poll_send(cx, bytes) };
-        let most = cut.may_pass(bytes);
-        if most == 0 && !bytes.is_empty() {
+        let switched_cut = lock(&self.cut.cut).clone();
+        let Some(mut cut) = switched_cut else { return self.poll_send(cx, bytes) };
+        let length = cut.may_pass(bytes);
+        if length == 0 && !bytes.is_empty() {
             return self.poll_end(cut.reset, true, cx).map(Err);
         }
-        let written = ready!(self.poll_send(cx, &bytes[..most]))?;
+        let written = ready!(self.poll_send(cx, &bytes[..length]))?;
         cut.count_sent(&bytes[..written]);
         self.cut.arm(cut);
         Poll::Ready(Ok(written))
@@ -237,8 +237,8 @@ impl AsyncWrite for FaultyConnection {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let untouched = self.playing.is_none() && lock(&self.cut.script).is_none() && lock(&self.cut.cut).is_none();
-        if untouched && self.cut.pace.load(Ordering::Acquire) == 0 {
+        let is_untouched = self.playing.is_none() && lock(&self.cut.script).is_none() && lock(&self.cut.cut).is_none();
+        if is_untouched && self.cut.pace.load(Ordering::Acquire) == 0 {
             return Pin::new(&mut self.tcp).poll_write_vectored(cx, slices);
         }
         let first = slices.iter().find(|slice| !slice.is_empty()).map_or(&[][..], |slice| slice);
@@ -249,8 +249,8 @@ impl AsyncWrite for FaultyConnection {
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // A response that is cut after its last byte is fully written and then only flushed.
-        let reached = lock(&self.cut.cut).clone().filter(Cut::is_reached);
-        match reached {
+        let reached_cut = lock(&self.cut.cut).clone().filter(Cut::is_reached);
+        match reached_cut {
             Some(cut) => self.poll_end(cut.reset, true, cx).map(Err),
             None => Pin::new(&mut self.tcp).poll_flush(cx),
         }
@@ -280,26 +280,26 @@ mod tests {
 
     /// Passes `chunks` through a cut, as to a socket that takes everything.
     fn through(mut cut: Cut, chunks: &[&[u8]]) -> Vec<u8> {
-        let mut sent = Vec::new();
+        let mut received_bytes = Vec::new();
         for chunk in chunks {
-            let most = cut.may_pass(chunk);
-            cut.count_sent(&chunk[..most]);
-            sent.extend_from_slice(&chunk[..most]);
-            if most < chunk.len() {
+            let length = cut.may_pass(chunk);
+            cut.count_sent(&chunk[..length]);
+            received_bytes.extend_from_slice(&chunk[..length]);
+            if length < chunk.len() {
                 break;
             }
         }
-        sent
+        received_bytes
     }
 
     #[test]
     fn a_cut_lets_the_head_pass_and_counts_the_body_however_the_bytes_are_split() {
         // A line that ends in a blank carriage return, and a body that begins like the end of a head.
         let (head, body) = (b"HTTP/1.1 200 OK\r\nx:\r\r\n\r\n", b"\r\n\r\nbody");
-        let answer = [&head[..], &body[..]].concat();
-        for at in 0..answer.len() {
-            let (one, two) = answer.split_at(at);
-            assert_eq!(through(Cut::after(5, false), &[one, two]), answer[..head.len() + 5], "split at {at}");
+        let response = [&head[..], &body[..]].concat();
+        for at in 0..response.len() {
+            let (start, rest) = response.split_at(at);
+            assert_eq!(through(Cut::after(5, false), &[start, rest]), response[..head.len() + 5], "split at {at}");
         }
     }
 

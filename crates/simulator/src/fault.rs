@@ -1,7 +1,7 @@
 //! A fault: its options, declared once, and what it does to a request and its response.
 
 use super::connection::{Cut, CutSwitch};
-use super::raw_response::{ConnectionEnd, RawResponse, chunked, field, gzipped, length, says_close, status_line};
+use super::raw_response::{ConnectionEnd, RawResponse, compress, field, length, says_close, status_line, write_chunks};
 use super::response::ErrorResponse;
 use super::throttle::Throttle;
 use crate::error::{Error, Result};
@@ -106,44 +106,49 @@ const MAX_CLOCK_OFFSET: f64 = 1e9;
 
 impl Fault {
     pub(super) fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Argument(what));
+        let invalid = |message: String| Err(Error::Argument(message));
         if let Some(status) = self.status
             // hyper sends no 1xx as a response, and HTTP has none above 599.
             && !(200..=599).contains(&status)
         {
-            return wrong(format!("status must be from 200 to 599, not {status}"));
+            return invalid(format!("status must be from 200 to 599, not {status}"));
         }
         if Duration::try_from_secs_f64(self.delay).is_err() {
-            return wrong(format!("delay must be a number of seconds from 0 up, not {}", self.delay));
+            return invalid(format!("delay must be a number of seconds from 0 up, not {}", self.delay));
         }
         // NaN is in no range.
         if !(-MAX_CLOCK_OFFSET..=MAX_CLOCK_OFFSET).contains(&self.clock_offset) {
-            return wrong(format!("clock_offset must be within {MAX_CLOCK_OFFSET} seconds, not {}", self.clock_offset));
+            return invalid(format!(
+                "clock_offset must be within {MAX_CLOCK_OFFSET} seconds, not {}",
+                self.clock_offset
+            ));
         }
         if !(0.0..=1.0).contains(&self.probability) {
-            return wrong(format!("probability must be from 0 to 1, not {}", self.probability));
+            return invalid(format!("probability must be from 0 to 1, not {}", self.probability));
         }
         for (name, value) in &self.headers {
             if HeaderName::try_from(name).is_err() || HeaderValue::try_from(value).is_err() {
-                return wrong(format!("{name:?}: {value:?} cannot be sent as a header"));
+                return invalid(format!("{name:?}: {value:?} cannot be sent as a header"));
             }
         }
         let states_length = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         if self.content_length != 0 && states_length {
-            return wrong("content_length is added to the true length: give it or a Content-Length header".to_owned());
+            return invalid(
+                "content_length is added to the true length: give it or a Content-Length header".to_owned(),
+            );
         }
         // A client that is asked to switch protocols does not wait for a response.
         if let Some(status) = self.informational.iter().find(|status| !(100..=199).contains(*status) || **status == 101)
         {
-            return wrong(format!("informational is statuses from 100 to 199 but 101, not {status}"));
+            return invalid(format!("informational is statuses from 100 to 199 but 101, not {status}"));
         }
         if self.bytes_per_second == Some(0) {
-            return wrong("bytes_per_second must be at least 1".to_owned());
+            return invalid("bytes_per_second must be at least 1".to_owned());
         }
         match self.throttle() {
             Some(throttle) => throttle.check(),
             None if self.burst.is_some() || self.retry_after => {
-                wrong("burst and retry_after go with requests_per_second".to_owned())
+                invalid("burst and retry_after go with requests_per_second".to_owned())
             }
             None => Ok(()),
         }
@@ -175,8 +180,8 @@ impl Fault {
     pub(super) fn clock(&self) -> SystemTime {
         let clock = SystemTime::now();
         let by = Duration::try_from_secs_f64(self.clock_offset.abs()).unwrap_or_default();
-        let there = if self.clock_offset < 0.0 { clock.checked_sub(by) } else { clock.checked_add(by) };
-        there.unwrap_or(clock)
+        let shifted_clock = if self.clock_offset < 0.0 { clock.checked_sub(by) } else { clock.checked_add(by) };
+        shifted_clock.unwrap_or(clock)
     }
 
     /// The status and body that replace the service's response, which is then never made.
@@ -220,7 +225,7 @@ impl Fault {
     /// The bytes of a response, and how its connection ends.
     pub(super) fn write(&self, status: StatusCode, headers: &HeaderMap, body: &[u8], to_head: bool) -> RawResponse {
         let body = match self.gzip {
-            Some(how) => Cow::Owned(gzipped(body, how)),
+            Some(mode) => Cow::Owned(compress(body, mode)),
             None => Cow::Borrowed(body),
         };
         let in_chunks = headers.contains_key(TRANSFER_ENCODING);
@@ -238,16 +243,16 @@ impl Fault {
         if self.gzip.is_some() && !headers.contains_key(CONTENT_ENCODING) {
             field(&mut bytes, CONTENT_ENCODING.as_str(), b"gzip");
         }
-        let stated = (body.len() as i64).saturating_add(self.content_length).max(0);
+        let content_length = (body.len() as i64).saturating_add(self.content_length).max(0);
         let states_length = !headers.contains_key(CONTENT_LENGTH) && !in_chunks && !never_has_body;
         if states_length {
-            field(&mut bytes, CONTENT_LENGTH.as_str(), stated.to_string().as_bytes());
+            field(&mut bytes, CONTENT_LENGTH.as_str(), content_length.to_string().as_bytes());
         }
         bytes.extend_from_slice(b"\r\n");
 
         let content = match (to_head || never_has_body, in_chunks) {
             (true, _) => Cow::Borrowed(&[][..]),
-            (false, true) => Cow::Owned(chunked(&body)),
+            (false, true) => Cow::Owned(write_chunks(&body)),
             (false, false) => body,
         };
         if let Some(at) = self.cut_at {
@@ -257,11 +262,11 @@ impl Fault {
         bytes.extend_from_slice(&content);
         bytes.extend_from_slice(&self.trailing);
 
-        let sent = (content.len() + self.trailing.len()) as u64;
+        let length_sent = (content.len() + self.trailing.len()) as u64;
         let lengths = headers.get_all(CONTENT_LENGTH).iter().filter_map(length);
-        let most = lengths.chain(states_length.then_some(stated.unsigned_abs())).max();
+        let longest = lengths.chain(states_length.then_some(content_length.unsigned_abs())).max();
         // If Content-Length exceeds the body, close the connection, as a crashed server would.
-        let too_short = !to_head && !in_chunks && most.is_some_and(|most| most > sent);
+        let too_short = !to_head && !in_chunks && longest.is_some_and(|longest| longest > length_sent);
         let end = match too_short || says_close(headers) {
             true => ConnectionEnd::Closed { reset: self.reset },
             false if self.stale => ConnectionEnd::Stale { reset: self.reset },
@@ -278,32 +283,32 @@ mod tests {
 
     #[test]
     fn an_impossible_fault_is_refused() {
-        let nothing = Fault::default;
-        for wrong in [
-            Fault { status: Some(199), ..nothing() },
-            Fault { status: Some(600), ..nothing() },
-            Fault { delay: -0.1, ..nothing() },
-            Fault { delay: f64::NAN, ..nothing() },
-            Fault { delay: f64::INFINITY, ..nothing() },
-            Fault { clock_offset: f64::NAN, ..nothing() },
-            Fault { clock_offset: 1e12, ..nothing() },
-            Fault { content_length: 1, headers: vec![("Content-Length".into(), "2".into())], ..nothing() },
-            Fault { informational: vec![103, 200], ..nothing() },
-            Fault { informational: vec![101], ..nothing() },
-            Fault { informational: vec![99], ..nothing() },
-            Fault { bytes_per_second: Some(0), ..nothing() },
-            Fault { requests_per_second: Some(0.0), ..nothing() },
-            Fault { requests_per_second: Some(f64::NAN), ..nothing() },
-            Fault { requests_per_second: Some(f64::INFINITY), ..nothing() },
-            Fault { requests_per_second: Some(1.0), burst: Some(0), ..nothing() },
-            Fault { burst: Some(3), ..nothing() },
-            Fault { retry_after: true, ..nothing() },
-            Fault { probability: 1.1, ..nothing() },
-            Fault { probability: f64::NAN, ..nothing() },
-            Fault { headers: vec![("a b".into(), "c".into())], ..nothing() },
-            Fault { headers: vec![("a".into(), "b\nc".into())], ..nothing() },
+        let default = Fault::default;
+        for fault in [
+            Fault { status: Some(199), ..default() },
+            Fault { status: Some(600), ..default() },
+            Fault { delay: -0.1, ..default() },
+            Fault { delay: f64::NAN, ..default() },
+            Fault { delay: f64::INFINITY, ..default() },
+            Fault { clock_offset: f64::NAN, ..default() },
+            Fault { clock_offset: 1e12, ..default() },
+            Fault { content_length: 1, headers: vec![("Content-Length".into(), "2".into())], ..default() },
+            Fault { informational: vec![103, 200], ..default() },
+            Fault { informational: vec![101], ..default() },
+            Fault { informational: vec![99], ..default() },
+            Fault { bytes_per_second: Some(0), ..default() },
+            Fault { requests_per_second: Some(0.0), ..default() },
+            Fault { requests_per_second: Some(f64::NAN), ..default() },
+            Fault { requests_per_second: Some(f64::INFINITY), ..default() },
+            Fault { requests_per_second: Some(1.0), burst: Some(0), ..default() },
+            Fault { burst: Some(3), ..default() },
+            Fault { retry_after: true, ..default() },
+            Fault { probability: 1.1, ..default() },
+            Fault { probability: f64::NAN, ..default() },
+            Fault { headers: vec![("a b".into(), "c".into())], ..default() },
+            Fault { headers: vec![("a".into(), "b\nc".into())], ..default() },
         ] {
-            assert!(matches!(wrong.check(), Err(Error::Argument(_))), "{wrong:?}");
+            assert!(matches!(fault.check(), Err(Error::Argument(_))), "{fault:?}");
         }
     }
 

@@ -22,7 +22,7 @@ struct FaultState {
 struct AddedFault {
     fault: Fault,
     /// Number of applications.
-    struck: u32,
+    applications: u32,
     bucket: Bucket,
 }
 
@@ -33,16 +33,16 @@ impl Faults {
     /// Adds a fault; earlier ones take precedence.
     pub fn add(&self, fault: Fault) -> Result<()> {
         fault.check()?;
-        self.state().faults.push(AddedFault { fault, struck: 0, bucket: Bucket::default() });
+        self.state().faults.push(AddedFault { fault, applications: 0, bucket: Bucket::default() });
         Ok(())
     }
     pub fn clear(&self) {
         self.state().faults.clear();
     }
     /// The first fault that applies to a request for `path`.
-    pub(super) fn strike(&self, path: &str, now: Instant) -> Option<Fault> {
+    pub(super) fn inject(&self, path: &str, now: Instant) -> Option<Fault> {
         let FaultState { faults, random } = &mut *self.state();
-        faults.iter_mut().find_map(|added| added.strike(path, random, now))
+        faults.iter_mut().find_map(|entry| entry.inject(path, random, now))
     }
     fn state(&self) -> MutexGuard<'_, FaultState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -50,10 +50,10 @@ impl Faults {
 }
 
 impl AddedFault {
-    fn strike(&mut self, path: &str, random: &mut SimRandom, now: Instant) -> Option<Fault> {
-        let AddedFault { fault, struck, bucket } = self;
-        let spent = fault.times.is_some_and(|times| *struck >= times);
-        if spent || !matches(&fault.path, path) || !random.chance(fault.probability) {
+    fn inject(&mut self, path: &str, random: &mut SimRandom, now: Instant) -> Option<Fault> {
+        let AddedFault { fault, applications, bucket } = self;
+        let is_spent = fault.times.is_some_and(|times| *applications >= times);
+        if is_spent || !matches(&fault.path, path) || !random.chance(fault.probability) {
             return None;
         }
         let mut fault = fault.clone();
@@ -64,7 +64,7 @@ impl AddedFault {
                 fault.headers.push(("retry-after".to_owned(), wait.as_secs_f64().ceil().max(1.0).to_string()));
             }
         }
-        *struck += 1;
+        *applications += 1;
         Some(fault)
     }
 }
@@ -122,7 +122,7 @@ mod tests {
                 match (glob.split_first(), text.split_first()) {
                     (None, _) => text.is_empty(),
                     (Some((b'*', rest)), _) => (0..=text.len()).any(|from| by_definition(rest, &text[from..])),
-                    (Some((one, rest)), Some((other, others))) => one == other && by_definition(rest, others),
+                    (Some((letter, rest)), Some((other, others))) => letter == other && by_definition(rest, others),
                     (Some(_), None) => false,
                 }
             }
@@ -135,7 +135,7 @@ mod tests {
         let faults = faults();
         faults.add(Fault { status: Some(503), times: Some(2), ..Fault::default() }).unwrap();
         faults.add(Fault { status: Some(500), path: "/b".into(), ..Fault::default() }).unwrap();
-        let status = |path| faults.strike(path, Instant::now()).map(|fault| fault.status.unwrap());
+        let status = |path| faults.inject(path, Instant::now()).map(|fault| fault.status.unwrap());
         assert_eq!([status("/a"), status("/b"), status("/b"), status("/a")], [Some(503), Some(503), Some(500), None]);
         faults.clear();
         assert_eq!(status("/b"), None);
@@ -146,10 +146,10 @@ mod tests {
         let run = || -> Vec<bool> {
             let faults = faults();
             faults.add(Fault { probability: 0.25, ..Fault::default() }).unwrap();
-            (0..4000).map(|_| faults.strike("/", Instant::now()).is_some()).collect()
+            (0..4000).map(|_| faults.inject("/", Instant::now()).is_some()).collect()
         };
-        let struck = run().into_iter().filter(|struck| *struck).count();
-        assert!((900..1100).contains(&struck), "{struck}");
+        let count = run().into_iter().filter(|is_injected| *is_injected).count();
+        assert!((900..1100).contains(&count), "{count}");
         assert_eq!(run(), run());
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let faults = faults();
         faults.add(Fault { probability: 0.0, status: Some(500), ..Fault::default() }).unwrap();
         faults.add(Fault { probability: 1.0, status: Some(503), ..Fault::default() }).unwrap();
-        assert!((0..1000).all(|_| faults.strike("/", Instant::now()).unwrap().status == Some(503)));
+        assert!((0..1000).all(|_| faults.inject("/", Instant::now()).unwrap().status == Some(503)));
     }
 
     #[test]
@@ -168,14 +168,14 @@ mod tests {
         faults.add(Fault { path: "/a".into(), ..slow }).unwrap();
         faults.add(Fault { path: "/a".into(), status: Some(500), ..Fault::default() }).unwrap();
         let now = Instant::now();
-        let strike = |path, after| {
-            let struck = faults.strike(path, now + Duration::from_secs_f64(after));
-            struck.map(|fault| (fault.status.unwrap(), fault.headers.first().map(|(_, value)| value.clone())))
+        let inject = |path, after| {
+            let fault = faults.inject(path, now + Duration::from_secs_f64(after));
+            fault.map(|fault| (fault.status.unwrap(), fault.headers.first().map(|(_, value)| value.clone())))
         };
-        assert_eq!(strike("/b", 0.0), None, "another path takes no token");
-        assert_eq!(strike("/a", 0.0), Some((500, None)), "what has a token may meet another fault");
-        assert_eq!(strike("/a", 0.0), Some((429, Some("3".into()))));
-        assert_eq!(strike("/a", 2.4), Some((429, Some("1".into()))));
-        assert_eq!(strike("/a", 2.6), Some((500, None)));
+        assert_eq!(inject("/b", 0.0), None, "another path takes no token");
+        assert_eq!(inject("/a", 0.0), Some((500, None)), "what has a token may meet another fault");
+        assert_eq!(inject("/a", 0.0), Some((429, Some("3".into()))));
+        assert_eq!(inject("/a", 2.4), Some((429, Some("1".into()))));
+        assert_eq!(inject("/a", 2.6), Some((500, None)));
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn is_open(parts: &str, privileges: &Privileges) -> bool {
 }
 
 /// A single game resource is served as a one-part catch-up; ball screens and videos are not available in catch-up.
-pub(super) fn answer(
+pub(super) fn respond(
     season: &Season,
     game: &str,
     parts: &str,
@@ -40,10 +40,10 @@ pub(super) fn answer(
     if parts != BALL_SCREENS && parts != VIDEOS && !are_parts(parts) {
         return Err(ErrorResponse::new(404, "Not found"));
     }
-    let whole = season.whole(game, call.now).ok_or_else(no_access)?;
-    let parts = parts.split(',').map(|name| (name, part(&whole, name)));
-    let body = GameBody { parts: parts.collect(), totals: whole.totals() };
-    json_of(&body, whole.ended_at().unwrap_or(i64::MAX), call.now)
+    let game_view = season.whole(game, call.now).ok_or_else(no_access)?;
+    let parts = parts.split(',').map(|name| (name, part(&game_view, name)));
+    let body = GameBody { parts: parts.collect(), totals: game_view.totals() };
+    json_of(&body, game_view.ended_at().unwrap_or(i64::MAX), call.now)
 }
 
 /// Each requested part under its own key, in that order. The body of `possessions` is not documented; it is assumed to be
@@ -64,14 +64,14 @@ enum GamePart {
     Videos(Vec<Video>),
 }
 
-fn part(whole: &GameSnapshot, name: &str) -> GamePart {
+fn part(game_view: &GameSnapshot, name: &str) -> GamePart {
     match name {
-        "stats" => GamePart::Stats(whole.lines()),
-        "details" => GamePart::Details(whole.plays()),
-        "shots" => GamePart::Shots(whole.shots()),
-        BALL_SCREENS => GamePart::BallScreens(whole.ball_screens()),
-        VIDEOS => GamePart::Videos(whole.videos()),
-        _ => GamePart::Possessions(whole.possessions()),
+        "stats" => GamePart::Stats(game_view.lines()),
+        "details" => GamePart::Details(game_view.plays()),
+        "shots" => GamePart::Shots(game_view.shots()),
+        BALL_SCREENS => GamePart::BallScreens(game_view.ball_screens()),
+        VIDEOS => GamePart::Videos(game_view.videos()),
+        _ => GamePart::Possessions(game_view.possessions()),
     }
 }
 

@@ -97,22 +97,22 @@ impl Default for SimulatorOptions {
 impl SimulatorOptions {
     /// Larger seasons would take gigabytes or leave the range of the service's times.
     fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Argument(what));
+        let invalid = |message: String| Err(Error::Argument(message));
         if !(2..=MAX_TEAMS).contains(&self.teams) {
-            return wrong(format!("a season has from 2 to {MAX_TEAMS} teams, not {}", self.teams));
+            return invalid(format!("a season has from 2 to {MAX_TEAMS} teams, not {}", self.teams));
         }
         if self.games > MAX_GAMES {
-            return wrong(format!("a season has at most {MAX_GAMES} games, not {}", self.games));
+            return invalid(format!("a season has at most {MAX_GAMES} games, not {}", self.games));
         }
         if !(1..=MAX_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
-            return wrong(format!(
+            return invalid(format!(
                 "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MAX_HZ}, not {}",
                 self.tracking_hz
             ));
         }
         match self.now {
             Some(now) if !(EARLIEST..LATEST).contains(&now) => {
-                wrong(format!("now is in epoch milliseconds, from 2000 to 2199; {now} is not"))
+                invalid(format!("now is in epoch milliseconds, from 2000 to 2199; {now} is not"))
             }
             _ => Ok(()),
         }
@@ -179,12 +179,12 @@ impl Simulator {
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         options.check()?;
         let SimulatorOptions { seed, sport, teams, games, now, port, tracking_hz } = options;
-        let refused = |error: std::io::Error| {
+        let listen_error = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
-        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(refused)?;
-        socket.set_nonblocking(true).map_err(refused)?;
-        let port = socket.local_addr().map_err(refused)?.port();
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(listen_error)?;
+        socket.set_nonblocking(true).map_err(listen_error)?;
+        let port = socket.local_addr().map_err(listen_error)?.port();
 
         let mut random = SimRandom::new(seed, Purpose::StoredCredentials);
         let username = format!("sim-{seed}");
@@ -192,13 +192,13 @@ impl Simulator {
         let service = Arc::new(Service {
             season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
                 .tracked_every(i64::from(1000 / tracking_hz)),
-            frozen: now,
+            frozen_at: now,
             faults: Faults::new(SimRandom::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),
             api_key: Secret::new(random.text(32)),
             seen: Mutex::default(),
             ids: Mutex::new(SimRandom::new(seed, Purpose::RequestIds)),
-            kept: Mutex::default(),
+            bodies: Mutex::default(),
             live: live::LiveService::default(),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -210,7 +210,7 @@ impl Simulator {
             .map_err(|error| Error::Configuration(format!("the simulator's threads cannot start: {error}")))?;
         let listener = {
             let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(socket).map_err(refused)?
+            tokio::net::TcpListener::from_std(socket).map_err(listen_error)?
         };
         let router = axum::Router::new().fallback(service::serve).with_state(service.clone());
         let serving = axum::serve(Loopback(listener), router.into_make_service_with_connect_info::<CutSwitch>());
@@ -251,7 +251,7 @@ impl Simulator {
     }
     /// The latest requests, in order of arrival.
     pub fn requests(&self) -> Vec<Seen> {
-        lock(&self.service.seen).all()
+        lock(&self.service.seen).requests()
     }
     pub fn faults(&self) -> &Faults {
         &self.service.faults
@@ -279,7 +279,7 @@ impl Simulator {
             return Err(Error::Argument("the simulator is closed".into()));
         };
         live::play(&self.service, game, speed, running.runtime.handle())
-            .map_err(|what| Error::Argument(format!("{game_id} cannot be played: {what}")))
+            .map_err(|reason| Error::Argument(format!("{game_id} cannot be played: {reason}")))
     }
     /// Changes a player's line, and so the team's, by `delta` after the fact.
     pub fn correct(&self, game_id: &str, player_id: i64, stat: &str, delta: i64) -> Result<()> {

@@ -15,7 +15,7 @@ pub(super) struct SimRandom(Rng);
 
 impl SimRandom {
     pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
-        SimRandom(Rng::keyed(seed, &[0x5E41_1CE0, purpose as u64]))
+        SimRandom(Rng::with_key(seed, &[0x5E41_1CE0, purpose as u64]))
     }
     /// True with this probability; exact at 0 and 1.
     pub(super) fn chance(&mut self, probability: f64) -> bool {

@@ -56,7 +56,7 @@ pub(super) fn says_close(headers: &HeaderMap) -> bool {
 }
 
 /// As one chunk and the final chunk.
-pub(super) fn chunked(body: &[u8]) -> Vec<u8> {
+pub(super) fn write_chunks(body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(body.len() + 32);
     if !body.is_empty() {
         bytes.extend_from_slice(format!("{:X}\r\n", body.len()).as_bytes());
@@ -70,8 +70,8 @@ pub(super) fn chunked(body: &[u8]) -> Vec<u8> {
 /// The checksum and length at the end of a gzip stream (RFC 1952, 2.3.1).
 const TRAILER: usize = 8;
 
-pub(super) fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
-    let content = match how {
+pub(super) fn compress(body: &[u8], mode: Gzip) -> Vec<u8> {
+    let content = match mode {
         Gzip::Damaged => Cow::Owned(with_another_digit(body)),
         Gzip::Complete | Gzip::Cut => Cow::Borrowed(body),
     };
@@ -80,7 +80,7 @@ pub(super) fn gzipped(body: &[u8], how: Gzip) -> Vec<u8> {
     let _ = encoder.write_all(&content);
     let mut bytes = encoder.finish().unwrap_or_default();
     let checksum = bytes.len().saturating_sub(TRAILER);
-    match how {
+    match mode {
         Gzip::Complete => {}
         Gzip::Cut => bytes.truncate(checksum),
         Gzip::Damaged => bytes.iter_mut().skip(checksum).take(4).for_each(|byte| *byte = !*byte),
@@ -106,17 +106,17 @@ mod tests {
 
     #[test]
     fn gzip_is_whole_or_cut_or_has_damage_that_only_its_checksum_reveals() {
-        let unzipped = |how, body: &[u8]| {
+        let decompress = |mode, body: &[u8]| {
             let mut out = Vec::new();
-            let end = GzDecoder::new(&gzipped(body, how)[..]).read_to_end(&mut out);
+            let end = GzDecoder::new(&compress(body, mode)[..]).read_to_end(&mut out);
             (out, end.map_err(|error| error.kind()).err())
         };
         let body = br#"{"id": 46, "name": "x"}"#.repeat(100);
-        assert_eq!(unzipped(Gzip::Complete, &body), (body.clone(), None));
-        assert_eq!(unzipped(Gzip::Cut, &body), (body.clone(), Some(std::io::ErrorKind::UnexpectedEof)));
-        let (damaged, error) = unzipped(Gzip::Damaged, &body);
+        assert_eq!(decompress(Gzip::Complete, &body), (body.clone(), None));
+        assert_eq!(decompress(Gzip::Cut, &body), (body.clone(), Some(std::io::ErrorKind::UnexpectedEof)));
+        let (content, error) = decompress(Gzip::Damaged, &body);
         assert_eq!(error, Some(std::io::ErrorKind::InvalidInput));
-        assert_eq!(damaged.iter().zip(&body).filter(|(one, other)| one != other).count(), 1);
-        assert!(unzipped(Gzip::Damaged, b"").1.is_some());
+        assert_eq!(content.iter().zip(&body).filter(|(byte, other)| byte != other).count(), 1);
+        assert!(decompress(Gzip::Damaged, b"").1.is_some());
     }
 }

@@ -9,30 +9,30 @@ const MAX_REQUESTS: usize = 100_000;
 /// The latest requests, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct RequestLog {
-    forgotten: usize,
-    kept: VecDeque<Seen>,
+    dropped_requests: usize,
+    requests: VecDeque<Seen>,
 }
 
 impl RequestLog {
     /// Returns the request's number.
     pub(super) fn add(&mut self, seen: Seen) -> usize {
-        if self.kept.len() == MAX_REQUESTS {
-            self.kept.pop_front();
-            self.forgotten += 1;
+        if self.requests.len() == MAX_REQUESTS {
+            self.requests.pop_front();
+            self.dropped_requests += 1;
         }
-        self.kept.push_back(seen);
-        self.forgotten + self.kept.len() - 1
+        self.requests.push_back(seen);
+        self.dropped_requests + self.requests.len() - 1
     }
 
-    pub(super) fn answered(&mut self, number: usize, status: u16) {
-        let place = number.checked_sub(self.forgotten);
-        if let Some(seen) = place.and_then(|place| self.kept.get_mut(place)) {
+    pub(super) fn set_status(&mut self, number: usize, status: u16) {
+        let place = number.checked_sub(self.dropped_requests);
+        if let Some(seen) = place.and_then(|place| self.requests.get_mut(place)) {
             seen.status = status;
         }
     }
 
-    pub(super) fn all(&self) -> Vec<Seen> {
-        self.kept.iter().cloned().collect()
+    pub(super) fn requests(&self) -> Vec<Seen> {
+        self.requests.iter().cloned().collect()
     }
 }
 
@@ -48,13 +48,14 @@ mod tests {
     fn the_last_are_kept_and_an_answer_finds_its_request() {
         let mut request_log = RequestLog::default();
         let numbers: Vec<usize> = (0..MAX_REQUESTS + 10).map(|path| request_log.add(seen(path))).collect();
-        request_log.answered(numbers[3], 200);
-        request_log.answered(numbers[10], 201);
-        request_log.answered(numbers[MAX_REQUESTS + 9], 202);
-        let all = request_log.all();
-        let ends: Vec<(&str, u16)> =
-            [&all[0], &all[1], &all[MAX_REQUESTS - 1]].map(|seen| (seen.path.as_str(), seen.status)).into();
-        assert_eq!(all.len(), MAX_REQUESTS);
+        request_log.set_status(numbers[3], 200);
+        request_log.set_status(numbers[10], 201);
+        request_log.set_status(numbers[MAX_REQUESTS + 9], 202);
+        let requests = request_log.requests();
+        let ends: Vec<(&str, u16)> = [&requests[0], &requests[1], &requests[MAX_REQUESTS - 1]]
+            .map(|seen| (seen.path.as_str(), seen.status))
+            .into();
+        assert_eq!(requests.len(), MAX_REQUESTS);
         assert_eq!(ends, [("10", 201), ("11", 0), ("100009", 202)]);
     }
 }

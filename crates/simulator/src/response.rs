@@ -80,9 +80,9 @@ const MAX_BODIES: usize = 256;
 impl BodyCache {
     pub(super) fn get(&mut self, key: &str) -> Option<Bytes> {
         let at = self.bodies.iter().rposition(|(k, _)| k == key)?;
-        let found = self.bodies.remove(at)?;
-        let body = found.1.clone();
-        self.bodies.push_back(found);
+        let entry = self.bodies.remove(at)?;
+        let body = entry.1.clone();
+        self.bodies.push_back(entry);
         Some(body)
     }
     pub(super) fn keep(&mut self, key: String, body: Bytes) {
@@ -111,24 +111,24 @@ mod tests {
 
     #[test]
     fn the_body_used_longest_ago_is_dropped_first() {
-        let mut kept = BodyCache::default();
+        let mut cache = BodyCache::default();
         for n in 0..MAX_BODIES {
-            kept.keep(n.to_string(), Bytes::from_static(b"x"));
+            cache.keep(n.to_string(), Bytes::from_static(b"x"));
         }
-        assert!(kept.get("0").is_some());
-        kept.keep("new".into(), Bytes::from_static(b"x"));
-        assert!(kept.get("0").is_some() && kept.get("new").is_some());
-        assert!(kept.get("1").is_none());
-        assert_eq!(kept.bytes, MAX_BODIES);
+        assert!(cache.get("0").is_some());
+        cache.keep("new".into(), Bytes::from_static(b"x"));
+        assert!(cache.get("0").is_some() && cache.get("new").is_some());
+        assert!(cache.get("1").is_none());
+        assert_eq!(cache.bytes, MAX_BODIES);
     }
 
     #[test]
     fn no_more_bytes_are_kept_than_allowed() {
-        let mut kept = BodyCache::default();
+        let mut cache = BodyCache::default();
         let half = Bytes::from(vec![b'x'; MAX_BYTES / 2 + 1]);
-        kept.keep("a".into(), half.clone());
-        kept.keep("b".into(), half.clone());
-        assert!(kept.get("a").is_none() && kept.get("b").is_some());
-        assert_eq!(kept.bytes, half.len());
+        cache.keep("a".into(), half.clone());
+        cache.keep("b".into(), half.clone());
+        assert!(cache.get("a").is_none() && cache.get("b").is_some());
+        assert_eq!(cache.bytes, half.len());
     }
 }

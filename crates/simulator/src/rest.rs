@@ -30,7 +30,7 @@ pub(super) fn check_access(path: &[&str], privileges: &Privileges) -> Result<(),
 }
 
 /// Answers a call of `/v1/data/..`.
-pub(super) fn answer(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
+pub(super) fn respond(season: &Season, path: &[&str], call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     match *path {
         ["teams"] => json(&Teams { teams: season.teams() }),
         ["teams", team] => roster(season, team, call),
@@ -46,7 +46,7 @@ pub(super) fn answer(season: &Season, path: &[&str], call: &EndpointCall) -> Res
             let teams = season.game_details(game, call.now).ok_or_else(no_access)?;
             json_of(&Teams { teams: &teams }, event.ended_at, call.now)
         }
-        ["stats", "games", game, parts] => game_resources::answer(season, game, parts, call),
+        ["stats", "games", game, parts] => game_resources::respond(season, game, parts, call),
         ["stats", id, "stats"] => of_session(season, id, call, |session, writer| writer.write(&session.stats)),
         ["stats", id, "stats", "details"] => {
             of_session(season, id, call, |session, writer| writer.write(&session.details))
@@ -100,10 +100,10 @@ pub(super) fn roster_of(season: &Season, team: Option<i64>, game_id: Option<&str
     if let Some(game_id) = game_id {
         let game = season.games().iter().find(|game| game.event_id == game_id);
         let plays = |team: i64| game.is_none_or(|game| game.home_team_id == team || game.away_team_id == team);
-        let broken = [(game.is_none(), "Game not found"), (!team.is_some_and(plays), "Team not found in the game")];
-        let broken: Vec<&str> = broken.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
-        if !broken.is_empty() {
-            return Err(ErrorResponse::new(404, broken.join(" | ")));
+        let rules = [(game.is_none(), "Game not found"), (!team.is_some_and(plays), "Team not found in the game")];
+        let rules: Vec<&str> = rules.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
+        if !rules.is_empty() {
+            return Err(ErrorResponse::new(404, rules.join(" | ")));
         }
     }
     team.and_then(|team| season.roster(team, game_id)).ok_or_else(invalid_id)
@@ -224,7 +224,7 @@ fn possessions_summary(session: &Session, writer: BatchWriter) -> Result<Endpoin
 fn locations(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
     let window = rules::window(call.int("from"), call.int("to"));
     let (from, to) = window.map_err(|rules| ErrorResponse::new(400, rules))?;
-    // Written as they are computed: thirty minutes at a high rate have hundreds of thousands of positions.
+    // Written one by one: thirty minutes at a high rate have hundreds of thousands of positions.
     let mut body = vec![b'['];
     let mut written = Ok(());
     let write = |batch| {

@@ -6,7 +6,7 @@ use chrono::{DateTime, Months};
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 const POSITIVE: &str = "from and to must both be greater than 0";
-const ORDERED: &str = "from must be less than to";
+const FROM_BEFORE_TO: &str = "from must be less than to";
 const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 const VALID: &str = "Valid from and to timestamps are required";
 const AT_MOST_30_MINUTES: &str = "Locations must be requested in 30 min timeframes";
@@ -15,21 +15,24 @@ const AT_MOST_30_MINUTES: &str = "Locations must be requested in 30 min timefram
 /// number counts as 0.
 pub(super) fn range(from: Option<i64>, to: Option<i64>) -> Result<(i64, i64), String> {
     let (from, to) = (from.unwrap_or(0), to.unwrap_or(0));
-    let broken =
-        [(from <= 0 || to <= 0, POSITIVE), (from >= to, ORDERED), (exceeds_8_months(from, to), AT_MOST_8_MONTHS)];
-    verdict((from, to), &broken)
+    let rules = [
+        (from <= 0 || to <= 0, POSITIVE),
+        (from >= to, FROM_BEFORE_TO),
+        (exceeds_8_months(from, to), AT_MOST_8_MONTHS),
+    ];
+    verdict((from, to), &rules)
 }
 
 /// The rules of locations that a window breaks, joined (400).
 pub(super) fn window(from: Option<i64>, to: Option<i64>) -> Result<(i64, i64), String> {
-    let valid = matches!((from, to), (Some(from), Some(to)) if from > 0 && to > 0 && from <= to);
+    let is_valid = matches!((from, to), (Some(from), Some(to)) if from > 0 && to > 0 && from <= to);
     let (from, to) = (from.unwrap_or(0), to.unwrap_or(0));
-    verdict((from, to), &[(!valid, VALID), (valid && to - from > 30 * 60_000, AT_MOST_30_MINUTES)])
+    verdict((from, to), &[(!is_valid, VALID), (is_valid && to - from > 30 * 60_000, AT_MOST_30_MINUTES)])
 }
 
 fn verdict(range: (i64, i64), rules: &[(bool, &str)]) -> Result<(i64, i64), String> {
-    let broken: Vec<&str> = rules.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
-    if broken.is_empty() { Ok(range) } else { Err(broken.join(" | ")) }
+    let messages: Vec<&str> = rules.iter().filter(|(is_broken, _)| *is_broken).map(|(_, rule)| *rule).collect();
+    if messages.is_empty() { Ok(range) } else { Err(messages.join(" | ")) }
 }
 
 /// Calendar months, in UTC. A bound beyond the calendar makes any range too long.

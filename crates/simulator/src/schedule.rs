@@ -51,19 +51,20 @@ fn plays(game: &ScheduledGame, team: i64) -> bool {
 /// Answers a call of `/v1/data/schedule/games/matchup`: the games that all named teams play in. An unknown system or
 /// team has no games.
 pub(super) fn matchup(season: &Season, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
-    let named = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
-    let named: Vec<&str> = named.map(|(_, team)| team.as_str()).collect();
+    let team_names = call.query.iter().filter(|(name, value)| name == "team_id" && !value.is_empty());
+    let team_names: Vec<&str> = team_names.map(|(_, team)| team.as_str()).collect();
     let (reference, gender) = (call.text("reference"), call.text("gender"));
-    let (Some(from), Some(reference), Some(gender), 1..=2) = (call.int("from"), reference, gender, named.len()) else {
+    let (Some(from), Some(reference), Some(gender), 1..=2) = (call.int("from"), reference, gender, team_names.len())
+    else {
         return Err(ErrorResponse::general());
     };
     let to = call.int("to").unwrap_or(i64::MAX);
-    let teams: Option<Vec<i64>> = named.into_iter().map(|team| team_of(season, reference, team)).collect();
+    let teams: Option<Vec<i64>> = team_names.into_iter().map(|team| team_of(season, reference, team)).collect();
     let Some(teams) = teams else { return json(&Games::<()> { games: Vec::new() }) };
     let games = season.games().iter().filter(|game| {
         (from..to).contains(&game.tipoff_at) && game.gender == gender && teams.iter().all(|team| plays(game, *team))
     });
-    json(&Games { games: games.map(matched).collect::<Result<Vec<_>, _>>()? })
+    json(&Games { games: games.map(matchup_game).collect::<Result<Vec<_>, _>>()? })
 }
 
 /// The service's id of a team by another system's id.
@@ -77,7 +78,7 @@ fn team_of(season: &Season, reference: &str, id: &str) -> Option<i64> {
 }
 
 /// The game as a matchup shows it.
-fn matched(game: &ScheduledGame) -> Result<Map<String, Value>, ErrorResponse> {
+fn matchup_game(game: &ScheduledGame) -> Result<Map<String, Value>, ErrorResponse> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(game) else { return Err(ErrorResponse::general()) };
     fields.shift_remove("type");
     fields.shift_remove("source");

@@ -28,13 +28,13 @@ const SEASON_TIME: &str = "x-simulated-date";
 pub(super) struct Service {
     pub(super) season: Season,
     /// Where the season's clock is frozen.
-    pub(super) frozen: Option<i64>,
+    pub(super) frozen_at: Option<i64>,
     pub(super) faults: Faults,
     pub(super) credentials: Mutex<StoredCredentials>,
     pub(super) api_key: Secret,
     pub(super) seen: Mutex<RequestLog>,
     pub(super) ids: Mutex<SimRandom>,
-    pub(super) kept: Mutex<BodyCache>,
+    pub(super) bodies: Mutex<BodyCache>,
     pub(super) live: LiveService,
 }
 
@@ -75,9 +75,9 @@ pub(super) async fn serve(
 ) -> Response {
     let (mut request, _) = request.into_parts();
     let place = service.note(&request);
-    let struck = service.faults.strike(request.uri.path(), Instant::now());
-    let is_struck = struck.is_some();
-    let fault = struck.unwrap_or_default();
+    let fault_of_request = service.faults.inject(request.uri.path(), Instant::now());
+    let is_struck = fault_of_request.is_some();
+    let fault = fault_of_request.unwrap_or_default();
     if fault.before_response(&connection).await {
         return Response::default();
     }
@@ -88,17 +88,17 @@ pub(super) async fn serve(
         Some((status, body)) => Reply { status, body, request_id },
         None if live::is_stream(request.uri.path()) => match live::open(&service, &mut request, &connection).await {
             Ok(stream) => {
-                lock(&service.seen).answered(place, stream.status().as_u16());
+                lock(&service.seen).set_status(place, stream.status().as_u16());
                 fault.open_stream(&connection);
-                return stamped(stream, clock, service.frozen, &request_id, &fault);
+                return add_headers(stream, clock, service.frozen_at, &request_id, &fault);
             }
             Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
             Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
         },
         None => service.clone().reply(request, clock, request_id).await,
     };
-    lock(&service.seen).answered(place, reply.status);
-    let mut response = head(&reply, clock, service.frozen, &fault);
+    lock(&service.seen).set_status(place, reply.status);
+    let mut response = head(&reply, clock, service.frozen_at, &fault);
     if is_struck {
         connection.play(fault.write(response.status(), response.headers(), &reply.body, to_head));
         return Response::default();
@@ -108,18 +108,18 @@ pub(super) async fn serve(
 }
 
 /// The response without its body.
-fn head(reply: &Reply, clock: SystemTime, frozen: Option<i64>, fault: &Fault) -> Response {
+fn head(reply: &Reply, clock: SystemTime, frozen_at: Option<i64>, fault: &Fault) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    stamped(response, clock, frozen, &reply.request_id, fault)
+    add_headers(response, clock, frozen_at, &reply.request_id, fault)
 }
 
 /// With the headers of every response, and those of a fault.
-fn stamped(
+fn add_headers(
     mut response: Response,
     clock: SystemTime,
-    frozen: Option<i64>,
+    frozen_at: Option<i64>,
     request_id: &str,
     fault: &Fault,
 ) -> Response {
@@ -128,7 +128,7 @@ fn stamped(
         headers.insert(DATE, date);
     }
     // `Date` is the real clock's, as signatures need it; an archive plans by the season's.
-    let season = frozen.map(|now| UNIX_EPOCH + Duration::from_millis(now.unsigned_abs()));
+    let season = frozen_at.map(|now| UNIX_EPOCH + Duration::from_millis(now.unsigned_abs()));
     if let Some(Ok(now)) = season.map(|now| HeaderValue::try_from(httpdate::fmt_http_date(now))) {
         headers.insert(SEASON_TIME, now);
     }
@@ -157,21 +157,21 @@ impl Service {
 
     /// The season's clock.
     pub(super) fn now(&self) -> i64 {
-        self.frozen.unwrap_or_else(real_now)
+        self.frozen_at.unwrap_or_else(real_now)
     }
 
     /// The true response. `clock` is the gateway's, `now` the season's.
     async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
         let path = request.uri.path();
         let call = EndpointCall::new(path, pairs(request.uri.query()), self.now());
-        let passed = if path.starts_with("/broadcast/v1/") {
-            auth::keyed(&request.headers, &call.query, &self.api_key).map(|()| None)
+        let verdict = if path.starts_with("/broadcast/v1/") {
+            auth::check_key(&request.headers, &call.query, &self.api_key).map(|()| None)
         } else if path.starts_with("/v1/") {
-            auth::signed(&request, &lock(&self.credentials), clock).map(Some)
+            auth::check_signature(&request, &lock(&self.credentials), clock).map(Some)
         } else {
             return Reply::error(&ErrorResponse::new(404, "Not found"), request_id);
         };
-        let privileges = match passed {
+        let privileges = match verdict {
             Ok(privileges) => privileges,
             Err(message) => return Reply { status: 401, body: gateway_body(message), request_id },
         };
@@ -201,17 +201,17 @@ impl Service {
     /// The body from the cache, or made away from the serving threads, since a game may have to be played for it. A
     /// panic in it is the service's error.
     async fn body(self: Arc<Self>, target: String, call: EndpointCall) -> Result<Bytes, ErrorResponse> {
-        if let Some(body) = lock(&self.kept).get(&target) {
+        if let Some(body) = lock(&self.bodies).get(&target) {
             return Ok(body);
         }
-        let answered = tokio::task::spawn_blocking(move || {
-            let EndpointResponse { body, is_final } = self.answer(&call)?;
-            if is_final || self.frozen.is_some() {
-                lock(&self.kept).keep(target, body.clone());
+        let response = tokio::task::spawn_blocking(move || {
+            let EndpointResponse { body, is_final } = self.respond(&call)?;
+            if is_final || self.frozen_at.is_some() {
+                lock(&self.bodies).keep(target, body.clone());
             }
             Ok(body)
         });
-        answered.await.unwrap_or_else(|_| Err(ErrorResponse::general()))
+        response.await.unwrap_or_else(|_| Err(ErrorResponse::general()))
     }
 
     /// A token for the websocket of one game. The body is not documented; this one is made up.
@@ -221,10 +221,10 @@ impl Service {
         Ok(json(&serde_json::json!({ "token": token }))?.body)
     }
 
-    fn answer(&self, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
+    fn respond(&self, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
         match call.segments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["broadcast", "v1", ref path @ ..] => broadcast::answer(&self.season, path, call),
-            _ => rest::answer(&self.season, &data_path(call), call),
+            ["broadcast", "v1", ref path @ ..] => broadcast::respond(&self.season, path, call),
+            _ => rest::respond(&self.season, &data_path(call), call),
         }
     }
 }

@@ -16,9 +16,9 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-5..=1e6;
 impl Throttle {
     pub(super) fn check(self) -> Result<()> {
         if !RATES.contains(&self.requests_per_second) {
-            let given = self.requests_per_second;
+            let rate = self.requests_per_second;
             return Err(Error::Argument(format!(
-                "requests_per_second must be from {} to {}, not {given}",
+                "requests_per_second must be from {} to {}, not {rate}",
                 RATES.start(),
                 RATES.end()
             )));
@@ -38,9 +38,9 @@ impl Bucket {
     /// Takes a token, or returns how long until there is one.
     pub(super) fn take(&mut self, throttle: &Throttle, now: Instant) -> std::result::Result<(), Duration> {
         let Throttle { requests_per_second, burst } = *throttle;
-        let tokens = self.0.map_or(f64::from(burst), |(tokens, then)| {
-            let gained = now.saturating_duration_since(then).as_secs_f64() * requests_per_second;
-            (tokens + gained).min(f64::from(burst))
+        let tokens = self.0.map_or(f64::from(burst), |(tokens, time)| {
+            let new_tokens = now.saturating_duration_since(time).as_secs_f64() * requests_per_second;
+            (tokens + new_tokens).min(f64::from(burst))
         });
         let left = if tokens >= 1.0 { tokens - 1.0 } else { tokens };
         self.0 = Some((left, now));

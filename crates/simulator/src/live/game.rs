@@ -46,7 +46,7 @@ struct GameMessages {
 /// A reader's position.
 #[derive(Debug, Default)]
 struct ReaderPosition {
-    sent: AtomicUsize,
+    sent_changes: AtomicUsize,
     /// Too slow: not waited for until it has caught up.
     is_slow: AtomicBool,
 }
@@ -92,8 +92,8 @@ impl LiveGame {
             log.messages.push(Arc::new(LiveMessage { source, text }));
         }
         // The real clock may go back; sent messages stay sent.
-        let passed = self.moments.partition_point(|moment| *moment <= now);
-        log.changes = log.changes.max(passed + log.corrections);
+        let moments = self.moments.partition_point(|moment| *moment <= now);
+        log.changes = log.changes.max(moments + log.corrections);
         log.changes
     }
 
@@ -140,7 +140,7 @@ impl LiveGame {
     }
 
     fn publish(&self, service: &Service) {
-        service.live.changed();
+        service.live.notify_change();
         self.change_notifier.send_replace(());
     }
 
@@ -168,7 +168,7 @@ impl LiveGame {
         let late_readers = || -> Vec<Arc<ReaderPosition>> {
             let positions = lock(&self.positions).iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
             let is_late = |position: &Arc<ReaderPosition>| {
-                position.sent.load(Ordering::Acquire) < changes && !position.is_slow.load(Ordering::Acquire)
+                position.sent_changes.load(Ordering::Acquire) < changes && !position.is_slow.load(Ordering::Acquire)
             };
             positions.into_iter().filter(is_late).collect()
         };
@@ -215,7 +215,7 @@ impl GameReader {
 
     /// Records that this many changes were sent.
     pub(super) fn record_sent(&self, changes: usize) {
-        self.position.sent.store(changes, Ordering::Release);
+        self.position.sent_changes.store(changes, Ordering::Release);
         self.position.is_slow.store(false, Ordering::Release);
         self.game.progress.notify_waiters();
     }
@@ -224,7 +224,7 @@ impl GameReader {
 /// Waits for the next change of a game on the real clock; forever for other clocks.
 async fn wait_for_next_moment(service: &Service, game: &LiveGame) {
     let now = service.now();
-    let is_running = service.frozen.is_none() && service.season.time_of(game.index, now) == now;
+    let is_running = service.frozen_at.is_none() && service.season.time_of(game.index, now) == now;
     match game.moments.iter().find(|moment| **moment > now) {
         Some(next) if is_running => sleep(Duration::from_millis((next - now) as u64)).await,
         _ => std::future::pending().await,
@@ -233,7 +233,7 @@ async fn wait_for_next_moment(service: &Service, game: &LiveGame) {
 
 impl Drop for GameReader {
     fn drop(&mut self) {
-        self.position.sent.store(usize::MAX, Ordering::Release);
+        self.position.sent_changes.store(usize::MAX, Ordering::Release);
         self.game.progress.notify_waiters();
     }
 }

@@ -54,7 +54,7 @@ impl LiveService {
     pub(super) fn generation(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
-    pub(super) fn changed(&self) {
+    pub(super) fn notify_change(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 }
@@ -85,10 +85,12 @@ pub(super) async fn open(
     let path = request.uri.path().to_owned();
     let call = EndpointCall::new(&path, pairs(request.uri.query()), service.now());
     if path == EVENT_STREAM {
-        auth::keyed(&request.headers, &call.query, &service.api_key).map_err(StreamRefusal::Gateway)?;
+        auth::check_key(&request.headers, &call.query, &service.api_key).map_err(StreamRefusal::Gateway)?;
     }
     let access = match path == WEBSOCKET {
-        true => Some(service.live.tokens.admit(call.text("token")).ok_or(StreamRefusal::Gateway(auth::UNAUTHORIZED))?),
+        true => {
+            Some(service.live.tokens.admit(call.text("token")).ok_or(StreamRefusal::Gateway(auth::NO_AUTHORIZATION))?)
+        }
         false => None,
     };
     if request.method != Method::GET {
@@ -123,8 +125,8 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 impl Service {
     /// A game as the streams see it, up to now.
     fn game(&self, index: usize) -> Arc<LiveGame> {
-        let known = |games: &HashMap<usize, Weak<LiveGame>>| games.get(&index).and_then(Weak::upgrade);
-        if let Some(game) = known(&lock(&self.live.games)) {
+        let existing_game = |games: &HashMap<usize, Weak<LiveGame>>| games.get(&index).and_then(Weak::upgrade);
+        if let Some(game) = existing_game(&lock(&self.live.games)) {
             return game;
         }
         let new = Arc::new(LiveGame::new(&self.season, index));
@@ -132,16 +134,16 @@ impl Service {
         let mut games = lock(&self.live.games);
         games.retain(|_, game| game.strong_count() > 0);
         // Another thread may have been faster; the first one counts.
-        known(&games).unwrap_or_else(|| {
+        existing_game(&games).unwrap_or_else(|| {
             games.insert(index, Arc::downgrade(&new));
             new
         })
     }
 
     fn retain(&self, game: &Arc<LiveGame>) {
-        let mut retained = lock(&self.live.retained_games);
-        if !retained.iter().any(|one| Arc::ptr_eq(one, game)) {
-            retained.push(game.clone());
+        let mut games = lock(&self.live.retained_games);
+        if !games.iter().any(|other| Arc::ptr_eq(other, game)) {
+            games.push(game.clone());
         }
     }
 

@@ -39,15 +39,15 @@ pub(crate) fn mock(season: &Season, step: usize) -> Option<Snapshot> {
 }
 
 pub(crate) fn of(season: &Season, game: usize, now: i64) -> Snapshot {
-    let Standing { game: scheduled, period, game_clock, score, version, .. } = season.standing(game, now);
+    let Standing { game: scheduled_game, period, game_clock, score, version, .. } = season.standing(game, now);
     Snapshot {
-        schedule_id: scheduled.event_id.clone(),
-        game_id: scheduled.event_id.clone(),
-        status: scheduled.status.clone(),
+        schedule_id: scheduled_game.event_id.clone(),
+        game_id: scheduled_game.event_id.clone(),
+        status: scheduled_game.status.clone(),
         period,
         game_clock,
-        home_team_id: scheduled.home_team_id,
-        away_team_id: scheduled.away_team_id,
+        home_team_id: scheduled_game.home_team_id,
+        away_team_id: scheduled_game.away_team_id,
         home_score: score[0],
         away_score: score[1],
         version,

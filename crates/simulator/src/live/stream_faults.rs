@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// A fault in an open stream. (Refusing a stream, or cutting it at a byte, is a [`super::super::Fault`].)
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamFaultKind {
-    /// Nothing more arrives, for some seconds or forever, except heartbeats (on the websocket: pongs) if they go on.
+    /// Nothing more arrives, for some seconds or forever, except heartbeats (on the websocket: pongs) if they continue.
     /// Without them the connection is half open: no FIN, and what the client sends is ignored.
     Stall { heartbeats: bool, seconds: Option<f64> },
     /// Bytes between two events, below the framing.
@@ -33,12 +33,12 @@ pub struct StreamFault {
 
 impl StreamFault {
     fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Argument(what));
+        let invalid = |message: String| Err(Error::Argument(message));
         match self.kind {
             StreamFaultKind::Stall { seconds: Some(seconds), .. } if Duration::try_from_secs_f64(seconds).is_err() => {
-                wrong(format!("seconds must be a number from 0 up, not {seconds}"))
+                invalid(format!("seconds must be a number from 0 up, not {seconds}"))
             }
-            StreamFaultKind::Slow { bytes_per_second: 0 } => wrong("bytes_per_second must be at least 1".to_owned()),
+            StreamFaultKind::Slow { bytes_per_second: 0 } => invalid("bytes_per_second must be at least 1".to_owned()),
             _ => Ok(()),
         }
     }

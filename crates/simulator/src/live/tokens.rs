@@ -14,14 +14,14 @@ pub struct TokenStore(Arc<TokenState>);
 
 #[derive(Default)]
 struct TokenState {
-    issued: Mutex<HashMap<String, (usize, Privileges)>>,
-    revoked: watch::Sender<()>,
+    grants: Mutex<HashMap<String, (usize, Privileges)>>,
+    revocations: watch::Sender<()>,
 }
 
 /// Without the tokens.
 impl std::fmt::Debug for TokenState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokens").field("issued", &lock(&self.issued).len()).finish_non_exhaustive()
+        f.debug_struct("Tokens").field("issued", &lock(&self.grants).len()).finish_non_exhaustive()
     }
 }
 
@@ -32,19 +32,19 @@ pub(super) struct TokenAccess {
     pub(super) privileges: Privileges,
     token: String,
     tokens: TokenStore,
-    revoked: watch::Receiver<()>,
+    revocations: watch::Receiver<()>,
 }
 
 impl TokenStore {
     /// Revokes one token, or all: websockets that use it are closed (1008), new ones refused.
     pub fn revoke(&self, token: Option<&str>) {
-        let mut issued = lock(&self.0.issued);
+        let mut grants = lock(&self.0.grants);
         match token {
-            Some(token) => drop(issued.remove(token)),
-            None => issued.clear(),
+            Some(token) => drop(grants.remove(token)),
+            None => grants.clear(),
         }
-        drop(issued);
-        self.0.revoked.send_replace(());
+        drop(grants);
+        self.0.revocations.send_replace(());
     }
 
     /// A new token from the system's randomness; `None` if it has none.
@@ -52,22 +52,22 @@ impl TokenStore {
         let mut bytes = [0; 24];
         SystemRandom::new().fill(&mut bytes).ok()?;
         let token = URL_SAFE_NO_PAD.encode(bytes);
-        lock(&self.0.issued).insert(token.clone(), (game, privileges));
+        lock(&self.0.grants).insert(token.clone(), (game, privileges));
         Some(token)
     }
 
     pub(super) fn admit(&self, token: Option<&str>) -> Option<TokenAccess> {
-        let revoked = self.0.revoked.subscribe();
-        let (game, privileges) = lock(&self.0.issued).get(token?)?.clone();
-        Some(TokenAccess { game, privileges, token: token?.to_owned(), tokens: self.clone(), revoked })
+        let revocations = self.0.revocations.subscribe();
+        let (game, privileges) = lock(&self.0.grants).get(token?)?.clone();
+        Some(TokenAccess { game, privileges, token: token?.to_owned(), tokens: self.clone(), revocations })
     }
 }
 
 impl TokenAccess {
     /// Waits until the token is revoked.
-    pub(super) async fn revoked(&mut self) {
-        while lock(&self.tokens.0.issued).contains_key(&self.token) {
-            if self.revoked.changed().await.is_err() {
+    pub(super) async fn wait_until_revoked(&mut self) {
+        while lock(&self.tokens.0.grants).contains_key(&self.token) {
+            if self.revocations.changed().await.is_err() {
                 return std::future::pending().await;
             }
         }

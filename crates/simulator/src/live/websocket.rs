@@ -38,12 +38,12 @@ struct Subscription {
 
 impl Subscription {
     fn has(&self, source: &str) -> bool {
-        let allowed = match source {
+        let is_allowed = match source {
             "shots" => self.shots,
             "stats" | "broadcastsummary" => self.stats,
             _ => true,
         };
-        allowed && self.sources.as_ref().is_none_or(|sources| sources.iter().any(|one| one == source))
+        is_allowed && self.sources.as_ref().is_none_or(|sources| sources.iter().any(|name| name == source))
     }
 }
 
@@ -55,7 +55,7 @@ struct WebsocketSession {
     position: usize,
     /// The changes covered by the last of the other messages.
     sent_changes: usize,
-    sent: usize,
+    messages_sent: usize,
 }
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
@@ -70,7 +70,7 @@ pub(super) fn open(
 ) -> Result<Response, StreamRefusal> {
     let is = |name: &str, token: &str| {
         let tokens = header(&request.headers, name).unwrap_or_default();
-        tokens.split(',').any(|one| one.trim().eq_ignore_ascii_case(token))
+        tokens.split(',').any(|item| item.trim().eq_ignore_ascii_case(token))
     };
     let is_upgrade = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
     let key = header(&request.headers, "sec-websocket-key").filter(|_| is_upgrade).map(str::to_owned);
@@ -98,12 +98,12 @@ pub(super) fn open(
         fault: ActiveFault::new(fault),
         position: last_seq.saturating_sub(1),
         sent_changes: 0,
-        sent: 0,
+        messages_sent: 0,
     };
     tokio::spawn(async move {
         // The client may be gone already.
-        if let Ok(upgraded) = upgrade.await {
-            let socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+        if let Ok(stream) = upgrade.await {
+            let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, None).await;
             serve(session, socket, connection, access).await;
         }
     });
@@ -121,13 +121,13 @@ pub(super) fn open(
 async fn serve(mut session: WebsocketSession, mut socket: Socket, connection: CutSwitch, mut access: TokenAccess) {
     let mut cuts = session.reader.service.live.streams.cuts();
     tokio::select! {
-        // The client is gone, properly or not.
+        // The client has left, properly or not.
         _ = session.run(&mut socket) => {}
         Ok(()) = cuts.changed() => {
             connection.arm(Cut::now(*cuts.borrow()));
             let _ = socket.send(Message::Ping(Default::default())).await;
         }
-        () = access.revoked() => {
+        () = access.wait_until_revoked() => {
             let frame = CloseFrame { code: CloseCode::Policy, reason: "token revoked".into() };
             let _ = socket.close(Some(frame)).await;
         }
@@ -137,7 +137,7 @@ async fn serve(mut session: WebsocketSession, mut socket: Socket, connection: Cu
 impl WebsocketSession {
     async fn run(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
         loop {
-            match self.fault.next(self.sent) {
+            match self.fault.next(self.messages_sent) {
                 StreamAction::Bytes(bytes) => {
                     socket.flush().await?;
                     socket.get_mut().write_all(&bytes).await?;
@@ -145,17 +145,17 @@ impl WebsocketSession {
                 }
                 StreamAction::Stall { heartbeats: false, until } => sleep_until(until).await,
                 StreamAction::Stall { heartbeats: true, until } => tokio::select! {
-                    received = socket.next() => answer(socket, received).await?,
+                    message = socket.next() => respond(socket, message).await?,
                     () = sleep_until(until) => {}
                 },
                 StreamAction::Events => {
                     let changes = self.send_new_messages(socket).await?;
-                    if self.fault.may_send(self.sent) == 0 {
+                    if self.fault.may_send(self.messages_sent) == 0 {
                         continue;
                     }
                     self.reader.record_sent(changes);
                     tokio::select! {
-                        received = socket.next() => answer(socket, received).await?,
+                        message = socket.next() => respond(socket, message).await?,
                         _ = self.reader.next_change(changes) => {}
                     }
                 }
@@ -177,21 +177,21 @@ impl WebsocketSession {
                     self.position += 1;
                     continue;
                 }
-                if self.fault.may_send(self.sent) == 0 {
+                if self.fault.may_send(self.messages_sent) == 0 {
                     socket.flush().await?;
                     return Ok(changes);
                 }
                 socket.feed(Message::text(message.text.as_str())).await?;
                 self.position += 1;
-                self.sent += 1;
+                self.messages_sent += 1;
             }
         }
         if changes > self.sent_changes {
             self.sent_changes = changes;
             for (source, data) in self.current() {
-                if self.fault.may_send(self.sent) > 0 {
+                if self.fault.may_send(self.messages_sent) > 0 {
                     socket.feed(Message::text(envelope(source, None, &data))).await?;
-                    self.sent += 1;
+                    self.messages_sent += 1;
                 }
             }
         }
@@ -213,8 +213,8 @@ impl WebsocketSession {
             current.push(("clock", data));
         }
         if self.subscription.has("broadcastsummary") {
-            let whole = snapshot::of(&service.season, game, service.now());
-            let snapshot = if self.subscription.teams_only { whole.of_teams() } else { whole };
+            let snapshot = snapshot::of(&service.season, game, service.now());
+            let snapshot = if self.subscription.teams_only { snapshot.of_teams() } else { snapshot };
             // All keys are texts, so serialization cannot fail.
             current.push(("broadcastsummary", serde_json::to_value(snapshot).unwrap_or_default()));
         }
@@ -225,8 +225,8 @@ impl WebsocketSession {
 type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
 
 /// Answers an application ping with a pong of its form. The library answers control frames when flushed.
-async fn answer(socket: &mut Socket, received: SocketReceiver) -> Result<(), tungstenite::Error> {
-    let message = received.ok_or(tungstenite::Error::ConnectionClosed)??;
+async fn respond(socket: &mut Socket, message: SocketReceiver) -> Result<(), tungstenite::Error> {
+    let message = message.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
     match pong {
         Some(pong) => socket.send(Message::text(pong)).await,

@@ -94,10 +94,10 @@ pub(super) fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, tim
 
 fn screen(rng: &mut Rng, attributes: &mut Attributes, Begin { at, clock, shot_clock }: Begin) -> Screen {
     attributes.ball_screens += 1;
-    let wing = rng.weighted(&WING_WEIGHTS).unwrap_or(1);
+    let wing = rng.choose_weighted(&WING_WEIGHTS).unwrap_or(1);
     *WINGS[wing](attributes) += 1;
     let weights: Vec<i64> = KINDS.iter().map(|kind| kind.0).collect();
-    let kind = rng.weighted(&weights).unwrap_or(0);
+    let kind = rng.choose_weighted(&weights).unwrap_or(0);
     for counter in KINDS[kind].2 {
         *counter(attributes) += 1;
     }

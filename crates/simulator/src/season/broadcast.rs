@@ -12,8 +12,8 @@ use serde_json::Value;
 
 const STATES: [&str; 8] = ["IN", "KS", "KY", "MO", "NC", "OH", "VA", "WI"];
 /// Days before a game: when sensors are assigned, and when a failed one is replaced.
-const GIVEN_OUT: i64 = 90 * MINUTE;
-const REPLACED: i64 = 30 * MINUTE;
+const ASSIGNED_BEFORE: i64 = 90 * MINUTE;
+const REPLACED_BEFORE: i64 = 30 * MINUTE;
 
 /// The jerseys of a game. The body is not documented; this one is made up.
 #[derive(Debug, Serialize)]
@@ -49,9 +49,9 @@ impl Season {
         if !(*moments.first()? - 1..*moments.last()?).contains(&now) {
             return None;
         }
-        let of = |team_id| Some(TeamColor { team_id, color_rgb: self.color(self.team_index(team_id)?) });
+        let color_of = |team_id| Some(TeamColor { team_id, color_rgb: self.color(self.team_index(team_id)?) });
         let game = self.games().get(game)?;
-        Some(Colors { home: of(game.home_team_id)?, away: of(game.away_team_id)? })
+        Some(Colors { home: color_of(game.home_team_id)?, away: color_of(game.away_team_id)? })
     }
 
     /// `None` for a team that does not play in the game.
@@ -102,25 +102,25 @@ impl Season {
     /// Each player's sensor is that of the roster, which tracks the whole game; one player of a team had another
     /// before.
     fn assignments(&self, game: usize, team: usize, players: &[BroadcastPlayer], now: i64) -> Vec<SensorAssignment> {
-        let mut rng = Rng::keyed(self.seed, &[0x5E50, game as u64, team as u64]);
+        let mut rng = Rng::with_key(self.seed, &[0x5E50, game as u64, team as u64]);
         let (tipoff_at, now) = (self.games[game].tipoff_at, self.time_of(game, now));
         let failed = rng.index(players.len());
         let mut history: Vec<SensorAssignment> = Vec::new();
         for (place, player) in players.iter().enumerate() {
-            let mut given = |sensor, timestamp| {
+            let mut assign = |sensor, timestamp| {
                 history.push(SensorAssignment { player_id: player.id, sensor, timestamp });
             };
-            let first = tipoff_at - GIVEN_OUT + place as i64 * 20_000;
+            let first = tipoff_at - ASSIGNED_BEFORE + place as i64 * 20_000;
             if place == failed {
                 // A spare sensor: players have the lower numbers of a team.
-                given(player.sensor - place as i64 + IDS_OF_A_TEAM - 1, first);
-                given(player.sensor, tipoff_at - REPLACED);
+                assign(player.sensor - place as i64 + IDS_OF_A_TEAM - 1, first);
+                assign(player.sensor, tipoff_at - REPLACED_BEFORE);
             } else {
-                given(player.sensor, first);
+                assign(player.sensor, first);
             }
         }
-        history.retain(|one| one.timestamp <= now);
-        history.sort_by_key(|one| one.timestamp);
+        history.retain(|assignment| assignment.timestamp <= now);
+        history.sort_by_key(|assignment| assignment.timestamp);
         history
     }
 }

@@ -47,21 +47,21 @@ impl Correction {
     /// The classification in messages. Taking a make back leaves a miss (`UPDATED_<x>_TO_<y>`); other decreases are
     /// deletions.
     pub(crate) fn classification(&self) -> String {
-        let updated = match self.code {
+        let shot_kind = match self.code {
             "FG" | "FG2" | "PTS" => Some("TWO_POINT"),
             "FG3" => Some("THREE_POINT"),
             "FT" => Some("FREE_THROW"),
             _ => None,
         };
-        match (updated, self.delta < 0) {
+        match (shot_kind, self.delta < 0) {
             (Some(kind), true) => format!("UPDATED_{kind}_MAKE_TO_MISS"),
             (Some(kind), false) => format!("UPDATED_{kind}_MISS_TO_MAKE"),
-            (None, true) => format!("DELETED_{}", self.counted()),
-            (None, false) => self.counted().to_owned(),
+            (None, true) => format!("DELETED_{}", self.event_kind()),
+            (None, false) => self.event_kind().to_owned(),
         }
     }
 
-    fn counted(&self) -> &'static str {
+    fn event_kind(&self) -> &'static str {
         match self.code {
             "FGA" | "FGA2" | "FGA_OTD" => "TWO_POINT_MISS",
             "FGA3" | "FGA3_OTD" => "THREE_POINT_MISS",
@@ -91,36 +91,37 @@ impl GameLog {
         if !(-1_000_000..=1_000_000).contains(&delta) {
             return Err(format!("a correction is at most a million, not {delta}"));
         }
-        let side = self.sides.iter().position(|side| side.members.iter().any(|one| one.player.id == player_id));
+        let side = self.sides.iter().position(|side| side.members.iter().any(|member| member.player.id == player_id));
         let side = side.ok_or_else(|| format!("player {player_id} is in neither team of the game"))?;
-        let shown = self.visible_at(now);
-        let of_period = |one: &(&GamePeriod, &[GamePossession])| {
-            ledger::value(self, self.sides[side].team, &vec![*one], player_id, code)
+        let visible = self.visible_at(now);
+        let value_in = |part: &(&GamePeriod, &[GamePossession])| {
+            ledger::value(self, self.sides[side].team, &vec![*part], player_id, code)
         };
-        let (period, possessions) = shown
+        let (period, possessions) = visible
             .iter()
             .rev()
-            .find(|one| of_period(one).is_some_and(|value| value + delta >= 0))
+            .find(|part| value_in(part).is_some_and(|value| value + delta >= 0))
             .ok_or_else(|| format!("player {player_id} has no session yet whose {code} can change by {delta}"))?;
-        let theirs = |member: usize| self.sides[side].members[member].player.id == player_id;
-        let happened = possessions.iter().flat_map(|possession| &possession.play_events).rev().find(|play_event| {
+        let is_the_player = |member: usize| self.sides[side].members[member].player.id == player_id;
+        let last_event = possessions.iter().flat_map(|possession| &possession.play_events).rev().find(|play_event| {
             play_event.side == side
-                && theirs(play_event.member)
-                && ledger::codes(&play_event.act).iter().any(|(named, _)| *named == code)
+                && is_the_player(play_event.member)
+                && ledger::codes(&play_event.act).iter().any(|(event_code, _)| *event_code == code)
         });
         let ended_at = possessions.last().map_or(period.started_at, |possession| possession.ended_at);
-        let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
-        let corrected = self.corrections.iter().map(|correction| correction.version);
+        let versions =
+            visible.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
+        let corrected_versions = self.corrections.iter().map(|correction| correction.version);
         Ok(Correction {
             session_id: period.id.clone(),
             side,
             player_id,
             code,
             delta,
-            version: told.chain(corrected).max().unwrap_or(0) + 1,
-            occurred_at: happened.map_or(ended_at, |play_event| play_event.at),
+            version: versions.chain(corrected_versions).max().unwrap_or(0) + 1,
+            occurred_at: last_event.map_or(ended_at, |play_event| play_event.at),
             period: period.name.clone(),
-            after: shown.iter().map(|(_, possessions)| possessions.len()).sum(),
+            after: visible.iter().map(|(_, possessions)| possessions.len()).sum(),
         })
     }
 
@@ -135,13 +136,17 @@ impl GameLog {
     }
 
     /// The current score, home first; `None` before anything happened.
-    pub(crate) fn score(&self, shown: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
-        let possessions = || shown.iter().flat_map(|(_, possessions)| possessions.iter());
+    pub(crate) fn score(&self, visible: &[(&GamePeriod, &[GamePossession])]) -> Option<[i64; 2]> {
+        let possessions = || visible.iter().flat_map(|(_, possessions)| possessions.iter());
         let last = possessions().rfind(|possession| !possession.play_events.is_empty())?;
         let mut score = last.play_events.last()?.score;
         // Later sessions do not change the score in this one.
-        let end = shown.last().map_or(0, |(period, _)| period.ended_at);
-        for correction in self.corrections.iter().filter(|one| one.version > last.version && one.occurred_at <= end) {
+        let end = visible.last().map_or(0, |(period, _)| period.ended_at);
+        for correction in self
+            .corrections
+            .iter()
+            .filter(|correction| correction.version > last.version && correction.occurred_at <= end)
+        {
             score[correction.side] += correction.points();
         }
         Some(score)

@@ -34,7 +34,7 @@ pub(crate) struct Chart {
 
 /// The hoops of a venue, as calibrated: slightly off. First the one at positive y.
 pub(super) fn hoops(seed: u64, venue: usize) -> [Hoop; 2] {
-    let mut rng = Rng::keyed(seed, &[0x4009, venue as u64]);
+    let mut rng = Rng::with_key(seed, &[0x4009, venue as u64]);
     [1, -1].map(|side| Hoop {
         x: rng.within(-45, 45),
         y: side * (HOOP_Y + rng.within(-100, 100)),
@@ -58,21 +58,21 @@ impl CourtPoint {
 }
 
 impl Chart {
-    fn squared(self) -> i64 {
+    fn squared_length(self) -> i64 {
         self.x * self.x + self.y * self.y
     }
 
     fn within(self, radius: i64) -> bool {
-        self.squared() <= radius * radius
+        self.squared_length() <= radius * radius
     }
 
     /// Distance along the floor, in cm. Square roots are rounded alike on every platform; `hypot` is not.
     pub(crate) fn distance_cm(self) -> f64 {
-        (self.squared() as f64).sqrt() / 10.0
+        (self.squared_length() as f64).sqrt() / 10.0
     }
 
     pub(crate) fn is_three(self) -> bool {
-        self.x.abs() >= CORNER || self.squared() >= ARC * ARC
+        self.x.abs() >= CORNER || self.squared_length() >= ARC * ARC
     }
 
     pub(crate) fn in_paint(self) -> bool {
@@ -108,7 +108,7 @@ impl Chart {
         match self {
             _ if self.within(RIM) => 1,
             _ if self.beyond_mid_court() => 14,
-            _ if self.squared() >= DEEP * DEEP => 13,
+            _ if self.squared_length() >= DEEP * DEEP => 13,
             _ if self.is_three() => 8 + self.sector(),
             _ if self.in_paint() => 2,
             _ => 3 + self.sector(),
@@ -172,8 +172,8 @@ pub(super) fn spot(rng: &mut Rng, range: Range) -> Chart {
 }
 
 /// Where a player who won the ball can be after `time` milliseconds, on the way to the hoop now attacked.
-pub(super) fn on_the_way(won: CourtPoint, hoop: Hoop, time: i64) -> Chart {
-    let seen = CourtPoint { hoop, ..won }.chart();
+pub(super) fn on_the_way(start: CourtPoint, hoop: Hoop, time: i64) -> Chart {
+    let seen = CourtPoint { hoop, ..start }.chart();
     Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
 }
 
@@ -218,22 +218,22 @@ mod tests {
     #[test]
     fn every_zone_occurs_and_each_is_all_threes_or_all_twos() {
         let mut zones = BTreeSet::new();
-        let mut advanced = BTreeSet::new();
+        let mut advanced_zones = BTreeSet::new();
         for x in (-7600..=7600).step_by(50) {
             for y in (-1500..=27000).step_by(50) {
                 let point = Chart { x, y };
                 zones.insert((point.zone(), point.is_three()));
-                advanced.insert((point.advanced_zone(), point.is_three()));
+                advanced_zones.insert((point.advanced_zone(), point.is_three()));
             }
         }
         let numbers = |pairs: &BTreeSet<(i64, bool)>| pairs.iter().map(|pair| pair.0).collect::<Vec<_>>();
         assert_eq!(numbers(&zones), (1..=14).collect::<Vec<_>>());
-        assert_eq!(numbers(&advanced), (1..=23).collect::<Vec<_>>());
+        assert_eq!(numbers(&advanced_zones), (1..=23).collect::<Vec<_>>());
     }
 
     #[test]
     fn every_spot_lies_on_the_court_and_in_its_range() {
-        let mut rng = Rng::keyed(1, &[]);
+        let mut rng = Rng::with_key(1, &[]);
         for venue in 0..50 {
             for hoop in hoops(9, venue) {
                 for range in [Range::Rim, Range::Middle, Range::Three, Range::Heave] {

@@ -72,8 +72,8 @@ fn frame(sport: Sport, game: &ScheduledGame) -> Event {
 }
 
 fn results(sport: Sport, game_log: &GameLog, kind: &str, now: i64) -> Vec<EventResult> {
-    let begun = game_log.periods.iter().filter(|period| period.started_at < now);
-    begun
+    let periods = game_log.periods.iter().filter(|period| period.started_at < now);
+    periods
         .map(|period| {
             let ended_at = period.ended_at.min(now);
             let link = |resource| links::session(sport, &period.id, resource);

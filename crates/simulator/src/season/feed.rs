@@ -20,15 +20,15 @@ pub(crate) struct FeedMessage {
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     /// Number of periods whose start, and whose end, was sent.
-    begun: usize,
-    ended: usize,
+    started_periods: usize,
+    ended_periods: usize,
     possessions: usize,
     corrections: usize,
     on_court: [[usize; 5]; 2],
     score: Option<[i64; 2]>,
     /// By side and player; 0 is the team.
     totals: HashMap<(usize, i64), HashMap<&'static str, i64>>,
-    told: Vec<FeedMessage>,
+    messages: Vec<FeedMessage>,
 }
 
 const TEAM: i64 = 0;
@@ -36,29 +36,29 @@ const TEAM: i64 = 0;
 impl Feed {
     /// The new messages up to `now`.
     pub(crate) fn advance(&mut self, game_log: &GameLog, game: &ScheduledGame, now: i64) -> Vec<FeedMessage> {
-        let mut skipped = self.possessions;
+        let mut sent_before = self.possessions;
         for (part, period) in game_log.periods.iter().enumerate().filter(|(_, period)| period.started_at < now) {
-            if part == self.begun {
-                self.begun += 1;
+            if part == self.started_periods {
+                self.started_periods += 1;
                 self.mark("PERIOD_STARTED", game, period, period.started_at, json!({}));
             }
-            let over = period.visible_at(now);
-            for possession in over.iter().skip(skipped) {
+            let possessions = period.visible_at(now);
+            for possession in possessions.iter().skip(sent_before) {
                 self.corrected(game_log, game, self.possessions);
                 self.possession(game_log, game, period, possession);
             }
-            skipped = skipped.saturating_sub(over.len());
-            if part == self.ended && period.ended_at < now {
+            sent_before = sent_before.saturating_sub(possessions.len());
+            if part == self.ended_periods && period.ended_at < now {
                 self.corrected(game_log, game, self.possessions);
-                self.ended += 1;
+                self.ended_periods += 1;
                 self.mark("PERIOD_ENDED", game, period, period.ended_at, json!({}));
-                if self.ended == game_log.periods.len() {
+                if self.ended_periods == game_log.periods.len() {
                     self.mark("GAME_ENDED", game, period, period.ended_at, json!({}));
                 }
             }
         }
         self.corrected(game_log, game, self.possessions);
-        std::mem::take(&mut self.told)
+        std::mem::take(&mut self.messages)
     }
 
     fn possession(
@@ -116,7 +116,7 @@ impl Feed {
             data.insert("team_id".to_owned(), team_id(game, side).into());
             data.insert("player_id".to_owned(), player.into());
             data.extend(shot);
-            self.told.push(FeedMessage { source: "shots", data: Value::Object(data) });
+            self.messages.push(FeedMessage { source: "shots", data: Value::Object(data) });
         }
         let codes = ledger::codes(&play_event.act);
         let names: Vec<&'static str> = codes.iter().map(|(code, _)| *code).collect();
@@ -134,7 +134,9 @@ impl Feed {
 
     /// The corrections made when this many possessions were over.
     fn corrected(&mut self, game_log: &GameLog, game: &ScheduledGame, possessions: usize) {
-        while let Some(correction) = game_log.corrections.get(self.corrections).filter(|one| one.after <= possessions) {
+        while let Some(correction) =
+            game_log.corrections.get(self.corrections).filter(|correction| correction.after <= possessions)
+        {
             self.corrections += 1;
             self.correction(game, correction);
         }
@@ -193,7 +195,7 @@ impl Feed {
             "occurred_at": occurred_at, "team_id": team_id(game, side), "player_id": player_id,
             "stats": stats, "classification": classification, "version": version,
         });
-        self.told.push(FeedMessage { source: "stats", data });
+        self.messages.push(FeedMessage { source: "stats", data });
     }
 
     /// The contents of markers are not documented; these are made up.
@@ -205,7 +207,7 @@ impl Feed {
         if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
             data.extend(more);
         }
-        self.told.push(FeedMessage { source: "marker", data });
+        self.messages.push(FeedMessage { source: "marker", data });
     }
 }
 
@@ -216,12 +218,12 @@ fn team_id(game: &ScheduledGame, side: usize) -> i64 {
 /// Blocks and fouls have no documented names, and are named alike.
 pub(super) fn classification(act: &Act) -> &'static str {
     match act {
-        Act::Shot { made: true, three: false, .. } => "TWO_POINT_MAKE",
-        Act::Shot { made: false, three: false, .. } => "TWO_POINT_MISS",
-        Act::Shot { made: true, three: true, .. } => "THREE_POINT_MAKE",
-        Act::Shot { made: false, three: true, .. } => "THREE_POINT_MISS",
-        Act::FreeThrow { made: true } => "FREE_THROW_MAKE",
-        Act::FreeThrow { made: false } => "FREE_THROW_MISS",
+        Act::Shot { is_made: true, three: false, .. } => "TWO_POINT_MAKE",
+        Act::Shot { is_made: false, three: false, .. } => "TWO_POINT_MISS",
+        Act::Shot { is_made: true, three: true, .. } => "THREE_POINT_MAKE",
+        Act::Shot { is_made: false, three: true, .. } => "THREE_POINT_MISS",
+        Act::FreeThrow { is_made: true } => "FREE_THROW_MAKE",
+        Act::FreeThrow { is_made: false } => "FREE_THROW_MISS",
         Act::Assist => "ASSIST",
         Act::Turnover { live: true } => "LIVE_BALL_TURNOVER",
         Act::Turnover { live: false } => "TURNOVER",

@@ -1,5 +1,5 @@
 //! Football games: real quarters; plays, codes, points and coordinates are invented, because the service's are unknown.
-//! Every code says so. The frame is that of a court: millimetres from the centre, `x` across, `y` along the field.
+//! Every code is marked as invented. The frame is that of a court: millimetres from the centre, `x` across, `y` along the field.
 
 use super::clocks::{self, ClockFormat};
 use super::game_log::{GameLog, GamePeriod, Side};
@@ -111,9 +111,9 @@ struct FootballPlay {
 fn plays(game_log: &GameLog, period: &GamePeriod) -> Vec<FootballPlay> {
     // Keyed by session id: a period always has the same plays.
     let key = period.id.bytes().fold(1, |key: u64, byte| key.wrapping_mul(31).wrapping_add(u64::from(byte)));
-    let mut rng = Rng::keyed(key, &[0xF007]);
+    let mut rng = Rng::with_key(key, &[0xF007]);
     let (count, wall) = (rng.within(30, 38), period.ended_at - period.started_at);
-    let part = game_log.periods.iter().position(|one| one.id == period.id).unwrap_or(0);
+    let part = game_log.periods.iter().position(|other| other.id == period.id).unwrap_or(0);
     // Yards from the side's own goal line, and what is left to gain.
     let (mut side, mut spot, mut down, mut left) = (part % 2, 25, 1, 10);
     let mut plays = Vec::new();
@@ -180,9 +180,9 @@ pub(super) fn batches<'a>(
         // The play that is on, or comes next; after the last one its players stay.
         let number = plays.partition_point(|play| play.at < t).min(plays.len() - 1);
         let before = (t - step).max(period.started_at);
-        let location = |kind: &str, tag: String, of: &dyn Fn(i64) -> FieldPoint, z: f64| {
-            let (at, was) = (of(t), of(before));
-            let (x, y) = (at.x - was.x, at.y - was.y);
+        let location = |kind: &str, tag: String, point_at: &dyn Fn(i64) -> FieldPoint, z: f64| {
+            let (at, previous) = (point_at(t), point_at(before));
+            let (x, y) = (at.x - previous.x, at.y - previous.y);
             Location {
                 x: at.x.round(),
                 t,
@@ -202,16 +202,16 @@ pub(super) fn batches<'a>(
         for (side, team) in teams.iter().enumerate() {
             for (seat, member) in eleven(&game_log.sides[side], plays[number].side == side).enumerate() {
                 let player = &game_log.sides[side].members[member].player;
-                let of = |t| position(&plays, t, |play, is_over| place(play, side, seat, is_over));
+                let player_at = |t| position(&plays, t, |play, is_over| place(play, side, seat, is_over));
                 locations.push(Location {
                     tid: Some(team.id),
                     pid: Some(player.id),
-                    ..location("PLAYER", player.sensor.to_string(), &of, 1000.0)
+                    ..location("PLAYER", player.sensor.to_string(), &player_at, 1000.0)
                 });
             }
         }
-        let of = |t| position(&plays, t, |play, is_over| if is_over { play.end } else { play.snap });
-        locations.push(location("BALL", tracking::ball_tag(game_log.sides[0].team), &of, 1000.0));
+        let ball_at = |t| position(&plays, t, |play, is_over| if is_over { play.end } else { play.snap });
+        locations.push(location("BALL", tracking::ball_tag(game_log.sides[0].team), &ball_at, 1000.0));
         LocationBatch { locations }
     })
 }
@@ -239,9 +239,9 @@ fn place(play: &FootballPlay, side: usize, seat: usize, is_over: bool) -> FieldP
     }
     let (across, away) = if has_ball { OFFENCE[seat] } else { DEFENCE[seat] };
     let back = if has_ball { -play.towards } else { play.towards };
-    let stood = FieldPoint { x: play.snap.x + across * YARD, y: play.snap.y + back * away * YARD };
+    let at_snap = FieldPoint { x: play.snap.x + across * YARD, y: play.snap.y + back * away * YARD };
     // Everybody runs most of the way to the ball, and stays in bounds.
-    let at = if is_over { stood.towards(play.end, 0.6) } else { stood };
+    let at = if is_over { at_snap.towards(play.end, 0.6) } else { at_snap };
     FieldPoint { x: at.x.clamp(-24_384.0, 24_384.0), y: at.y.clamp(-60.0 * YARD, 60.0 * YARD) }
 }
 
@@ -280,20 +280,22 @@ fn occurrences(
 
 pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, periods: &[GamePeriod], now: i64) -> TeamDetails {
     let all = occurrences(game_log, team, periods, now);
-    let own = |lists: [Vec<Occurrence>; 3]| CODES.iter().map(|code| (*code).to_owned()).zip(lists).collect::<Vec<_>>();
+    let by_code =
+        |lists: [Vec<Occurrence>; 3]| CODES.iter().map(|code| (*code).to_owned()).zip(lists).collect::<Vec<_>>();
     let mut total: [Vec<Occurrence>; 3] = Default::default();
     for lists in all.values() {
         total.iter_mut().zip(lists).for_each(|(total, list)| total.extend_from_slice(list));
     }
-    total.iter_mut().for_each(|list| list.sort_by_key(|one| one.occurred_at));
+    total.iter_mut().for_each(|list| list.sort_by_key(|occurrence| occurrence.occurred_at));
     let version = total[0].len() as i64;
     let side = usize::from(game_log.sides[0].team != team);
-    let total = (version > 0).then(|| PlayerOccurrences { id: 0, player_details: None, version, stats: own(total) });
+    let total =
+        (version > 0).then(|| PlayerOccurrences { id: 0, player_details: None, version, stats: by_code(total) });
     let players = all.into_iter().map(|(member, lists)| PlayerOccurrences {
         id: game_log.sides[side].members[member].player.id,
         player_details: Some(game_log.sides[side].members[member].details()),
         version: lists[0].len() as i64,
-        stats: own(lists),
+        stats: by_code(lists),
     });
     TeamDetails {
         id: wire.id,
@@ -318,7 +320,7 @@ pub(super) fn stats(wire: &Team, games: &[TeamDetails], with_games: bool) -> Tea
         line.games_played = line.games_played.map(|games| games + 1);
         for (code, list) in &player.stats {
             let before = line.stats.get(code).and_then(Value::as_i64).unwrap_or(0);
-            let more: f64 = list.iter().map(|one| one.value).sum();
+            let more: f64 = list.iter().map(|occurrence| occurrence.value).sum();
             line.stats.insert(code.clone(), Value::from(before + more as i64));
         }
     }

@@ -119,8 +119,8 @@ pub(crate) struct PlayEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Act {
-    Shot { made: bool, three: bool, attributes: Vec<&'static str> },
-    FreeThrow { made: bool },
+    Shot { is_made: bool, three: bool, attributes: Vec<&'static str> },
+    FreeThrow { is_made: bool },
     Assist,
     Turnover { live: bool },
     Steal,

@@ -38,11 +38,11 @@ const FACTOR: u64 = 0x09E3_779B_97F4_A7C5;
 const UNDO: u64 = inverse(FACTOR);
 
 /// The multiplicative inverse of an odd number (Newton; each step doubles the correct bits).
-const fn inverse(odd: u64) -> u64 {
-    let mut guess = odd;
+const fn inverse(number: u64) -> u64 {
+    let mut guess = number;
     let mut step = 0;
     while step < 6 {
-        guess = guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess)));
+        guess = guess.wrapping_mul(2u64.wrapping_sub(number.wrapping_mul(guess)));
         step += 1;
     }
     guess
@@ -108,8 +108,8 @@ impl Ids {
         x
     }
 
-    fn unscramble(&self, scrambled: u64) -> u64 {
-        let mut x = scrambled;
+    fn unscramble(&self, id: u64) -> u64 {
+        let mut x = id;
         for _ in 0..2 {
             x ^= x >> (BITS / 2);
             x = x.wrapping_mul(UNDO) & MASK;

@@ -43,10 +43,10 @@ pub(super) const DISTANCE: &str = "DIST";
 /// The codes that an event adds, the naming one first: a possession has it as its type, the others as its details.
 pub(super) fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
-        Act::Shot { made, three, attributes } => {
+        Act::Shot { is_made, three, attributes } => {
             let off_the_dribble = attributes.contains(&"OTD");
             let mut codes = vec![("FGA", 1), (if *three { "FGA3" } else { "FGA2" }, 1)];
-            if *made {
+            if *is_made {
                 let points = if *three { 3 } else { 2 };
                 codes.extend([("FG", 1), (if *three { "FG3" } else { "FG2" }, 1), ("PTS", points)]);
             }
@@ -58,8 +58,8 @@ pub(super) fn codes(act: &Act) -> Vec<(&'static str, i64)> {
             }
             codes
         }
-        Act::FreeThrow { made: true } => vec![("FTA", 1), ("FT", 1), ("PTS", 1)],
-        Act::FreeThrow { made: false } => vec![("FTA", 1)],
+        Act::FreeThrow { is_made: true } => vec![("FTA", 1), ("FT", 1), ("PTS", 1)],
+        Act::FreeThrow { is_made: false } => vec![("FTA", 1)],
         Act::Assist => vec![("AST", 1)],
         Act::Turnover { live: true } => vec![("TO", 1), ("LBTO", 1)],
         Act::Turnover { live: false } => vec![("TO", 1)],
@@ -72,7 +72,7 @@ pub(super) fn codes(act: &Act) -> Vec<(&'static str, i64)> {
 }
 
 pub(super) fn scores(act: &Act) -> bool {
-    matches!(act, Act::Shot { made: true, .. } | Act::FreeThrow { made: true })
+    matches!(act, Act::Shot { is_made: true, .. } | Act::FreeThrow { is_made: true })
 }
 
 /// Periods with their visible possessions.
@@ -84,13 +84,13 @@ struct View<'a> {
     team: usize,
     /// Both in a scrimmage.
     sides: Vec<usize>,
-    shown: &'a VisiblePeriods<'a>,
+    visible: &'a VisiblePeriods<'a>,
 }
 
 impl<'a> View<'a> {
-    fn new(game_log: &'a GameLog, team: usize, shown: &'a VisiblePeriods<'a>) -> Self {
+    fn new(game_log: &'a GameLog, team: usize, visible: &'a VisiblePeriods<'a>) -> Self {
         let sides = (0..2).filter(|side| game_log.sides[*side].team == team).collect();
-        View { game_log, team, sides, shown }
+        View { game_log, team, sides, visible }
     }
 
     /// A scrimmage has no score: the service attaches scores only in games.
@@ -99,15 +99,16 @@ impl<'a> View<'a> {
     }
 
     fn possessions(&self) -> impl Iterator<Item = (&'a GamePeriod, &'a GamePossession)> {
-        self.shown
+        self.visible
             .iter()
             .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (*period, possession)))
     }
 
     /// The team's players who appear in the visible part.
     fn corrections(&self) -> impl Iterator<Item = &'a Correction> {
-        self.game_log.corrections.iter().filter(|one| {
-            self.sides.contains(&one.side) && self.shown.iter().any(|(period, _)| period.id == one.session_id)
+        self.game_log.corrections.iter().filter(|correction| {
+            self.sides.contains(&correction.side)
+                && self.visible.iter().any(|(period, _)| period.id == correction.session_id)
         })
     }
 
@@ -134,7 +135,7 @@ impl<'a> View<'a> {
 /// A player's line of a box score, or the team's.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatLine {
-    who: Option<PlayerDetails>,
+    player: Option<PlayerDetails>,
     /// `None`: never counted.
     counts: [Option<i64>; CODES.len()],
     /// In cm. It is whole for each possession, so the sessions of a game add up to the game.
@@ -147,7 +148,7 @@ pub(super) struct StatLine {
 
 impl StatLine {
     fn count(&mut self, code: &str, value: i64) {
-        if let Some(place) = CODES.iter().position(|known| *known == code) {
+        if let Some(place) = CODES.iter().position(|other| *other == code) {
             *self.counts[place].get_or_insert(0) += value;
         }
     }
@@ -168,11 +169,11 @@ impl StatLine {
             }
         }
         stats.insert(DISTANCE.to_owned(), Value::from(self.distance));
-        if let Some([own, other]) = self.scores {
-            stats.insert("TEAM_SCORE".to_owned(), Value::from(own));
-            stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(other));
+        if let Some([own_score, opposing_score]) = self.scores {
+            stats.insert("TEAM_SCORE".to_owned(), Value::from(own_score));
+            stats.insert("OPPOSING_TEAM_SCORE".to_owned(), Value::from(opposing_score));
         }
-        PlayerStats { id, player_details: self.who.clone(), version: self.version, games_played, stats }
+        PlayerStats { id, player_details: self.player.clone(), version: self.version, games_played, stats }
     }
 }
 
@@ -184,7 +185,7 @@ fn lines(view: &View) -> StatLines {
     for (_, possession) in view.possessions() {
         for member in view.on_court(possession) {
             let line = lines.entry(member.player.id).or_insert_with(|| StatLine {
-                who: Some(member.details()),
+                player: Some(member.details()),
                 games: 1,
                 ..StatLine::default()
             });
@@ -216,14 +217,14 @@ fn lines(view: &View) -> StatLines {
 pub(super) fn value(
     game_log: &GameLog,
     team: usize,
-    shown: &VisiblePeriods,
+    visible: &VisiblePeriods,
     player_id: i64,
     code: &str,
 ) -> Option<i64> {
-    let line = lines(&View::new(game_log, team, shown)).remove(&player_id)?;
+    let line = lines(&View::new(game_log, team, visible)).remove(&player_id)?;
     match code {
         DISTANCE => Some(line.distance),
-        code => Some(line.counts[CODES.iter().position(|known| *known == code)?].unwrap_or(0)),
+        code => Some(line.counts[CODES.iter().position(|other| *other == code)?].unwrap_or(0)),
     }
 }
 
@@ -236,24 +237,24 @@ fn with_total(lines: &StatLines, scores: Option<[i64; 2]>, games: Option<i64>) -
     total.into_iter().chain(players).collect()
 }
 
-pub(super) fn stats(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamStats {
-    let view = View::new(game_log, team, shown);
+pub(super) fn stats(game_log: &GameLog, team: usize, wire: &Team, visible: &VisiblePeriods) -> TeamStats {
+    let view = View::new(game_log, team, visible);
     // The current score, including what the opponent scored since.
     let side = view.sides[0];
-    let scores = game_log.score(shown).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
+    let scores = game_log.score(visible).filter(|_| view.is_game()).map(|score| [score[side], score[1 - side]]);
     team_stats(wire, with_total(&lines(&view), scores, None))
 }
 
 /// The lines of one game, to be summed with those of others.
-pub(super) fn game_lines(game_log: &GameLog, team: usize, shown: &VisiblePeriods) -> StatLines {
-    lines(&View::new(game_log, team, shown))
+pub(super) fn game_lines(game_log: &GameLog, team: usize, visible: &VisiblePeriods) -> StatLines {
+    lines(&View::new(game_log, team, visible))
 }
 
 /// Sums over games.
 pub(super) fn sum(team: &Team, games: &[StatLines]) -> TeamStats {
     let mut sums = StatLines::new();
     for (id, line) in games.iter().flatten() {
-        let sum = sums.entry(*id).or_insert_with(|| StatLine { who: line.who.clone(), ..StatLine::default() });
+        let sum = sums.entry(*id).or_insert_with(|| StatLine { player: line.player.clone(), ..StatLine::default() });
         sum.add(line);
         sum.games += line.games;
     }
@@ -265,20 +266,20 @@ fn team_stats(team: &Team, player_stats: Vec<PlayerStats>) -> TeamStats {
     TeamStats { id: team.id, name: team.name.clone(), logo_image_link: links::logo(team.id), player_stats }
 }
 
-pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamDetails {
-    let view = View::new(game_log, team, shown);
+pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, visible: &VisiblePeriods) -> TeamDetails {
+    let view = View::new(game_log, team, visible);
     let lines = lines(&view);
     // By player and code; 0 is the team.
     let mut all: BTreeMap<i64, Vec<Vec<Occurrence>>> = BTreeMap::new();
-    let (own, other) = (CODES.len(), CODES.len() + 1);
+    let (own_score, opposing_score) = (CODES.len(), CODES.len() + 1);
     for (period, member, play_event) in view.play_events() {
         let mut values: Vec<(usize, i64)> = codes(&play_event.act)
             .into_iter()
-            .filter_map(|(code, value)| Some((CODES.iter().position(|known| *known == code)?, value)))
+            .filter_map(|(code, value)| Some((CODES.iter().position(|other| *other == code)?, value)))
             .collect();
         if scores(&play_event.act) && view.is_game() {
-            values.push((own, play_event.score[play_event.side]));
-            values.push((other, play_event.score[1 - play_event.side]));
+            values.push((own_score, play_event.score[play_event.side]));
+            values.push((opposing_score, play_event.score[1 - play_event.side]));
         }
         for (code, value) in values {
             let occurrence = occurrence(game_log, period, play_event, value);
@@ -289,7 +290,7 @@ pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &Visi
         }
     }
     for correction in view.corrections() {
-        let Some(code) = CODES.iter().position(|known| *known == correction.code) else { continue };
+        let Some(code) = CODES.iter().position(|other| *other == correction.code) else { continue };
         for id in [0, correction.player_id] {
             let lists = all.entry(id).or_insert_with(|| vec![Vec::new(); CODES.len() + 2]);
             lists[code].push(correction.occurrence());
@@ -298,7 +299,7 @@ pub(super) fn details(game_log: &GameLog, team: usize, wire: &Team, shown: &Visi
     let names = || CODES.iter().chain(&["TEAM_SCORE", "OPPOSING_TEAM_SCORE"]);
     let player_stats = all.into_iter().map(|(id, lists)| PlayerOccurrences {
         id,
-        player_details: lines.get(&id).and_then(|line| line.who.clone()),
+        player_details: lines.get(&id).and_then(|line| line.player.clone()),
         version: match lines.get(&id) {
             Some(line) => line.version,
             None => lines.values().map(|line| line.version).max().unwrap_or(0),
@@ -333,8 +334,8 @@ fn occurrence(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent, v
     }
 }
 
-pub(super) fn possessions(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamPossessions {
-    let view = View::new(game_log, team, shown);
+pub(super) fn possessions(game_log: &GameLog, team: usize, wire: &Team, visible: &VisiblePeriods) -> TeamPossessions {
+    let view = View::new(game_log, team, visible);
     let mut players = BTreeMap::new();
     for (_, possession) in view.possessions() {
         for member in view.on_court(possession) {
@@ -346,12 +347,13 @@ pub(super) fn possessions(game_log: &GameLog, team: usize, wire: &Team, shown: &
             });
         }
     }
-    let own = view.possessions().filter(|(_, possession)| game_log.sides[possession.side].team == view.team);
+    let own_possessions =
+        view.possessions().filter(|(_, possession)| game_log.sides[possession.side].team == view.team);
     TeamPossessions {
         id: wire.id,
         name: wire.name.clone(),
         team_player_details: players.into_values().collect(),
-        possessions: own.map(|(period, possession)| possession_of(game_log, period, possession)).collect(),
+        possessions: own_possessions.map(|(period, possession)| possession_of(game_log, period, possession)).collect(),
     }
 }
 
@@ -403,9 +405,9 @@ fn shot_attributes(play_event: &PlayEvent, is_3point: bool) -> ShotAttributes {
     }
 }
 
-pub(super) fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &VisiblePeriods) -> TeamShots {
+pub(super) fn shots(game_log: &GameLog, team: usize, wire: &Team, visible: &VisiblePeriods) -> TeamShots {
     let mut shooters: BTreeMap<i64, PlayerShots> = BTreeMap::new();
-    for (period, member, play_event) in View::new(game_log, team, shown).play_events() {
+    for (period, member, play_event) in View::new(game_log, team, visible).play_events() {
         let Some(shot) = shot(game_log, period, play_event) else { continue };
         let id = member.player.id;
         let shooter = shooters.entry(id).or_insert_with(|| PlayerShots {
@@ -425,11 +427,11 @@ pub(super) fn shots(game_log: &GameLog, team: usize, wire: &Team, shown: &Visibl
 
 /// The shot of an event, if it is one.
 pub(super) fn shot(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent) -> Option<Shot> {
-    let Act::Shot { made, three, attributes } = &play_event.act else { return None };
+    let Act::Shot { is_made, three, attributes } = &play_event.act else { return None };
     let (place, chart) = (play_event.place, play_event.place.chart());
     Some(Shot {
         occurred_at: play_event.at,
-        is_make: *made,
+        is_make: *is_made,
         is_3point: *three,
         zone: chart.zone(),
         advanced_zone: chart.advanced_zone(),

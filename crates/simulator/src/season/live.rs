@@ -67,16 +67,16 @@ impl Season {
         let mut corrected = GameLog::clone(&game_log);
         corrected.correct(correction.clone());
         lock(&self.changes.corrections).entry(index).or_default().push(correction);
-        let mut played = lock(&self.played);
-        played.retain(|(key, _)| *key != (IdKind::Game, index));
-        played.push_front(((IdKind::Game, index), corrected.into()));
+        let mut games = lock(&self.games_played);
+        games.retain(|(key, _)| *key != (IdKind::Game, index));
+        games.push_front(((IdKind::Game, index), corrected.into()));
         Ok(())
     }
 
     /// A game that was just played, with its corrections.
     pub(super) fn with_corrections(&self, index: u64, mut game_log: GameLog) -> GameLog {
         let corrections = lock(&self.changes.corrections);
-        corrections.get(&index).into_iter().flatten().for_each(|one| game_log.correct(one.clone()));
+        corrections.get(&index).into_iter().flatten().for_each(|correction| game_log.correct(correction.clone()));
         game_log
     }
 
@@ -116,15 +116,16 @@ impl Season {
         };
         let now = self.time_of(game, now);
         let Some(game_log) = self.game_log(IdKind::Game, game as u64) else { return standing };
-        let shown = game_log.visible_at(now);
+        let visible = game_log.visible_at(now);
         standing.score = match self.sport {
-            Sport::Basketball => game_log.score(&shown).unwrap_or_default(),
+            Sport::Basketball => game_log.score(&visible).unwrap_or_default(),
             Sport::Football => football::score(&game_log, game_log.periods.len(), now),
         };
-        let told = shown.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
-        let corrected = game_log.corrections.iter().map(|correction| correction.version);
-        standing.version = told.chain(corrected).max().unwrap_or(0);
-        if let Some((period, possessions)) = shown.iter().rev().find(|(period, _)| period.started_at < now) {
+        let versions =
+            visible.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
+        let corrected_versions = game_log.corrections.iter().map(|correction| correction.version);
+        standing.version = versions.chain(corrected_versions).max().unwrap_or(0);
+        if let Some((period, possessions)) = visible.iter().rev().find(|(period, _)| period.started_at < now) {
             standing.period = Some(period.name.clone());
             if let Some(last) = possessions.last() {
                 standing.game_clock = Some(game_log.clocks.game(last.end_clock));
@@ -140,6 +141,6 @@ impl Season {
         if self.games[game].tipoff_at >= self.time_of(game, now) {
             return Vec::new();
         }
-        self.whole_at(game, now).map_or_else(Vec::new, |whole| whole.team_stats())
+        self.whole_at(game, now).map_or_else(Vec::new, |game_view| game_view.team_stats())
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct Season {
     games: Vec<ScheduledGame>,
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
-    played: Mutex<GameCache>,
+    games_played: Mutex<GameCache>,
     /// Milliseconds between time steps of locations.
     step: i64,
     changes: live::Changes,
@@ -114,8 +114,8 @@ impl Season {
             games_of_team[fixture.home].push(index);
             games_of_team[fixture.away].push(index);
         }
-        let scheduled = |(index, fixture)| schedule::scheduled(ids, sport, &teams, index, fixture);
-        let games = plan.fixtures.iter().enumerate().map(scheduled).collect();
+        let schedule_game = |(index, fixture)| schedule::schedule_game(ids, sport, &teams, index, fixture);
+        let games = plan.fixtures.iter().enumerate().map(schedule_game).collect();
         Season {
             seed,
             sport,
@@ -124,8 +124,8 @@ impl Season {
             plan,
             games,
             games_of_team,
-            played: Mutex::default(),
-            step: tracking::SAMPLED,
+            games_played: Mutex::default(),
+            step: tracking::SAMPLE_MS,
             changes: live::Changes::default(),
         }
     }
@@ -220,7 +220,7 @@ impl Season {
     pub(crate) fn session(&self, session_id: &str, now: i64) -> Option<Arc<Session>> {
         let (game_log, part, now) = self.period(session_id, now)?;
         let period = &game_log.periods[part];
-        let shown = vec![(period, period.visible_at(now))];
+        let visible = vec![(period, period.visible_at(now))];
         let mut places: Vec<usize> = game_log.sides.iter().map(|side| side.team).collect();
         places.dedup();
         let teams = || places.iter().map(|place| (*place, &self.teams[*place]));
@@ -233,18 +233,21 @@ impl Season {
         };
         Some(Arc::new(match self.sport {
             Sport::Basketball => Session {
-                stats: teams().map(|(place, team)| ledger::stats(&game_log, place, team, &shown)).collect(),
-                details: teams().map(|(place, team)| ledger::details(&game_log, place, team, &shown)).collect(),
-                possessions: teams().map(|(place, team)| ledger::possessions(&game_log, place, team, &shown)).collect(),
-                shots: teams().map(|(place, team)| ledger::shots(&game_log, place, team, &shown)).collect(),
+                stats: teams().map(|(place, team)| ledger::stats(&game_log, place, team, &visible)).collect(),
+                details: teams().map(|(place, team)| ledger::details(&game_log, place, team, &visible)).collect(),
+                possessions: teams()
+                    .map(|(place, team)| ledger::possessions(&game_log, place, team, &visible))
+                    .collect(),
+                shots: teams().map(|(place, team)| ledger::shots(&game_log, place, team, &visible)).collect(),
                 ..session
             },
             Sport::Football => {
-                let one = std::slice::from_ref(period);
-                let details = teams().map(|(place, team)| football::details(&game_log, place, team, one, now));
+                let periods = std::slice::from_ref(period);
+                let details = teams().map(|(place, team)| football::details(&game_log, place, team, periods, now));
                 let details: Vec<TeamDetails> = details.collect();
                 let stats = teams().zip(&details);
-                let stats = stats.map(|((_, team), own)| football::stats(team, std::slice::from_ref(own), false));
+                let stats = stats
+                    .map(|((_, team), team_details)| football::stats(team, std::slice::from_ref(team_details), false));
                 Session { stats: stats.collect(), details, ..session }
             }
         }))
@@ -257,19 +260,19 @@ impl Season {
         from: i64,
         to: i64,
         now: i64,
-        each: impl FnMut(LocationBatch),
+        visit: impl FnMut(LocationBatch),
     ) -> Option<()> {
         let (game_log, part, now) = self.period(session_id, now)?;
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
         if self.sport == Sport::Football {
             let period = &game_log.periods[part];
-            football::batches(&game_log, teams, period, (from, to.min(now)), self.step).for_each(each);
+            football::batches(&game_log, teams, period, (from, to.min(now)), self.step).for_each(visit);
             return Some(());
         }
         let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
         let tracker =
             Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.step);
-        tracker.batches(from, to.min(now)).for_each(each);
+        tracker.batches(from, to.min(now)).for_each(visit);
         Some(())
     }
 
@@ -281,10 +284,10 @@ impl Season {
             return Some(Vec::new());
         }
         let game_log = self.game_log(IdKind::Game, game as u64)?;
-        let shown = game_log.visible_at(now);
+        let visible = game_log.visible_at(now);
         let teams = game_log.sides.iter().map(|side| (side.team, &self.teams[side.team]));
         Some(match self.sport {
-            Sport::Basketball => teams.map(|(place, team)| ledger::details(&game_log, place, team, &shown)).collect(),
+            Sport::Basketball => teams.map(|(place, team)| ledger::details(&game_log, place, team, &visible)).collect(),
             Sport::Football => {
                 teams.map(|(place, team)| football::details(&game_log, place, team, &game_log.periods, now)).collect()
             }
@@ -336,8 +339,8 @@ impl Season {
 
     /// The position of a game in the season.
     pub(crate) fn game_index(&self, game_id: &str) -> Option<usize> {
-        let named = self.ids.read(game_id).filter(|named| named.kind == IdKind::Game && named.part == 0)?;
-        Some(named.index as usize).filter(|index| *index < self.games.len())
+        let id = self.ids.read(game_id).filter(|id| id.kind == IdKind::Game && id.part == 0)?;
+        Some(id.index as usize).filter(|index| *index < self.games.len())
     }
 
     fn members(&self, team: usize) -> Vec<TeamMember> {
@@ -374,9 +377,9 @@ impl Season {
     /// The log of a game or practice, from the cache or played now.
     fn game_log(&self, kind: IdKind, index: u64) -> Option<Arc<GameLog>> {
         let key = (kind, index);
-        let kept =
+        let cached_game =
             |queue: &GameCache| queue.iter().find(|(name, _)| *name == key).map(|(_, game_log)| game_log.clone());
-        if let Some(game_log) = kept(&self.played.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(game_log) = cached_game(&self.games_played.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Some(game_log);
         }
         // Played without the lock: two threads may both play a game, with the same result.
@@ -388,8 +391,8 @@ impl Season {
             }
             _ => return None,
         });
-        let mut queue = self.played.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept(&queue).is_none() {
+        let mut queue = self.games_played.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached_game(&queue).is_none() {
             queue.truncate(MAX_CACHED_GAMES - 1);
             queue.push_front((key, game_log.clone()));
         }
@@ -398,10 +401,10 @@ impl Season {
 
     fn play(&self, index: usize) -> Option<GameLog> {
         let fixture = *self.plan.fixtures.get(index)?;
-        let there = |member: &TeamMember| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let is_member = |member: &TeamMember| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
         let sides = [fixture.home, fixture.away]
-            .map(|team| Side { team, members: self.members(team).into_iter().filter(there).collect() });
-        let rng = Rng::keyed(self.seed, &[0x6A3E, index as u64]);
+            .map(|team| Side { team, members: self.members(team).into_iter().filter(is_member).collect() });
+        let rng = Rng::with_key(self.seed, &[0x6A3E, index as u64]);
         let id = |part| self.ids.text(IdKind::GamePeriod, index as u64, part);
         Some(match self.sport {
             Sport::Basketball => {

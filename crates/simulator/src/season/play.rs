@@ -215,7 +215,7 @@ impl<'a> Floor<'a> {
         let mut chance = Chance { time, opening: true, fast, from };
         let next = loop {
             match self.chance(side, chance) {
-                ChanceOutcome::Again(again) => chance = again,
+                ChanceOutcome::Again(next_chance) => chance = next_chance,
                 ChanceOutcome::Over(next) => break next,
             }
         };
@@ -238,8 +238,8 @@ impl<'a> Floor<'a> {
 
     fn chance(&mut self, side: usize, chance: Chance) -> ChanceOutcome {
         let Chance { mut time, opening, fast, from } = chance;
-        let hurried = self.clock <= time;
-        if hurried {
+        let is_hurried = self.clock <= time;
+        if is_hurried {
             if self.clock < 900 || self.rng.chance(400) {
                 self.run(self.clock);
                 return ChanceOutcome::Over(Start::Inbound);
@@ -252,8 +252,8 @@ impl<'a> Floor<'a> {
         match (from, self.rng.below(1000)) {
             // There was no time to be anywhere else.
             (Some((member, _)), _) if !opening && time < 3000 => self.shot(side, Choice::Putback(member), time),
-            _ if hurried && opening && time < 4000 => self.shot(side, Choice::Heave(from), time),
-            _ if hurried => self.shot(side, Choice::Any, time),
+            _ if is_hurried && opening && time < 4000 => self.shot(side, Choice::Heave(from), time),
+            _ if is_hurried => self.shot(side, Choice::Any, time),
             (_, 0..160) => self.turnover(side),
             (_, 160..235) => self.common_foul(side, time),
             _ if fast && self.rng.chance(550) => self.shot(side, Choice::Layup, time),
@@ -312,27 +312,27 @@ impl<'a> Floor<'a> {
             Choice::Any => Range::Middle,
         };
         // Permille: fouled, blocked, off the dribble, made.
-        let (fouled, blocked, dribble, good) = match range {
+        let (foul_chance, block_chance, dribble, good) = match range {
             Range::Rim => (170, 85, 550, 615),
             Range::Middle => (60, 35, 650, 395),
             Range::Three => (22, 8, 250, 350),
             Range::Heave => (0, 10, 900, 15),
         };
         let point = match choice {
-            Choice::Heave(Some((_, won))) => court::on_the_way(won, self.hoops[side], time),
+            Choice::Heave(Some((_, place))) => court::on_the_way(place, self.hoops[side], time),
             _ => court::spot(&mut self.rng, range),
         };
         self.attributes.paint_touch |= point.in_paint();
         let dribble = self.rng.chance(dribble);
-        let guarded = self.rng.chance(620);
-        let fouler = if self.free_throws && self.rng.chance(fouled) { self.fouler(1 - side) } else { None };
-        let blocked = fouler.is_none() && self.rng.chance(blocked);
-        let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !blocked && self.rng.chance(250);
-        let good = if dunk { 920 } else { good + skills.touch + if guarded { -30 } else { 50 } };
+        let is_guarded = self.rng.chance(620);
+        let fouler = if self.free_throws && self.rng.chance(foul_chance) { self.fouler(1 - side) } else { None };
+        let is_blocked = fouler.is_none() && self.rng.chance(block_chance);
+        let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
+        let good = if dunk { 920 } else { good + skills.touch + if is_guarded { -30 } else { 50 } };
         let good = if fouler.is_some() { good * 55 / 100 } else { good };
-        let made = !blocked && self.rng.chance(good);
+        let is_made = !is_blocked && self.rng.chance(good);
         let three = point.is_three();
-        if made || fouler.is_none() {
+        if is_made || fouler.is_none() {
             let kind = match range {
                 Range::Rim if dunk => "DUNK",
                 Range::Rim => "LAYUP",
@@ -340,57 +340,57 @@ impl<'a> Floor<'a> {
                 _ => "JUMPSHOT",
             };
             let mut attributes =
-                vec![if dribble { "OTD" } else { "CAS" }, if guarded { "GUARDED" } else { "UNGUARDED" }];
+                vec![if dribble { "OTD" } else { "CAS" }, if is_guarded { "GUARDED" } else { "UNGUARDED" }];
             attributes.push(kind);
-            if made && !dunk && self.rng.chance(400) {
+            if is_made && !dunk && self.rng.chance(400) {
                 attributes.push("CLEAN");
             }
-            if made {
+            if is_made {
                 self.score[side] += if three { 3 } else { 2 };
             }
-            self.act(side, shooter, point, Act::Shot { made, three, attributes });
+            self.act(side, shooter, point, Act::Shot { is_made, three, attributes });
         }
-        let alone = matches!(choice, Choice::Putback(_) | Choice::Heave(Some(_)));
-        if made && !alone && self.rng.chance(if dribble { 150 } else { 880 }) {
+        let is_unassisted = matches!(choice, Choice::Putback(_) | Choice::Heave(Some(_)));
+        if is_made && !is_unassisted && self.rng.chance(if dribble { 150 } else { 880 }) {
             let passer = self.pick_but(side, shooter, |skills| skills.passing);
             let from = court::anywhere(&mut self.rng);
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
         // Players far from the hoop cannot rebound.
-        let far = point.distance_cm() > 300.0;
-        let mut away = [if far { shooter } else { NOBODY }, NOBODY];
-        if blocked {
+        let is_far = point.distance_cm() > 300.0;
+        let mut away = [if is_far { shooter } else { NOBODY }, NOBODY];
+        if is_blocked {
             let blocker = self.pick(1 - side, |skills| skills.boards);
             let place = self.place(side, point, 400);
             self.happen(1 - side, blocker, place, Act::Block);
-            away[1] = if far { blocker } else { NOBODY };
+            away[1] = if is_far { blocker } else { NOBODY };
         }
         if let Some(fouler) = fouler {
             self.foul(1 - side, fouler, side, point);
             self.team_fouls[1 - side] += 1;
             self.whistle(21_000, 34_000);
-            let shots = if made { 1 } else { 2 + usize::from(three) };
+            let shots = if is_made { 1 } else { 2 + usize::from(three) };
             return self.free_throws(side, shooter, shots, false);
         }
-        if made { ChanceOutcome::Over(Start::Basket) } else { self.rebound(side, away) }
+        if is_made { ChanceOutcome::Over(Start::Basket) } else { self.rebound(side, away) }
     }
 
     /// Free throws; with `one_and_one` the second needs a made first.
     fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> ChanceOutcome {
         self.shot_clock = None;
         let good = self.sides[side].members[shooter].skills.free_throws;
-        let mut made = false;
+        let mut is_made = false;
         for shot in 0..shots {
             self.at += self.rng.within(11_000, 18_000);
-            made = self.rng.chance(good);
-            self.score[side] += i64::from(made);
-            self.act(side, shooter, Chart { x: 0, y: court::LINE }, Act::FreeThrow { made });
-            if one_and_one && shot == 0 && !made {
+            is_made = self.rng.chance(good);
+            self.score[side] += i64::from(is_made);
+            self.act(side, shooter, Chart { x: 0, y: court::LINE }, Act::FreeThrow { is_made });
+            if one_and_one && shot == 0 && !is_made {
                 break;
             }
         }
-        if !made {
+        if !is_made {
             return self.rebound(side, [shooter, NOBODY]);
         }
         self.dead = true;
@@ -422,7 +422,7 @@ impl<'a> Floor<'a> {
     fn fouler(&mut self, side: usize) -> Option<usize> {
         let bench = &self.bench[side];
         let weights = bench.on_court.map(|member| i64::from(bench.may_foul(member)));
-        self.rng.weighted(&weights).map(|seat| self.bench[side].on_court[seat])
+        self.rng.choose_weighted(&weights).map(|seat| self.bench[side].on_court[seat])
     }
 
     fn foul(&mut self, side: usize, member: usize, attacking: usize, point: Chart) {
@@ -466,7 +466,7 @@ impl<'a> Floor<'a> {
         let on_court = self.bench[side].on_court;
         let members = &self.sides[side].members;
         let weights = on_court.map(|member| if member == but { 0 } else { weight(&members[member].skills) });
-        on_court[self.rng.weighted(&weights).unwrap_or(0)]
+        on_court[self.rng.choose_weighted(&weights).unwrap_or(0)]
     }
 
     /// A point near another in the half that a side attacks.

@@ -46,13 +46,13 @@ pub(super) fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]
     let weeks = (plan.ends_at - plan.starts_at) / (7 * DAY);
     (0..weeks)
         .flat_map(|week| {
-            let mut rng = Rng::keyed(seed, &[0x94AC, team as u64, week as u64]);
+            let mut rng = Rng::with_key(seed, &[0x94AC, team as u64, week as u64]);
             let first = rng.below(7);
             let hour = 13 * HOUR + rng.below(5) * 30 * MINUTE;
             let starts = (0..7).map(|day| plan.starts_at + (7 * week + (first + day) % 7) * DAY + hour);
             let free = |at: &i64| tipoffs.iter().all(|tipoff| !(at - 4 * HOUR..at + 3 * HOUR).contains(tipoff));
-            let some = if week % BETWEEN_WORKOUTS == team as i64 % BETWEEN_WORKOUTS { 2 } else { 1 };
-            let free: Vec<i64> = starts.filter(free).take(some).collect();
+            let count = if week % BETWEEN_WORKOUTS == team as i64 % BETWEEN_WORKOUTS { 2 } else { 1 };
+            let free: Vec<i64> = starts.filter(free).take(count).collect();
             free.into_iter().zip([false, true]).map(move |(starts_at, is_workout)| Practice {
                 team,
                 week,
@@ -63,16 +63,16 @@ pub(super) fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]
         .collect()
 }
 
-/// Plays it: the players present form two fives, drawn anew for each practice.
+/// Plays it: the players present form two fives, drawn for each practice.
 pub(super) fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<TeamMember>) -> GameLog {
-    let mut rng = Rng::keyed(seed, &[0x94AD, practice.number()]);
-    let mut there: Vec<TeamMember> = members
+    let mut rng = Rng::with_key(seed, &[0x94AD, practice.number()]);
+    let mut present: Vec<TeamMember> = members
         .into_iter()
         .filter(|member| member.left_at.is_none_or(|left_at| practice.starts_at < left_at))
         .collect();
-    rng.shuffle(&mut there);
-    let others = there.split_off(there.len() / 2);
-    let sides = [there, others].map(|members| Side { team: practice.team, members });
+    rng.shuffle(&mut present);
+    let others = present.split_off(present.len() / 2);
+    let sides = [present, others].map(|members| Side { team: practice.team, members });
     let first = rng.index(2);
     let drills = [DRILLS[first], DRILLS[2], DRILLS[3]];
     let drills = if practice.is_workout { &WORKOUT[..] } else { &drills[..] };
@@ -104,10 +104,11 @@ mod tests {
         let plan = SeasonPlan { fixtures: Vec::new(), starts_at: 0, ends_at: 150 * DAY };
         for team in 0..7 {
             let all = of_team(1, team, &plan, &[]);
-            let days: std::collections::BTreeSet<_> = all.iter().map(|one| one.starts_at.div_euclid(DAY)).collect();
-            let numbers: std::collections::BTreeSet<_> = all.iter().map(|one| one.number()).collect();
+            let days: std::collections::BTreeSet<_> =
+                all.iter().map(|practice| practice.starts_at.div_euclid(DAY)).collect();
+            let numbers: std::collections::BTreeSet<_> = all.iter().map(|practice| practice.number()).collect();
             assert_eq!((days.len(), numbers.len()), (all.len(), all.len()));
-            assert!((4..=5).contains(&all.iter().filter(|one| one.is_workout).count()));
+            assert!((4..=5).contains(&all.iter().filter(|practice| practice.is_workout).count()));
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) const fn mix(mut x: u64) -> u64 {
 
 impl Rng {
     /// The stream of a seed and a key (purpose, team, ..).
-    pub(crate) fn keyed(seed: u64, key: &[u64]) -> Self {
+    pub(crate) fn with_key(seed: u64, key: &[u64]) -> Self {
         Rng(key.iter().fold(mix(seed), |state, part| mix(state ^ mix(*part))))
     }
 
@@ -46,7 +46,7 @@ impl Rng {
     }
 
     /// An index of `weights`, in proportion to them. `None` if all are 0.
-    pub(crate) fn weighted(&mut self, weights: &[i64]) -> Option<usize> {
+    pub(crate) fn choose_weighted(&mut self, weights: &[i64]) -> Option<usize> {
         let total: i64 = weights.iter().sum();
         if total <= 0 {
             return None;
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn chance_stays_within_its_bounds_and_reaches_them() {
-        let mut rng = Rng::keyed(3, &[1]);
-        let drawn: Vec<i64> = (0..2000).map(|_| rng.within(-2, 2)).collect();
-        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-2), Some(&2)));
-        assert_eq!(rng.weighted(&[0, 5, 0]), Some(1));
-        assert_eq!(rng.weighted(&[0, 0]), None);
+        let mut rng = Rng::with_key(3, &[1]);
+        let numbers: Vec<i64> = (0..2000).map(|_| rng.within(-2, 2)).collect();
+        assert_eq!((numbers.iter().min(), numbers.iter().max()), (Some(&-2), Some(&2)));
+        assert_eq!(rng.choose_weighted(&[0, 5, 0]), Some(1));
+        assert_eq!(rng.choose_weighted(&[0, 0]), None);
     }
 }

@@ -48,16 +48,16 @@ impl TeamMember {
 
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
 pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
-    let mut rng = Rng::keyed(seed, &[0x205E, index as u64]);
+    let mut rng = Rng::with_key(seed, &[0x205E, index as u64]);
     let (active, starters) = match sport {
         Sport::Basketball => (rng.within(12, 14) as usize, 5),
         Sport::Football => (rng.within(30, 34) as usize, 22),
     };
-    let departed = [0, 1, 1, 2][rng.index(4)];
+    let departures = [0, 1, 1, 2][rng.index(4)];
     let mut jerseys = jerseys(sport);
     rng.shuffle(&mut jerseys);
     let span = plan.ends_at - plan.starts_at;
-    (0..active + departed)
+    (0..active + departures)
         .map(|slot| {
             let position = position(sport, slot, &mut rng);
             let left_at = (slot >= active).then(|| plan.starts_at + span * rng.within(20, 60) / 100);
@@ -120,7 +120,7 @@ fn jerseys(sport: Sport) -> Vec<String> {
     match sport {
         Sport::Football => (1..100).map(|number| number.to_string()).collect(),
         Sport::Basketball => {
-            let two = (1..=5).flat_map(|tens| (0..=5).map(move |ones| format!("{tens}{ones}")));
+            let two = (1..=5).flat_map(|tens| (0..=5).map(move |units| format!("{tens}{units}")));
             (0..=5).map(|number| number.to_string()).chain(["00".to_owned()]).chain(two).collect()
         }
     }

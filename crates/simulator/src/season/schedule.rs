@@ -34,7 +34,7 @@ pub(super) struct SeasonPlan {
 pub(super) fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
     // Callers may pass any number; the bound keeps times before the year 9999.
     let now = now.clamp(0, LAST_NOW);
-    let mut rng = Rng::keyed(seed, &[0x5C4E]);
+    let mut rng = Rng::with_key(seed, &[0x5C4E]);
     let men = teams::men_among(sport, team_count);
     let mut leagues = [(0..men).collect::<Vec<_>>(), (men..team_count).collect()];
     leagues.iter_mut().for_each(|league| rng.shuffle(league));
@@ -45,24 +45,24 @@ pub(super) fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now
     let rounds = games.div_ceil(games_of_a_round) as i64;
     let days = SEASON_DAYS.max(rounds);
     let window = days / rounds;
-    let mut drawn: Vec<(i64, i64, usize, usize)> = Vec::with_capacity(rounds as usize * games_of_a_round);
+    let mut draws: Vec<(i64, i64, usize, usize)> = Vec::with_capacity(rounds as usize * games_of_a_round);
     for round in 0..rounds {
         let first_day = round * days / rounds;
         let mut pairs: Vec<_> = leagues.iter().flat_map(|league| pairs_of_round(league, round as usize)).collect();
         rng.shuffle(&mut pairs);
-        pairs.truncate(games - drawn.len());
+        pairs.truncate(games - draws.len());
         for (home, away) in pairs {
             // The last day of a round's window is free, so that no team plays on consecutive days.
             let day = first_day + rng.below(window - 1);
-            drawn.push((day, tipoff_of_day(&mut rng, window), home, away));
+            draws.push((day, tipoff_of_day(&mut rng, window), home, away));
         }
     }
-    drawn.sort_unstable();
+    draws.sort_unstable();
     // One game is going on at the season's clock, whatever the hour: its day ties the season to the clock.
-    let running = (drawn.len() * PLAYED_PERCENT / 100).min(drawn.len() - 1);
+    let running = (draws.len() * PLAYED_PERCENT / 100).min(draws.len() - 1);
     let running_tipoff = (now - 20 * MINUTE).div_euclid(30 * MINUTE) * 30 * MINUTE;
-    let starts_at = (running_tipoff.div_euclid(DAY) - drawn[running].0) * DAY;
-    let mut fixtures: Vec<Fixture> = drawn
+    let starts_at = (running_tipoff.div_euclid(DAY) - draws[running].0) * DAY;
+    let mut fixtures: Vec<Fixture> = draws
         .iter()
         .enumerate()
         .map(|(place, &(day, hour, home, away))| Fixture {
@@ -90,20 +90,20 @@ fn pairs_of_round(league: &[usize], round: usize) -> Vec<(usize, usize)> {
     let seat = |place: usize| if place == 0 { 0 } else { 1 + (place - 1 + turn) % (seats - 1) };
     (0..seats / 2)
         .filter_map(|place| {
-            let (one, other) = (*league.get(seat(place))?, *league.get(seat(seats - 1 - place))?);
+            let (first, second) = (*league.get(seat(place))?, *league.get(seat(seats - 1 - place))?);
             // Otherwise the fixed team would be at home for a whole lap.
             let swap = if place == 0 { (turn + lap) % 2 == 1 } else { (place + lap) % 2 == 1 };
-            Some(if swap { (other, one) } else { (one, other) })
+            Some(if swap { (second, first) } else { (first, second) })
         })
         .collect()
 }
 
 /// A game's part of the season and its week: week 1 begins on the Monday before the first game.
 pub(super) fn week(plan: &SeasonPlan, tipoff_at: i64) -> (&'static str, i64) {
-    let of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
-    let (first, last) = (of(plan.fixtures.first()), of(plan.fixtures.last()));
-    let passed = (tipoff_at - first) * 100 / (last - first).max(1);
-    let part = match passed {
+    let tipoff_of = |fixture: Option<&Fixture>| fixture.map_or(tipoff_at, |fixture| fixture.tipoff_at);
+    let (first, last) = (tipoff_of(plan.fixtures.first()), tipoff_of(plan.fixtures.last()));
+    let percent = (tipoff_at - first) * 100 / (last - first).max(1);
+    let part = match percent {
         ..3 => "EXH",
         3..7 => "PRE",
         7..93 => "REG",
@@ -118,7 +118,7 @@ fn monday_week(at: i64) -> i64 {
 }
 
 /// The fixture as the service shows it.
-pub(super) fn scheduled(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
+pub(super) fn schedule_game(ids: Ids, sport: Sport, teams: &[Team], index: usize, fixture: &Fixture) -> ScheduledGame {
     let (home, away) = (&teams[fixture.home], &teams[fixture.away]);
     let event_id = ids.text(IdKind::Game, index as u64, 0);
     let (court, facility) =
@@ -185,8 +185,8 @@ mod tests {
             for minute in [0, 7, 29, 30, 31, 600, 1439] {
                 let now = NOW.div_euclid(DAY) * DAY + minute * MINUTE;
                 let plan = plan(5, Sport::Basketball, teams, games, now);
-                let begun = plan.fixtures.iter().filter(|f| f.tipoff_at < now).count();
-                assert!((84..=91).contains(&(begun * 100 / games)), "{begun} of {games}");
+                let started_games = plan.fixtures.iter().filter(|f| f.tipoff_at < now).count();
+                assert!((84..=91).contains(&(started_games * 100 / games)), "{started_games} of {games}");
                 let age = |f: &Fixture| now - f.tipoff_at;
                 assert!(plan.fixtures.iter().any(|f| (20 * MINUTE..=50 * MINUTE).contains(&age(f))));
             }
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn a_lap_of_the_circle_lets_everybody_meet_everybody_once() {
         let league: Vec<usize> = (0..8).collect();
-        let met: BTreeSet<_> =
+        let first_pairs: BTreeSet<_> =
             (0..7).flat_map(|round| pairs_of_round(&league, round)).map(|(a, b)| (a.min(b), a.max(b))).collect();
-        assert_eq!(met.len(), 28);
-        let again: BTreeSet<_> = (0..14).flat_map(|round| pairs_of_round(&league, round)).collect();
-        assert_eq!(again.len(), 56, "in the second lap the homes change");
+        assert_eq!(first_pairs.len(), 28);
+        let later_pairs: BTreeSet<_> = (0..14).flat_map(|round| pairs_of_round(&league, round)).collect();
+        assert_eq!(later_pairs.len(), 56, "in the second lap the homes change");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) struct Substitutions {
     pub on_court: [usize; 5],
     pub fouls: Vec<i64>,
     shares: Vec<i64>,
-    played: Vec<i64>,
+    time_played: Vec<i64>,
     elapsed: i64,
 }
 
@@ -30,13 +30,19 @@ impl Substitutions {
         for (member, share) in order.iter().zip(SHARES) {
             shares[*member] = share;
         }
-        Substitutions { on_court: [0, 1, 2, 3, 4], fouls: vec![0; count], shares, played: vec![0; count], elapsed: 0 }
+        Substitutions {
+            on_court: [0, 1, 2, 3, 4],
+            fouls: vec![0; count],
+            shares,
+            time_played: vec![0; count],
+            elapsed: 0,
+        }
     }
 
     pub(super) fn play(&mut self, time: i64) {
         self.elapsed += time;
         for member in self.on_court {
-            self.played[member] += time;
+            self.time_played[member] += time;
         }
     }
 
@@ -48,7 +54,7 @@ impl Substitutions {
     fn ahead(&self, member: usize) -> i64 {
         let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
         let foul_trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
-        self.played[member] - self.shares[member] * self.elapsed / 1000 + reserve + foul_trouble
+        self.time_played[member] - self.shares[member] * self.elapsed / 1000 + reserve + foul_trouble
     }
 
     /// Makes up to three changes at a dead ball: the players most ahead of plan go off.
@@ -86,28 +92,28 @@ mod tests {
             on_court: [0, 1, 2, 3, 4],
             fouls: vec![0; members],
             shares,
-            played: vec![0; members],
+            time_played: vec![0; members],
             elapsed: 0,
         }
     }
 
     #[test]
     fn minutes_follow_the_plan() {
-        let (mut bench, mut rng) = (bench(13), Rng::keyed(1, &[]));
+        let (mut bench, mut rng) = (bench(13), Rng::with_key(1, &[]));
         for _ in 0..80 {
             bench.play(MINUTE / 2);
             bench.substitute(&mut rng);
         }
         for (member, share) in SHARES.iter().enumerate() {
-            let off = bench.played[member] - share * bench.elapsed / 1000;
+            let off = bench.time_played[member] - share * bench.elapsed / 1000;
             assert!(off.abs() <= 4 * MINUTE, "{member}: {off}");
         }
-        assert!(bench.played[9..].iter().all(|played| *played == 0));
+        assert!(bench.time_played[9..].iter().all(|time_played| *time_played == 0));
     }
 
     #[test]
     fn who_is_in_foul_trouble_goes_off_and_stays_off() {
-        let (mut bench, mut rng) = (bench(12), Rng::keyed(2, &[]));
+        let (mut bench, mut rng) = (bench(12), Rng::with_key(2, &[]));
         bench.fouls[3] = FOUL_TROUBLE;
         (0..20).for_each(|_| bench.substitute(&mut rng));
         assert!(!bench.on_court.contains(&3));

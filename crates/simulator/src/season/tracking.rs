@@ -12,7 +12,7 @@ use crate::model::locations::{Location, LocationBatch};
 use crate::model::team::Team;
 
 /// Milliseconds between time steps, as in the vendor's sample.
-pub(super) const SAMPLED: i64 = 500;
+pub(super) const SAMPLE_MS: i64 = 500;
 /// Milliseconds between the spots that a player goes to.
 const LEG: i64 = 5000;
 /// For this long before and after an event, players are on their way to and from it.
@@ -105,7 +105,7 @@ impl<'a> Tracker<'a> {
         let (possession, live) = self.possession(t)?;
         let (clock, shot_clock) = clock(possession, live, t);
         let before = (t - self.step).max(self.period.started_at);
-        let location = |kind: &str, tag: String, at: Point, was: Point| Location {
+        let location = |kind: &str, tag: String, at: Point, previous: Point| Location {
             x: at.x.round(),
             t,
             z: at.z.round(),
@@ -115,7 +115,7 @@ impl<'a> Tracker<'a> {
             tag,
             tid: None,
             // Metres per second are millimetres per millisecond; six decimals, as in the vendor's sample.
-            speed: (at.distance(was) / self.step as f64 * 1e6).round() / 1e6,
+            speed: (at.distance(previous) / self.step as f64 * 1e6).round() / 1e6,
             pid: None,
             gc: Some(clocks::of_location(clock)),
             sc: shot_clock.map(clocks::shot_of_location),
@@ -125,11 +125,11 @@ impl<'a> Tracker<'a> {
             for seat in 0..5 {
                 let member = possession.on_court[side][seat];
                 let player = &self.sides[side].members[member].player;
-                let (at, was) = (self.player(side, seat, member, t), self.player(side, seat, member, before));
+                let (at, previous) = (self.player(side, seat, member, t), self.player(side, seat, member, before));
                 locations.push(Location {
                     tid: Some(self.teams[side].id),
                     pid: Some(player.id),
-                    ..location("PLAYER", player.sensor.to_string(), at, was)
+                    ..location("PLAYER", player.sensor.to_string(), at, previous)
                 });
             }
         }
@@ -140,16 +140,16 @@ impl<'a> Tracker<'a> {
     /// The current possession; while play has stopped the next one, and after the end the last.
     fn possession(&self, t: i64) -> Option<(&'a GamePossession, bool)> {
         let all = &self.period.possessions;
-        let begun = all.partition_point(|possession| possession.started_at <= t);
-        match all[..begun].last() {
+        let index = all.partition_point(|possession| possession.started_at <= t);
+        match all[..index].last() {
             Some(current) if t <= current.ended_at => Some((current, true)),
-            last => all.get(begun).or(last).map(|possession| (possession, false)),
+            last => all.get(index).or(last).map(|possession| (possession, false)),
         }
     }
 
     fn player(&self, side: usize, seat: usize, member: usize, t: i64) -> Point {
         let walk = self.walk(t, |leg| self.spot(leg, side, seat));
-        self.drawn(walk, t, APPROACH, |play_event| play_event.side == side && play_event.member == member)
+        self.pulled_point(walk, t, APPROACH, |play_event| play_event.side == side && play_event.member == member)
     }
 
     /// The ball goes from hand to hand, and through the air after a shot.
@@ -173,10 +173,10 @@ impl<'a> Tracker<'a> {
         let hand = self.walk(t, |leg| {
             let at = self.period.started_at + leg * LEG;
             let Some((possession, _)) = self.possession(at) else { return self.spot(leg, 0, 0) };
-            let seat = Rng::keyed(self.seed, &[0xBA11, leg as u64]).index(5);
+            let seat = Rng::with_key(self.seed, &[0xBA11, leg as u64]).index(5);
             self.spot(leg, possession.side, seat)
         });
-        self.drawn(hand, t, FLIGHT, |play_event| !matches!(play_event.act, Act::Assist | Act::Foul | Act::Block))
+        self.pulled_point(hand, t, FLIGHT, |play_event| !matches!(play_event.act, Act::Assist | Act::Foul | Act::Block))
     }
 
     /// Between the spots of the previous and the next leg.
@@ -193,7 +193,7 @@ impl<'a> Tracker<'a> {
         };
         // One spot for as long as play has stopped.
         let moment = if live { leg } else { possession.started_at };
-        let mut rng = Rng::keyed(self.seed, &[0x5B07, moment as u64, seat as u64]);
+        let mut rng = Rng::with_key(self.seed, &[0x5B07, moment as u64, seat as u64]);
         let around = |rng: &mut Rng, reach: i64| rng.within(-reach, reach);
         let mut chart = Chart { x: SPOTS[seat].x + around(&mut rng, 1700), y: SPOTS[seat].y + around(&mut rng, 1700) };
         if side != possession.side {
@@ -205,7 +205,7 @@ impl<'a> Tracker<'a> {
 
     /// Walks, but moves to and from an event's place within `reach` of it, straight from one event to the next if there
     /// is no time between.
-    fn drawn(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&PlayEvent) -> bool) -> Point {
+    fn pulled_point(&self, walk: Point, t: i64, reach: i64, concerns: impl Fn(&PlayEvent) -> bool) -> Point {
         let after = self.play_events.partition_point(|play_event| play_event.at <= t);
         let (past, coming) = self.play_events.split_at(after);
         let last = past.iter().rev().take_while(|last| t - last.at < 2 * reach).find(|last| concerns(last));
@@ -226,19 +226,20 @@ impl<'a> Tracker<'a> {
 /// Both clocks at a time. Between two events play is first stopped, then runs up to the second.
 fn clock(possession: &GamePossession, live: bool, t: i64) -> (i64, Option<i64>) {
     if !live {
-        let over = t > possession.ended_at;
-        return (if over { possession.end_clock } else { possession.start_clock }, None);
+        let is_over = t > possession.ended_at;
+        return (if is_over { possession.end_clock } else { possession.start_clock }, None);
     }
     let after = possession.play_events.partition_point(|play_event| play_event.at <= t);
     let (past, coming) = possession.play_events.split_at(after);
-    let (then, left) = coming.first().map_or((possession.ended_at, possession.end_clock), |next| (next.at, next.clock));
+    let (next_at, left) =
+        coming.first().map_or((possession.ended_at, possession.end_clock), |next| (next.at, next.clock));
     let before = past.last().map_or(possession.start_clock, |last| last.clock);
-    let clock = (left + then - t).min(before);
+    let clock = (left + next_at - t).min(before);
     // The shot clock of the next event, or of the last one if it is reset by then.
     let next = coming.first().filter(|next| !matches!(next.act, Act::Rebound { .. } | Act::FreeThrow { .. }));
     let shot_clock = match (next, past.last()) {
-        (Some(next), _) => next.shot_clock.map(|shown| shown + clock - next.clock),
-        (None, Some(last)) => last.shot_clock.map(|shown| shown - (last.clock - clock)),
+        (Some(next), _) => next.shot_clock.map(|shot_clock| shot_clock + clock - next.clock),
+        (None, Some(last)) => last.shot_clock.map(|shot_clock| shot_clock - (last.clock - clock)),
         (None, None) => None,
     };
     (clock, shot_clock.filter(|left| (0..=30_000).contains(left)))

@@ -1,7 +1,7 @@
 //! Who is let in, and how who is not is told.
 
 use super::super::auth::{
-    CANNOT_BE_VERIFIED, DOES_NOT_MATCH, NO_KEY, NO_VALID_DATE, TWO_KEYS, UNAUTHORIZED, WRONG_KEY,
+    CANNOT_BE_VERIFIED, DOES_NOT_MATCH, NO_AUTHORIZATION, NO_KEY, NO_VALID_DATE, TWO_KEYS, WRONG_KEY,
 };
 use super::*;
 use crate::Fault;
@@ -42,7 +42,7 @@ fn a_client_that_shares_no_code_is_accepted() {
 
 #[test]
 fn the_gateways_refusals_are_the_facts() {
-    assert_eq!(UNAUTHORIZED, "Unauthorized");
+    assert_eq!(NO_AUTHORIZATION, "Unauthorized");
     assert_eq!(
         NO_VALID_DATE,
         "HMAC signature cannot be verified, a valid date or x-date header is required for HMAC Authentication"
@@ -56,7 +56,7 @@ fn the_gateways_refusals_are_the_facts() {
 
 #[test]
 fn each_fault_of_a_signed_request_has_its_message() {
-    assert_eq!(changed(|headers| headers.retain(|(name, _)| *name != "Authorization")), UNAUTHORIZED);
+    assert_eq!(changed(|headers| headers.retain(|(name, _)| *name != "Authorization")), NO_AUTHORIZATION);
     assert_eq!(changed(|headers| headers.retain(|(name, _)| *name != "Date")), NO_VALID_DATE);
     assert_eq!(changed(|headers| set(headers, "Date", |_| "today".into())), NO_VALID_DATE);
     assert_eq!(changed(|headers| set(headers, "Host", |_| "api.shottracker.com".into())), DOES_NOT_MATCH);
@@ -145,7 +145,7 @@ fn a_signature_is_no_key_and_a_key_no_signature() {
     let key = simulator.api_key();
     assert_eq!(
         refused_by_gateway(&raw(&simulator, "GET", &format!("{TEAMS}?apikey={key}"), &[("Host", "x".into())])),
-        UNAUTHORIZED
+        NO_AUTHORIZATION
     );
 }
 

@@ -19,8 +19,8 @@ impl GameSnapshot<'_> {
         let screens = (0..).zip(possessions).flat_map(|(number, (period, possession))| {
             possession.screens.iter().map(move |screen| (number, period, possession, screen))
         });
-        let numbered = (0..).zip(screens);
-        numbered
+        let screens = (0..).zip(screens);
+        screens
             .map(|(number, (possession_number, period, possession, screen))| {
                 self.ball_screen(number, possession_number, period, possession, screen)
             })
@@ -35,13 +35,13 @@ impl GameSnapshot<'_> {
         possession: &GamePossession,
         screen: &Screen,
     ) -> BallScreen {
-        let mut rng = Rng::keyed(self.season.seed, &[0x5C2E, self.index as u64, number]);
+        let mut rng = Rng::with_key(self.season.seed, &[0x5C2E, self.index as u64, number]);
         let side = possession.side;
         let members = &self.game_log.sides[side].members;
         let five = possession.on_court[side];
-        let handler = five[rng.weighted(&five.map(|place| members[place].skills.passing)).unwrap_or(0)];
+        let handler = five[rng.choose_weighted(&five.map(|place| members[place].skills.passing)).unwrap_or(0)];
         let boards = five.map(|place| if place == handler { 0 } else { members[place].skills.boards });
-        let screener = five[rng.weighted(&boards).unwrap_or(0)];
+        let screener = five[rng.choose_weighted(&boards).unwrap_or(0)];
         let defender = |member: usize| self.player_id(1 - side, possession.defender(side, member)).to_string();
         let point = Chart { x: [-4500, 0, 4500][screen.wing] + rng.within(-900, 900), y: rng.within(4800, 7600) };
         let place = possession.hoop.at(point, 0);

@@ -1,6 +1,6 @@
 //! The resources of a whole game: what its sessions show, and the score.
 //!
-//! All of a response is made from one [`GameSnapshot`], so that it is consistent while the game goes on.
+//! All of a response is made from one [`GameSnapshot`], so that it is consistent while the game is played.
 
 mod ball_screens;
 mod plays;
@@ -59,9 +59,9 @@ impl GameSnapshot<'_> {
 
     /// Home first.
     pub(crate) fn team_stats(&self) -> Vec<TeamStats> {
-        let shown = self.visible_at();
+        let visible = self.visible_at();
         let team = |place: usize| match self.season.sport {
-            Sport::Basketball => ledger::stats(&self.game_log, place, &self.season.teams[place], &shown),
+            Sport::Basketball => ledger::stats(&self.game_log, place, &self.season.teams[place], &visible),
             Sport::Football => {
                 let wire = &self.season.teams[place];
                 let details = football::details(&self.game_log, place, wire, &self.game_log.periods, self.now);
@@ -85,26 +85,26 @@ impl GameSnapshot<'_> {
         if self.season.sport == Sport::Football {
             return Vec::new();
         }
-        let shown = self.visible_at();
+        let visible = self.visible_at();
         let sides = self.game_log.sides.iter();
         sides
-            .map(|side| ledger::possessions(&self.game_log, side.team, &self.season.teams[side.team], &shown))
+            .map(|side| ledger::possessions(&self.game_log, side.team, &self.season.teams[side.team], &visible))
             .collect()
     }
 
     /// The score by period: each has the points scored in it.
     pub(crate) fn totals(&self) -> GameTotals {
-        let shown = self.visible_at();
-        let begun = self.game_log.periods.iter().filter(|period| period.started_at < self.now).count();
+        let visible = self.visible_at();
+        let period_count = self.game_log.periods.iter().filter(|period| period.started_at < self.now).count();
         let score = |periods: usize| match self.season.sport {
-            Sport::Basketball => self.game_log.score(&shown[..periods]).unwrap_or_default(),
+            Sport::Basketball => self.game_log.score(&visible[..periods]).unwrap_or_default(),
             Sport::Football => football::score(&self.game_log, periods, self.now),
         };
         let scores = |[home, away]: [i64; 2]| {
-            let of = |side: usize, value: i64| TeamScore { team_id: self.team_id(side), value };
-            (of(0, home), of(1, away))
+            let team_score = |side: usize, value: i64| TeamScore { team_id: self.team_id(side), value };
+            (team_score(0, home), team_score(1, away))
         };
-        let period_totals = shown[..begun].iter().enumerate().rev().map(|(part, (period, _))| {
+        let period_totals = visible[..period_count].iter().enumerate().rev().map(|(part, (period, _))| {
             let (before, after) = (score(part), score(part + 1));
             let (home_team_score, away_team_score) = scores([after[0] - before[0], after[1] - before[1]]);
             PeriodTotals {
@@ -114,8 +114,8 @@ impl GameSnapshot<'_> {
                 session_id: period.id.clone(),
             }
         });
-        let (home_team_score, away_team_score) = scores(score(begun));
-        let period = self.game_log.periods.get(begun.saturating_sub(1));
+        let (home_team_score, away_team_score) = scores(score(period_count));
+        let period = self.game_log.periods.get(period_count.saturating_sub(1));
         GameTotals {
             away_team_score,
             home_team_score,
@@ -147,10 +147,10 @@ impl GameSnapshot<'_> {
         let possessions = self.possessions_shown();
         let play_events = possessions.iter().flat_map(|(period, possession)| {
             let all = &possession.play_events;
-            all.iter().enumerate().map(|(place, one)| (*period, *possession, one, all.get(place + 1)))
+            all.iter().enumerate().map(|(place, play_event)| (*period, *possession, play_event, all.get(place + 1)))
         });
-        let numbered = (0..).zip(play_events);
-        numbered
+        let play_events = (0..).zip(play_events);
+        play_events
             .map(|(number, (period, possession, play_event, next))| Moment {
                 number,
                 period,
@@ -162,8 +162,10 @@ impl GameSnapshot<'_> {
     }
 
     fn possessions_shown(&self) -> Vec<(&GamePeriod, &GamePossession)> {
-        let shown = self.visible_at().into_iter();
-        shown.flat_map(|(period, possessions)| possessions.iter().map(move |possession| (period, possession))).collect()
+        let visible = self.visible_at().into_iter();
+        visible
+            .flat_map(|(period, possessions)| possessions.iter().map(move |possession| (period, possession)))
+            .collect()
     }
 
     /// As the game's resources write it.

@@ -92,10 +92,10 @@ impl GameSnapshot<'_> {
 
     /// "A B live ball turnover".
     fn description(&self, side: usize, player: i64, classification: &str) -> String {
-        let what = classification.to_lowercase().replace('_', " ");
+        let event_name = classification.to_lowercase().replace('_', " ");
         match self.game_log.sides[side].members.iter().find(|member| member.player.id == player) {
-            Some(member) => format!("{} {} {what}", member.player.first_name, member.player.last_name),
-            None => what,
+            Some(member) => format!("{} {} {event_name}", member.player.first_name, member.player.last_name),
+            None => event_name,
         }
     }
 
@@ -134,12 +134,12 @@ impl GameSnapshot<'_> {
 /// The general code of an event, and the specific one (TO and LBTO).
 fn base_and_actual(act: &Act) -> (&'static str, &'static str) {
     match act {
-        Act::Shot { made: true, three: false, .. } => ("FG", "FG2"),
-        Act::Shot { made: true, three: true, .. } => ("FG", "FG3"),
-        Act::Shot { made: false, three: false, .. } => ("FGA", "FGA2"),
-        Act::Shot { made: false, three: true, .. } => ("FGA", "FGA3"),
-        Act::FreeThrow { made: true } => ("FT", "FT"),
-        Act::FreeThrow { made: false } => ("FTA", "FTA"),
+        Act::Shot { is_made: true, three: false, .. } => ("FG", "FG2"),
+        Act::Shot { is_made: true, three: true, .. } => ("FG", "FG3"),
+        Act::Shot { is_made: false, three: false, .. } => ("FGA", "FGA2"),
+        Act::Shot { is_made: false, three: true, .. } => ("FGA", "FGA3"),
+        Act::FreeThrow { is_made: true } => ("FT", "FT"),
+        Act::FreeThrow { is_made: false } => ("FTA", "FTA"),
         Act::Assist => ("AST", "AST"),
         Act::Turnover { live: true } => ("TO", "LBTO"),
         Act::Turnover { live: false } => ("TO", "TO"),

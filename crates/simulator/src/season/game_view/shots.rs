@@ -16,11 +16,11 @@ impl GameSnapshot<'_> {
         let Moment { number, period, possession, play_event, next } = *moment;
         let shot = ledger::shot(&self.game_log, period, play_event)?;
         let side = play_event.side;
-        let has = |name: &str| shot.attributes.iter().any(|attribute| attribute == name);
-        let mut rng = Rng::keyed(self.season.seed, &[0xD21B, self.index as u64, number]);
+        let has_attribute = |name: &str| shot.attributes.iter().any(|attribute| attribute == name);
+        let mut rng = Rng::with_key(self.season.seed, &[0xD21B, self.index as u64, number]);
         let passer = next.filter(|next| next.act == Act::Assist);
         let blocker = next.filter(|next| next.act == Act::Block);
-        let guard = has("GUARDED").then(|| possession.defender(side, play_event.member));
+        let guard = has_attribute("GUARDED").then(|| possession.defender(side, play_event.member));
         let defender = blocker.map(|block| block.member).or(guard);
         Some(GameShot {
             label: None,
@@ -48,7 +48,7 @@ impl GameSnapshot<'_> {
             hsx: shot.hoop_player_x,
             hsy: shot.hoop_player_y,
             s: shot.status,
-            drb: if has("OTD") { rng.within(1, 8) } else { 0 },
+            drb: if has_attribute("OTD") { rng.within(1, 8) } else { 0 },
             dd: None,
             fid: self.venue(IdKind::Facility, 0),
             hid: self.hoop(play_event.place.hoop),

@@ -106,7 +106,7 @@ fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() 
     let (game, moments) = (3, season.moments(3));
     let mut told = MessageTally::default();
     let scheduled = season.games()[game].clone();
-    let mut made = 0;
+    let mut is_made = 0;
     for (step, moment) in moments.iter().enumerate() {
         season.set_clock(game, *moment);
         if step % 20 == 10 {
@@ -121,7 +121,7 @@ fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() 
             let after = season.standing(game, NOW).score;
             let side = usize::from(team != scheduled.home_team_id);
             assert_eq!((after[side], after[1 - side]), (before[side] + 1, before[1 - side]));
-            made += 1;
+            is_made += 1;
         }
         told.catch_up(&season, game, NOW);
         let shown = visible_at(&season, game, NOW);
@@ -132,10 +132,10 @@ fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() 
         assert_eq!(points(scheduled.home_team_id), sum(score[0]));
         assert_eq!(points(scheduled.away_team_id), sum(score[1]));
     }
-    assert!(made > 4, "{made}");
+    assert!(is_made > 4, "{is_made}");
     let updated =
         |to: &str| told.classifications.iter().filter(|one| *one == &format!("UPDATED_TWO_POINT_{to}")).count();
-    assert_eq!((updated("MISS_TO_MAKE"), updated("MAKE_TO_MISS")), (made * 6, made * 3));
+    assert_eq!((updated("MISS_TO_MAKE"), updated("MAKE_TO_MISS")), (is_made * 6, is_made * 3));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 fn no_game_is_played_to_make_a_season() {
     let season = Season::new(7, Sport::Basketball, 370, 5500, NOW);
     assert_eq!(season.games().len(), 5500);
-    assert!(season.played.lock().unwrap().is_empty());
+    assert!(season.games_played.lock().unwrap().is_empty());
 }
 
 /// FNV-1a over a body as it goes on the wire.
