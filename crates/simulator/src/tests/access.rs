@@ -1,4 +1,4 @@
-//! Who is let in, and how who is not is told.
+//! Which requests are admitted, and the errors of the others.
 
 use super::super::auth::{
     CANNOT_BE_VERIFIED, DOES_NOT_MATCH, NO_AUTHORIZATION, NO_KEY, NO_VALID_DATE, TWO_KEYS, WRONG_KEY,
@@ -9,14 +9,14 @@ use crate::Fault;
 const TEAMS: &str = "/v1/data/teams";
 
 /// The message of an answer that must be the gateway's: 401, and nothing but a message.
-fn refused_by_gateway(answer: &SocketResponse) -> String {
-    assert_eq!(answer.status, 401);
-    assert_eq!(answer.json().as_object().unwrap().len(), 1, "{}", answer.json());
-    answer.message()
+fn refused_by_gateway(response: &SocketResponse) -> String {
+    assert_eq!(response.status, 401);
+    assert_eq!(response.json().as_object().unwrap().len(), 1, "{}", response.json());
+    response.message()
 }
 
 /// A good request for the teams, changed.
-fn changed(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> String {
+fn refusal_after(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> String {
     let simulator = small();
     let mut headers = Sender::new(&simulator).headers("GET", TEAMS, SystemTime::now());
     assert_eq!(raw(&simulator, "GET", TEAMS, &headers).status, 200, "before the change");
@@ -34,10 +34,10 @@ fn set(headers: &mut [(&'static str, String)], name: &str, value: impl FnOnce(&s
 #[test]
 fn a_client_that_shares_no_code_is_accepted() {
     let simulator = small();
-    let answer = Sender::new(&simulator).get(TEAMS);
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
-    assert_eq!(answer.header("x-request-id").unwrap().len(), 36);
-    assert_eq!(answer.json()["teams"].as_array().unwrap().len(), 6);
+    let response = Sender::new(&simulator).get(TEAMS);
+    assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));
+    assert_eq!(response.header("x-request-id").unwrap().len(), 36);
+    assert_eq!(response.json()["teams"].as_array().unwrap().len(), 6);
 }
 
 #[test]
@@ -56,16 +56,25 @@ fn the_gateways_refusals_are_the_facts() {
 
 #[test]
 fn each_fault_of_a_signed_request_has_its_message() {
-    assert_eq!(changed(|headers| headers.retain(|(name, _)| *name != "Authorization")), NO_AUTHORIZATION);
-    assert_eq!(changed(|headers| headers.retain(|(name, _)| *name != "Date")), NO_VALID_DATE);
-    assert_eq!(changed(|headers| set(headers, "Date", |_| "today".into())), NO_VALID_DATE);
-    assert_eq!(changed(|headers| set(headers, "Host", |_| "api.shottracker.com".into())), DOES_NOT_MATCH);
-    assert_eq!(changed(|headers| set(headers, "Host", |host| host.replace("127.0.0.1", "localhost"))), DOES_NOT_MATCH);
-    assert_eq!(changed(|headers| set(headers, "Authorization", |a| a.replace("sim-7", "sim-8"))), CANNOT_BE_VERIFIED);
-    assert_eq!(changed(|headers| set(headers, "Authorization", |a| a.replace("sha1", "sha256"))), CANNOT_BE_VERIFIED);
-    assert_eq!(changed(|headers| set(headers, "Authorization", |_| "Bearer x".into())), CANNOT_BE_VERIFIED);
-    let wrong = |a: &str| a.replace("signature=\"", "signature=\"AAAA");
-    assert_eq!(changed(|headers| set(headers, "Authorization", wrong)), DOES_NOT_MATCH);
+    assert_eq!(refusal_after(|headers| headers.retain(|(name, _)| *name != "Authorization")), NO_AUTHORIZATION);
+    assert_eq!(refusal_after(|headers| headers.retain(|(name, _)| *name != "Date")), NO_VALID_DATE);
+    assert_eq!(refusal_after(|headers| set(headers, "Date", |_| "today".into())), NO_VALID_DATE);
+    assert_eq!(refusal_after(|headers| set(headers, "Host", |_| "api.shottracker.com".into())), DOES_NOT_MATCH);
+    assert_eq!(
+        refusal_after(|headers| set(headers, "Host", |host| host.replace("127.0.0.1", "localhost"))),
+        DOES_NOT_MATCH
+    );
+    assert_eq!(
+        refusal_after(|headers| set(headers, "Authorization", |a| a.replace("sim-7", "sim-8"))),
+        CANNOT_BE_VERIFIED
+    );
+    assert_eq!(
+        refusal_after(|headers| set(headers, "Authorization", |a| a.replace("sha1", "sha256"))),
+        CANNOT_BE_VERIFIED
+    );
+    assert_eq!(refusal_after(|headers| set(headers, "Authorization", |_| "Bearer x".into())), CANNOT_BE_VERIFIED);
+    let with_invalid_signature = |a: &str| a.replace("signature=\"", "signature=\"AAAA");
+    assert_eq!(refusal_after(|headers| set(headers, "Authorization", with_invalid_signature)), DOES_NOT_MATCH);
 }
 
 #[test]
@@ -89,30 +98,30 @@ fn a_date_more_than_five_minutes_off_is_refused() {
         [now + by, now - by].map(|at| sender.request("GET", TEAMS, at))
     };
     // A request takes time, so the edge itself is left to the gate's own tests.
-    send(290).iter().for_each(|answer| assert_eq!(answer.status, 200));
-    send(310).iter().for_each(|answer| assert_eq!(refused_by_gateway(answer), NO_VALID_DATE));
+    send(290).iter().for_each(|response| assert_eq!(response.status, 200));
+    send(310).iter().for_each(|response| assert_eq!(refused_by_gateway(response), NO_VALID_DATE));
 }
 
 #[test]
 fn a_clock_offset_shows_in_the_date_and_in_the_skew() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let seconds = |answer: &SocketResponse| {
-        let date = httpdate::parse_http_date(answer.header("date").unwrap()).unwrap();
+    let seconds = |response: &SocketResponse| {
+        let date = httpdate::parse_http_date(response.header("date").unwrap()).unwrap();
         date.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64
             - SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64
     };
     assert!((-2..=0).contains(&seconds(&sender.get(TEAMS))));
     for offset in [600, -600] {
         simulator.faults().add(Fault { clock_offset: offset as f64, ..Fault::default() }).unwrap();
-        let refused = sender.get(TEAMS);
-        assert_eq!(refused_by_gateway(&refused), NO_VALID_DATE);
-        assert!((offset - 2..=offset).contains(&seconds(&refused)), "{offset}");
-        let shifted = SystemTime::UNIX_EPOCH
+        let refusal = sender.get(TEAMS);
+        assert_eq!(refused_by_gateway(&refusal), NO_VALID_DATE);
+        assert!((offset - 2..=offset).contains(&seconds(&refusal)), "{offset}");
+        let shifted_clock = SystemTime::UNIX_EPOCH
             + Duration::from_secs(
                 (SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64 + offset) as u64,
             );
-        assert_eq!(sender.request("GET", TEAMS, shifted).status, 200);
+        assert_eq!(sender.request("GET", TEAMS, shifted_clock).status, 200);
         simulator.faults().clear();
     }
 }
@@ -161,8 +170,8 @@ fn each_privilege_opens_its_own_resources() {
 
     let stats = "No access to STATS data";
     let shots = "No access to SHOTS data";
-    let denied = "Access denied to resource";
-    let restricted = "Restricted resource";
+    let access_denied = "Access denied to resource";
+    let restricted_resource = "Restricted resource";
     let (no_stats, no_shots, no_team) = (
         Privileges { stats: false, ..Privileges::default() },
         Privileges { shots: false, ..Privileges::default() },
@@ -175,14 +184,14 @@ fn each_privilege_opens_its_own_resources() {
         (&no_stats, format!("/v1/data/stats/{session}/possessions/summary"), stats),
         (&no_stats, format!("/v1/data/teams/{team}/players/game/stats?event_id={game_id}"), stats),
         (&no_stats, format!("/v1/data/sensors/locations?id={session}&from={start}&to={}", start + 1000), stats),
-        (&no_stats, format!("/v1/data/games/{game_id}/events"), denied),
-        (&no_stats, format!("/v1/data/stats/games/{game_id}/stats/details"), denied),
+        (&no_stats, format!("/v1/data/games/{game_id}/events"), access_denied),
+        (&no_stats, format!("/v1/data/stats/games/{game_id}/stats/details"), access_denied),
         (&no_shots, format!("/v1/data/stats/{session}/shots"), shots),
-        (&no_team, format!("/v1/data/teams/{team}"), restricted),
-        (&no_team, format!("/v1/data/teams/{team},SHOTTRACKER"), restricted),
-        (&no_team, format!("/v1/data/teams/{team}?game_event_id={game_id}"), restricted),
-        (&no_team, format!("/v1/data/teams/{team}/events?from=1&to=2"), restricted),
-        (&no_team, format!("/v1/data/teams/{team}/players/game/stats?event_id={game_id}"), restricted),
+        (&no_team, format!("/v1/data/teams/{team}"), restricted_resource),
+        (&no_team, format!("/v1/data/teams/{team},SHOTTRACKER"), restricted_resource),
+        (&no_team, format!("/v1/data/teams/{team}?game_event_id={game_id}"), restricted_resource),
+        (&no_team, format!("/v1/data/teams/{team}/events?from=1&to=2"), restricted_resource),
+        (&no_team, format!("/v1/data/teams/{team}/players/game/stats?event_id={game_id}"), restricted_resource),
     ];
     for (privileges, target, message) in &closed {
         let sender = Sender::with(&simulator, "less", (*privileges).clone());
@@ -190,8 +199,8 @@ fn each_privilege_opens_its_own_resources() {
         all.json(target);
         for other in [&no_stats, &no_shots, &no_team].into_iter().filter(|other| other != privileges) {
             let is_closed = closed.iter().any(|(closed, t, _)| *closed == other && t == target);
-            let answer = Sender::with(&simulator, "other", other.clone()).get(target);
-            assert_eq!(answer.status == 403, is_closed, "{other:?} {target}");
+            let response = Sender::with(&simulator, "other", other.clone()).get(target);
+            assert_eq!(response.status == 403, is_closed, "{other:?} {target}");
         }
     }
     let other_team = game.away_team_id;
@@ -210,19 +219,22 @@ fn a_privilege_can_be_taken_away_and_given_back() {
 
 #[test]
 fn credentials_look_real_and_are_the_seeds() {
-    let (one, two) = (small(), small());
-    assert_eq!((one.username(), one.secret(), one.api_key()), (two.username(), two.secret(), two.api_key()));
-    assert_eq!((one.username().as_str(), one.secret().len()), ("sim-7", 40));
+    let (first, second) = (small(), small());
+    assert_eq!(
+        (first.username(), first.secret(), first.api_key()),
+        (second.username(), second.secret(), second.api_key())
+    );
+    assert_eq!((first.username().as_str(), first.secret().len()), ("sim-7", 40));
     let other = start(SimulatorOptions { seed: 8, games: 0, ..SimulatorOptions::default() });
-    assert_ne!((one.secret(), one.api_key()), (other.secret(), other.api_key()));
-    assert!(!format!("{one:?}").contains(&one.secret()));
+    assert_ne!((first.secret(), first.api_key()), (other.secret(), other.api_key()));
+    assert!(!format!("{first:?}").contains(&first.secret()));
 }
 
 #[test]
 fn a_username_that_no_header_can_hold_is_refused() {
-    for wrong in ["", "a\nb"] {
+    for username in ["", "a\nb"] {
         assert!(matches!(
-            small().add_credentials(wrong, "s", Privileges::default()),
+            small().add_credentials(username, "s", Privileges::default()),
             Err(crate::error::Error::Argument(_))
         ));
     }

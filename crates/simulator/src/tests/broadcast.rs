@@ -10,9 +10,9 @@ fn get(simulator: &Simulator, path: &str) -> SocketResponse {
 }
 
 fn json(simulator: &Simulator, path: &str) -> Value {
-    let answer = get(simulator, path);
-    assert_eq!(answer.status, 200, "{path}");
-    answer.json()
+    let response = get(simulator, path);
+    assert_eq!(response.status, 200, "{path}");
+    response.json()
 }
 
 fn keys(body: &Value) -> Vec<&str> {
@@ -50,7 +50,7 @@ fn a_broadcast_roster_is_the_roster_in_other_words() {
 fn with_a_game_a_broadcast_roster_says_who_left_and_who_wore_which_sensor() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (mut left, mut replaced) = (0, 0);
+    let (mut left, mut replacements) = (0, 0);
     for game in simulator.games().into_iter().filter(|game| game.tipoff_at < NOW) {
         for team in [game.home_team_id, game.away_team_id] {
             let query = format!("{team}?game_event_id={}", game.event_id);
@@ -58,20 +58,23 @@ fn with_a_game_a_broadcast_roster_says_who_left_and_who_wore_which_sensor() {
             let roster = sender.json(&format!("/v1/data/teams/{query}"));
             let active = |body: &Value| -> Vec<(i64, bool)> {
                 let players = body["players"].as_array().unwrap().iter();
-                players.map(|one| (one["id"].as_i64().unwrap(), one["is_active"].as_bool().unwrap())).collect()
+                players.map(|player| (player["id"].as_i64().unwrap(), player["is_active"].as_bool().unwrap())).collect()
             };
             assert_eq!(active(&body), active(&roster));
-            left += active(&body).iter().filter(|one| !one.1).count();
+            left += active(&body).iter().filter(|player| !player.1).count();
             let history = body["sensor_assignments_history"].as_array().unwrap();
             for player in body["players"].as_array().unwrap() {
-                let own: Vec<_> = history.iter().filter(|one| one["player_id"] == player["id"]).collect();
-                assert_eq!(own.last().unwrap()["sensor"], player["sensor"], "the last one tracks the game");
-                assert!(own.iter().all(|one| one["timestamp"].as_i64().unwrap() < game.tipoff_at));
-                replaced += own.len() - 1;
+                let assignments: Vec<_> =
+                    history.iter().filter(|assignment| assignment["player_id"] == player["id"]).collect();
+                assert_eq!(assignments.last().unwrap()["sensor"], player["sensor"], "the last one tracks the game");
+                assert!(
+                    assignments.iter().all(|assignment| assignment["timestamp"].as_i64().unwrap() < game.tipoff_at)
+                );
+                replacements += assignments.len() - 1;
             }
         }
     }
-    assert!(left > 0 && replaced > 20, "{left} {replaced}");
+    assert!(left > 0 && replacements > 20, "{left} {replacements}");
     let game = simulator.games().into_iter().rfind(|game| game.tipoff_at > NOW + DAY).unwrap();
     let body = json(&simulator, &format!("games/teams/{}?game_event_id={}", game.home_team_id, game.event_id));
     assert_eq!(body["sensor_assignments_history"], serde_json::json!([]), "none was given out yet");
@@ -84,8 +87,8 @@ fn a_broadcast_roster_that_is_not_there_says_why() {
     let in_it = [game.home_team_id, game.away_team_id];
     let other = simulator.teams().into_iter().find(|team| !in_it.contains(&team.id)).unwrap().id;
     let refusal = |path: &str| {
-        let answer = get(&simulator, &format!("games/teams/{path}"));
-        (answer.status, answer.message())
+        let response = get(&simulator, &format!("games/teams/{path}"));
+        (response.status, response.message())
     };
     let not_found = |message: &str| (404, message.to_owned());
     assert_eq!(refusal("9"), not_found("Invalid id"));
@@ -122,8 +125,8 @@ fn broadcast_stats_are_what_the_event_stream_sends() {
         assert!(body["home_score"].as_i64().unwrap() > 0);
     }
     for query in ["", "?schedule_id=", "?schedule_id=x"] {
-        let answer = get(&simulator, &format!("stats{query}"));
-        assert_eq!((answer.status, answer.message()), (404, "Invalid id".into()), "{query}");
+        let response = get(&simulator, &format!("stats{query}"));
+        assert_eq!((response.status, response.message()), (404, "Invalid id".into()), "{query}");
     }
 }
 
@@ -148,9 +151,9 @@ fn locomotion_is_of_one_team_in_one_game() {
     let path = |team: i64| format!("locomotion?schedule_id={}&team_id={team}", game.event_id);
     let body = json(&simulator, &path(game.away_team_id));
     assert_eq!(body["team_id"], game.away_team_id);
-    assert!(body["players"].as_array().unwrap().iter().any(|one| one["distance_cm"].as_f64().unwrap() > 0.0));
-    for wrong in [path(9), format!("locomotion?schedule_id={}", game.event_id), "locomotion?team_id=1".into()] {
-        assert_eq!(get(&simulator, &wrong).message(), "Invalid id", "{wrong}");
+    assert!(body["players"].as_array().unwrap().iter().any(|player| player["distance_cm"].as_f64().unwrap() > 0.0));
+    for path_of_error in [path(9), format!("locomotion?schedule_id={}", game.event_id), "locomotion?team_id=1".into()] {
+        assert_eq!(get(&simulator, &path_of_error).message(), "Invalid id", "{path_of_error}");
     }
 }
 

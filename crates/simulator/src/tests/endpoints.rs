@@ -4,7 +4,7 @@ use super::*;
 use std::collections::BTreeSet;
 
 /// The last game of a small season that is surely over, and its event.
-fn played(simulator: &Simulator) -> (crate::model::schedule::ScheduledGame, Value) {
+fn played_game(simulator: &Simulator) -> (crate::model::schedule::ScheduledGame, Value) {
     let game = simulator.games().into_iter().rfind(|game| game.tipoff_at < NOW - DAY).unwrap();
     let event = Sender::new(simulator).json(&format!("/v1/data/games/{}", game.event_id));
     (game, event)
@@ -51,8 +51,8 @@ fn a_schedule_begins_with_its_start_and_ends_before_its_end() {
     let games = simulator.games();
     let (from, to) = (games[10].tipoff_at, games[12].tipoff_at);
     let body = Sender::new(&simulator).json(&format!("/v1/data/schedule/games?from={from}&to={to}"));
-    let listed = ids(&body["games"], "event_id");
-    assert!(listed.contains(&games[10].event_id.as_str()) && !listed.contains(&games[12].event_id.as_str()));
+    let listed_ids = ids(&body["games"], "event_id");
+    assert!(listed_ids.contains(&games[10].event_id.as_str()) && !listed_ids.contains(&games[12].event_id.as_str()));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_schedule_is_filtered() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let games = simulator.games();
-    let of = |query: &str| -> Vec<String> {
+    let ids_of = |query: &str| -> Vec<String> {
         let body = sender.json(&format!("/v1/data/schedule/games?from=1&to={}{query}", NOW * 2));
         ids(&body["games"], "event_id").into_iter().map(str::to_owned).collect()
     };
@@ -68,18 +68,18 @@ fn a_schedule_is_filtered() {
         games.iter().filter(|game| is(game)).map(|game| game.event_id.clone()).collect()
     };
     let (team, place) = (games[0].home_team_id, &games[0].location_id);
-    assert_eq!(of("&type=BASKETBALL"), expected(&|_| true));
-    assert_eq!(of("&type=FOOTBALL"), expected(&|_| false));
-    assert_eq!(of(&format!("&team_id={team}")), expected(&|g| [g.home_team_id, g.away_team_id].contains(&team)));
-    assert_eq!(of(&format!("&location_id={}", place.replace('@', "%40"))), expected(&|g| g.location_id == *place));
-    assert_eq!(of("&seasonType=POST"), expected(&|_| true), "it only counts along with a week");
+    assert_eq!(ids_of("&type=BASKETBALL"), expected(&|_| true));
+    assert_eq!(ids_of("&type=FOOTBALL"), expected(&|_| false));
+    assert_eq!(ids_of(&format!("&team_id={team}")), expected(&|g| [g.home_team_id, g.away_team_id].contains(&team)));
+    assert_eq!(ids_of(&format!("&location_id={}", place.replace('@', "%40"))), expected(&|g| g.location_id == *place));
+    assert_eq!(ids_of("&seasonType=POST"), expected(&|_| true), "it only counts along with a week");
 }
 
 #[test]
 fn a_week_holds_its_games_of_one_season_type() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let of = |week: i64, more: &str| -> Vec<String> {
+    let ids_of_week = |week: i64, more: &str| -> Vec<String> {
         let path = format!("/v1/data/schedule/games?from=1&to={}&weekNumber={week}{more}", NOW * 2);
         ids(&sender.json(&path)["games"], "event_id").into_iter().map(str::to_owned).collect()
     };
@@ -94,17 +94,17 @@ fn a_week_holds_its_games_of_one_season_type() {
             (monday + 7 * (week - 1)..monday + 7 * week).contains(&day(game.tipoff_at))
         };
         let expected: BTreeSet<_> = games.iter().filter(in_week).map(|game| game.event_id.clone()).collect();
-        let mut found = Vec::new();
+        let mut games_found = Vec::new();
         for kind in ["EXH", "PRE", "REG", "POST"] {
-            let of_type = of(week, &format!("&seasonType={kind}"));
+            let of_type = ids_of_week(week, &format!("&seasonType={kind}"));
             types.extend((!of_type.is_empty()).then_some(kind));
-            found.extend(of_type);
+            games_found.extend(of_type);
         }
-        assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), expected);
-        assert_eq!(found.len(), expected.len(), "a game has one type");
-        assert_eq!(of(week, ""), of(week, "&seasonType=REG"), "REG is the default");
-        assert!(of(week, "&seasonType=XYZ").is_empty());
-        seen.extend(found);
+        assert_eq!(games_found.iter().cloned().collect::<BTreeSet<_>>(), expected);
+        assert_eq!(games_found.len(), expected.len(), "a game has one type");
+        assert_eq!(ids_of_week(week, ""), ids_of_week(week, "&seasonType=REG"), "REG is the default");
+        assert!(ids_of_week(week, "&seasonType=XYZ").is_empty());
+        seen.extend(games_found);
     }
     assert_eq!(seen.len(), games.len());
     assert_eq!(types.len(), 4, "{types:?}");
@@ -115,12 +115,12 @@ fn a_matchup_finds_the_games_of_all_teams_named() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     let games = simulator.games();
-    let of = |query: String| -> Vec<String> {
+    let ids_of = |query: String| -> Vec<String> {
         let body = sender.json(&format!("/v1/data/schedule/games/matchup?{query}"));
         ids(&body["games"], "event_id").into_iter().map(str::to_owned).collect()
     };
-    let own = |more: &str| format!("from=1&reference=SHOTTRACKER&gender=MEN{more}");
-    let (one, other) = (games[0].home_team_id, games[0].away_team_id);
+    let own_reference = |more: &str| format!("from=1&reference=SHOTTRACKER&gender=MEN{more}");
+    let (home, away) = (games[0].home_team_id, games[0].away_team_id);
     let expected = |teams: &[i64], from: i64, to: i64| -> Vec<String> {
         let is_in = |game: &&crate::model::schedule::ScheduledGame| {
             teams.iter().all(|team| [game.home_team_id, game.away_team_id].contains(team))
@@ -128,31 +128,31 @@ fn a_matchup_finds_the_games_of_all_teams_named() {
         };
         games.iter().filter(is_in).map(|game| game.event_id.clone()).collect()
     };
-    let (of_one, of_both) = (expected(&[one], 1, i64::MAX), expected(&[one, other], 1, i64::MAX));
+    let (of_one, of_both) = (expected(&[home], 1, i64::MAX), expected(&[home, away], 1, i64::MAX));
     assert!(of_both.len() > 1 && of_both.len() < of_one.len() && of_one.len() < games.len());
-    assert_eq!(of(own(&format!("&team_id={one}"))), of_one);
-    assert_eq!(of(own(&format!("&team_id={one}&team_id={other}"))), of_both);
-    assert_eq!(of(own(&format!("&team_id={other}&team_id={one}"))), of_both);
+    assert_eq!(ids_of(own_reference(&format!("&team_id={home}"))), of_one);
+    assert_eq!(ids_of(own_reference(&format!("&team_id={home}&team_id={away}"))), of_both);
+    assert_eq!(ids_of(own_reference(&format!("&team_id={away}&team_id={home}"))), of_both);
     let (from, to) = (games[10].tipoff_at, games[30].tipoff_at);
     assert_eq!(
-        of(format!("from={from}&to={to}&team_id={one}&reference=SHOTTRACKER&gender=MEN")),
-        expected(&[one], from, to)
+        ids_of(format!("from={from}&to={to}&team_id={home}&reference=SHOTTRACKER&gender=MEN")),
+        expected(&[home], from, to)
     );
     let reference = |id: i64| simulator.teams().into_iter().find(|team| team.id == id).unwrap().reference_id;
     let by_reference = |gender: &str| {
-        of(format!("from=1&reference=SIM&gender={gender}&team_id={}&team_id={}", reference(one), reference(other)))
+        ids_of(format!("from=1&reference=SIM&gender={gender}&team_id={}&team_id={}", reference(home), reference(away)))
     };
     assert_eq!(by_reference("MEN"), of_both);
     assert!(by_reference("WOMEN").is_empty());
-    for unknown in [
-        own("&team_id=9"),
-        own("&team_id=x"),
-        own(&format!("&team_id={}", reference(one))),
-        own(&format!("&team_id={one}&team_id=9")),
-        format!("from=1&reference=SIM&gender=MEN&team_id={one}"),
-        format!("from=1&reference=OTHER&gender=MEN&team_id={one}"),
+    for query in [
+        own_reference("&team_id=9"),
+        own_reference("&team_id=x"),
+        own_reference(&format!("&team_id={}", reference(home))),
+        own_reference(&format!("&team_id={home}&team_id=9")),
+        format!("from=1&reference=SIM&gender=MEN&team_id={home}"),
+        format!("from=1&reference=OTHER&gender=MEN&team_id={home}"),
     ] {
-        assert!(of(unknown.clone()).is_empty(), "{unknown}");
+        assert!(ids_of(query.clone()).is_empty(), "{query}");
     }
 }
 
@@ -223,8 +223,8 @@ fn a_schedule_needs_its_start() {
     let simulator = small();
     let sender = Sender::new(&simulator);
     for query in ["", "?from=", "?from=x", "?to=5"] {
-        let answer = sender.refusal(&format!("/v1/data/schedule/games{query}"));
-        assert_eq!(answer, (500, "General system error".into()), "its only error");
+        let response = sender.refusal(&format!("/v1/data/schedule/games{query}"));
+        assert_eq!(response, (500, "General system error".into()), "its only error");
     }
     for query in ["?from=0", "?from=-5&to=0", "?from=9&to=5", "?from=5&to=5"] {
         let body = sender.json(&format!("/v1/data/schedule/games{query}"));
@@ -268,7 +268,7 @@ fn a_roster_that_is_not_there_says_why() {
 fn team_events_are_wrapped_and_lie_in_the_range() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (game, event) = played(&simulator);
+    let (game, event) = played_game(&simulator);
     let team = game.home_team_id;
     let (from, to) = (game.tipoff_at - 20 * DAY, game.tipoff_at + DAY);
     let events = format!("/v1/data/teams/{team}/events?from={from}&to={to}");
@@ -318,7 +318,7 @@ fn a_422_lists_the_violated_rules() {
 fn a_game_makes_the_range_of_team_game_stats_idle() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (game, _) = played(&simulator);
+    let (game, _) = played_game(&simulator);
     let stats = format!("/v1/data/teams/{}/players/game/stats", game.home_team_id);
     let plain = sender.json(&format!("{stats}?event_id={}", game.event_id));
     assert_eq!(plain["id"], game.home_team_id);
@@ -332,7 +332,7 @@ fn a_game_makes_the_range_of_team_game_stats_idle() {
 fn an_id_that_is_unknown_is_invalid() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (game, event) = played(&simulator);
+    let (game, event) = played_game(&simulator);
     let (game, session) = (game.event_id, session(&event));
     let team = simulator.teams()[0].id;
     for path in [
@@ -352,8 +352,8 @@ fn an_id_that_is_unknown_is_invalid() {
     }
     // Of these operations no 404 is documented.
     for path in ["games/x/events", "stats/games/x/stats/details", "stats/games/x/shots"] {
-        let denied = (403, "Access denied to resource".into());
-        assert_eq!(sender.refusal(&format!("/v1/data/{path}")), denied, "{path}");
+        let access_denied = (403, "Access denied to resource".into());
+        assert_eq!(sender.refusal(&format!("/v1/data/{path}")), access_denied, "{path}");
     }
     for path in ["teams/9/events?from=1&to=2", "teams/x/players/game/stats?from=1&to=2"] {
         assert_eq!(sender.refusal(&format!("/v1/data/{path}")), (500, "General system error".into()), "{path}");
@@ -368,8 +368,8 @@ fn an_unknown_path_is_404_for_every_credential() {
         assert_eq!(sender.refusal(path), (404, "Not found".into()), "{path}");
     }
     let key = simulator.api_key();
-    let answer = raw(&simulator, "GET", &format!("/broadcast/v1/nothing?apikey={key}"), &[("Host", "x".into())]);
-    assert_eq!((answer.status, answer.message()), (404, "Not found".into()));
+    let response = raw(&simulator, "GET", &format!("/broadcast/v1/nothing?apikey={key}"), &[("Host", "x".into())]);
+    assert_eq!((response.status, response.message()), (404, "Not found".into()));
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn only_get_is_served() {
 fn locations_come_for_at_most_30_minutes() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (_, event) = played(&simulator);
+    let (_, event) = played_game(&simulator);
     let (id, start) = (session(&event), event["results"][0]["started_at"].as_i64().unwrap());
     let path = format!("/v1/data/sensors/locations?id={id}");
     assert!(sender.json(&format!("{path}&from={start}&to={}", start + 1_800_000)).is_array());
@@ -406,7 +406,7 @@ fn locations_come_for_at_most_30_minutes() {
 fn game_events_tell_of_the_sessions() {
     let simulator = small();
     let sender = Sender::new(&simulator);
-    let (game, event) = played(&simulator);
+    let (game, event) = played_game(&simulator);
     let path = format!("/v1/data/games/{}/events", game.event_id);
     let body = sender.json(&path);
     assert_eq!(body["events"][0]["game_id"], game.event_id);
@@ -419,9 +419,9 @@ fn broadcast_games_carry_the_schedule_id() {
     let simulator = small();
     let get = |query: &str| {
         let target = format!("/broadcast/v1/games/schedule?apikey={}{query}", simulator.api_key());
-        let answer = raw(&simulator, "GET", &target, &[("Host", "x".into())]);
-        assert_eq!(answer.status, 200);
-        answer.json()
+        let response = raw(&simulator, "GET", &target, &[("Host", "x".into())]);
+        assert_eq!(response.status, 200);
+        response.json()
     };
     let games = simulator.games();
     let between = |from: i64, to: i64| -> Vec<&str> {
@@ -441,20 +441,20 @@ fn broadcast_games_carry_the_schedule_id() {
 fn broadcast_teams_are_the_teams() {
     let simulator = small();
     let target = format!("/broadcast/v1/games/teams?apikey={}", simulator.api_key());
-    let answer = raw(&simulator, "GET", &target, &[("Host", "x".into())]);
-    assert_eq!(answer.json()["teams"], serde_json::to_value(simulator.teams()).unwrap());
+    let response = raw(&simulator, "GET", &target, &[("Host", "x".into())]);
+    assert_eq!(response.json()["teams"], serde_json::to_value(simulator.teams()).unwrap());
 }
 
 /// All links of `/v1/data/..` in a body, wherever they stand.
-fn links(body: &Value, found: &mut BTreeSet<String>) {
+fn links(body: &Value, links_found: &mut BTreeSet<String>) {
     match body {
-        Value::Array(items) => items.iter().for_each(|item| links(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| links(item, links_found)),
         Value::Object(members) => members.iter().for_each(|(name, value)| match value {
-            Value::String(_) if name.starts_with('_') => drop(found.insert(target(value).to_owned())),
+            Value::String(_) if name.starts_with('_') => drop(links_found.insert(target(value).to_owned())),
             Value::Array(items) if name.starts_with('_') => {
-                found.extend(items.iter().map(|link| target(link).to_owned()));
+                links_found.extend(items.iter().map(|link| target(link).to_owned()));
             }
-            other => links(other, found),
+            other => links(other, links_found),
         }),
         _ => {}
     }
@@ -475,10 +475,10 @@ fn follow_all(simulator: &Simulator) -> usize {
     }
     let mut done = BTreeSet::new();
     while let Some(link) = open.pop_first() {
-        let mut found = BTreeSet::new();
-        links(&sender.json(&link), &mut found);
+        let mut links_found = BTreeSet::new();
+        links(&sender.json(&link), &mut links_found);
         done.insert(link);
-        open.extend(found.difference(&done).cloned());
+        open.extend(links_found.difference(&done).cloned());
     }
     done.len()
 }
@@ -500,8 +500,8 @@ fn every_link_of_a_football_season_leads_somewhere() {
 
 #[test]
 fn the_same_seed_and_clock_give_the_same_bodies() {
-    let (one, two) = (small(), small());
-    let (game, event) = played(&one);
+    let (first, second) = (small(), small());
+    let (game, event) = played_game(&first);
     let (team, id) = (game.home_team_id, session(&event));
     let start = event["results"][0]["started_at"].as_i64().unwrap();
     for path in [
@@ -515,7 +515,7 @@ fn the_same_seed_and_clock_give_the_same_bodies() {
         format!("/v1/data/stats/{id}/shots"),
         format!("/v1/data/sensors/locations?id={id}&from={start}&to={}", start + 5000),
     ] {
-        let bodies = [&one, &one, &two].map(|simulator| Sender::new(simulator).get(&path).body);
+        let bodies = [&first, &first, &second].map(|simulator| Sender::new(simulator).get(&path).body);
         assert_eq!(bodies[0], bodies[1], "{path}: made anew or kept");
         assert_eq!(bodies[0], bodies[2], "{path}");
     }

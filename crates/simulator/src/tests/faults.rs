@@ -33,23 +33,23 @@ fn a_body_and_headers_are_sent_as_given() {
         headers: vec![("Retry-After".into(), "3".into()), ("Content-Type".into(), "text/html".into())],
         ..Fault::default()
     });
-    let answer = get(&simulator);
-    assert_eq!((answer.status, &answer.body[..]), (429, &b"<html>"[..]));
-    assert_eq!((answer.header("retry-after"), answer.header("content-type")), (Some("3"), Some("text/html")));
-    assert_eq!(answer.headers.iter().filter(|(name, _)| name == "content-type").count(), 1);
+    let response = get(&simulator);
+    assert_eq!((response.status, &response.body[..]), (429, &b"<html>"[..]));
+    assert_eq!((response.header("retry-after"), response.header("content-type")), (Some("3"), Some("text/html")));
+    assert_eq!(response.headers.iter().filter(|(name, _)| name == "content-type").count(), 1);
 }
 
 #[test]
 fn a_body_alone_is_of_status_200() {
-    let answer = get(&with(Fault { body: Some(b"{".to_vec()), ..Fault::default() }));
-    assert_eq!((answer.status, &answer.body[..]), (200, &b"{"[..]));
+    let response = get(&with(Fault { body: Some(b"{".to_vec()), ..Fault::default() }));
+    assert_eq!((response.status, &response.body[..]), (200, &b"{"[..]));
 }
 
 #[test]
 fn headers_alone_change_the_true_answer() {
     let simulator = with(Fault { headers: vec![("x-odd".into(), "1".into())], ..Fault::default() });
-    let answer = get(&simulator);
-    assert_eq!((answer.header("x-odd"), answer.json()["teams"].as_array().unwrap().len()), (Some("1"), 6));
+    let response = get(&simulator);
+    assert_eq!((response.header("x-odd"), response.json()["teams"].as_array().unwrap().len()), (Some("1"), 6));
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn a_content_length_that_lies_is_sent() {
         });
         get(&simulator)
     };
-    let answer = lie("20");
-    assert_eq!((answer.header("content-length"), &answer.body[..]), (Some("20"), &b"0123456789"[..]));
-    answer.end.unwrap();
+    let response = lie("20");
+    assert_eq!((response.header("content-length"), &response.body[..]), (Some("20"), &b"0123456789"[..]));
+    response.end.unwrap();
     assert_eq!(lie("10").body, b"0123456789");
     assert_eq!(lie("4").body, b"0123456789", "what is beyond the length is sent all the same");
     assert_eq!(lie("18446744073709551615").body, b"0123456789");
@@ -74,15 +74,15 @@ fn a_content_length_that_lies_is_sent() {
 #[test]
 fn an_answer_in_chunks_is_as_long_as_its_body() {
     let headers = vec![("Transfer-Encoding".into(), "chunked".into())];
-    let answer = get(&with(Fault { body: Some(b"0123456789".to_vec()), headers, ..Fault::default() }));
-    assert_eq!(answer.body, b"A\r\n0123456789\r\n0\r\n\r\n");
+    let response = get(&with(Fault { body: Some(b"0123456789".to_vec()), headers, ..Fault::default() }));
+    assert_eq!(response.body, b"A\r\n0123456789\r\n0\r\n\r\n");
 }
 
 #[test]
 fn a_status_without_a_body_has_none() {
     for status in [204, 304] {
-        let answer = get(&with(Fault { status: Some(status), ..Fault::default() }));
-        assert_eq!((answer.status, answer.body.len()), (status, 0));
+        let response = get(&with(Fault { status: Some(status), ..Fault::default() }));
+        assert_eq!((response.status, response.body.len()), (status, 0));
     }
 }
 
@@ -100,14 +100,18 @@ fn a_delay_comes_before_the_true_answer() {
 #[test]
 fn a_cut_gives_exactly_so_many_bytes_of_the_true_body_and_then_the_end() {
     let simulator = small();
-    let whole = get(&simulator).body;
-    for bytes in [0, 1, 100, whole.len() - 1, whole.len(), whole.len() + 1] {
+    let complete_body = get(&simulator).body;
+    for bytes in [0, 1, 100, complete_body.len() - 1, complete_body.len(), complete_body.len() + 1] {
         simulator.faults().add(Fault { cut_at: Some(bytes), times: Some(1), ..Fault::default() }).unwrap();
-        let answer = get(&simulator);
-        answer.end.as_ref().unwrap();
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.header("content-length").unwrap(), whole.len().to_string(), "the header tells of the whole");
-        assert_eq!(answer.body, whole[..bytes.min(whole.len())], "cut at {bytes}");
+        let response = get(&simulator);
+        response.end.as_ref().unwrap();
+        assert_eq!(response.status, 200);
+        assert_eq!(
+            response.header("content-length").unwrap(),
+            complete_body.len().to_string(),
+            "the header tells of the whole"
+        );
+        assert_eq!(response.body, complete_body[..bytes.min(complete_body.len())], "cut at {bytes}");
         assert_eq!(last_seen(&simulator).status, 200);
     }
 }
@@ -115,13 +119,13 @@ fn a_cut_gives_exactly_so_many_bytes_of_the_true_body_and_then_the_end() {
 #[test]
 fn a_cut_by_reset_gives_the_bytes_and_then_a_reset() {
     let simulator = small();
-    let whole = get(&simulator).body;
-    for bytes in [0, 7, whole.len()] {
+    let complete_body = get(&simulator).body;
+    for bytes in [0, 7, complete_body.len()] {
         let fault = Fault { cut_at: Some(bytes), reset: true, times: Some(1), ..Fault::default() };
         simulator.faults().add(fault).unwrap();
-        let answer = get(&simulator);
-        assert_eq!(answer.end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-        assert_eq!((answer.status, answer.body), (200, whole[..bytes].to_vec()));
+        let response = get(&simulator);
+        assert_eq!(response.end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!((response.status, response.body), (200, complete_body[..bytes].to_vec()));
     }
 }
 
@@ -130,17 +134,17 @@ fn a_reset_does_not_overtake_what_was_sent_before_it() {
     let (body, bytes) = (vec![b'x'; 5_000_000], 3_000_000);
     let simulator = with(Fault { body: Some(body), cut_at: Some(bytes), reset: true, ..Fault::default() });
     for _ in 0..5 {
-        let answer = get(&simulator);
-        assert_eq!((answer.body.len(), answer.end.unwrap_err().kind()), (bytes, io::ErrorKind::ConnectionReset));
+        let response = get(&simulator);
+        assert_eq!((response.body.len(), response.end.unwrap_err().kind()), (bytes, io::ErrorKind::ConnectionReset));
     }
 }
 
 #[test]
 fn a_reset_comes_before_any_byte() {
     let simulator = with(Fault { reset: true, times: Some(1), ..Fault::default() });
-    let answer = get(&simulator);
-    assert_eq!(answer.end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-    assert_eq!((answer.status, last_seen(&simulator).status), (0, 0));
+    let response = get(&simulator);
+    assert_eq!(response.end.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+    assert_eq!((response.status, last_seen(&simulator).status), (0, 0));
     assert_eq!(get(&simulator).status, 200);
 }
 
@@ -148,9 +152,9 @@ fn a_reset_comes_before_any_byte() {
 fn a_fault_in_the_services_place_is_cut_too() {
     let body = vec![b'x'; 5_000_000];
     let simulator = with(Fault { status: Some(502), body: Some(body), cut_at: Some(4_321_987), ..Fault::default() });
-    let answer = get(&simulator);
-    assert_eq!((answer.status, answer.body.len()), (502, 4_321_987));
-    answer.end.unwrap();
+    let response = get(&simulator);
+    assert_eq!((response.status, response.body.len()), (502, 4_321_987));
+    response.end.unwrap();
     simulator.faults().clear();
     simulator.faults().add(Fault { status: Some(503), cut_at: Some(10), ..Fault::default() }).unwrap();
     assert_eq!(get(&simulator).body, b"{\"status\":");
@@ -183,10 +187,10 @@ fn a_connection_goes_on_after_an_answer_and_ends_after_a_cut_one() {
         stream.write_all((text + "\r\n").as_bytes()).unwrap();
         let (mut bytes, mut chunk) = (Vec::new(), [0; 65536]);
         loop {
-            let got = stream.read(&mut chunk).unwrap();
-            bytes.extend_from_slice(&chunk[..got]);
-            if got == 0 || bytes.ends_with(b"]}") {
-                break (received(&bytes, Ok(())).status, got == 0);
+            let count = stream.read(&mut chunk).unwrap();
+            bytes.extend_from_slice(&chunk[..count]);
+            if count == 0 || bytes.ends_with(b"]}") {
+                break (read_response(&bytes, Ok(())).status, count == 0);
             }
         }
     };

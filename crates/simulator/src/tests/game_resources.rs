@@ -18,9 +18,9 @@ fn a_catch_up_has_the_requested_parts_in_order_and_the_score() {
     assert_eq!(keys(&sender.json(&format!("{path}/shots,stats"))), ["shots", "stats", "gameTotals"]);
     assert_eq!(keys(&sender.json(&format!("{path}/possessions%2Cdetails"))), ["possessions", "details", "gameTotals"]);
     for part in PARTS {
-        let one = sender.json(&format!("{path}/{part}"));
-        assert_eq!(keys(&one), [part, "gameTotals"]);
-        assert_eq!((&one[part], &one["gameTotals"]), (&all[part], &all["gameTotals"]));
+        let single = sender.json(&format!("{path}/{part}"));
+        assert_eq!(keys(&single), [part, "gameTotals"]);
+        assert_eq!((&single[part], &single["gameTotals"]), (&all[part], &all["gameTotals"]));
         assert!(!all[part].as_array().unwrap().is_empty(), "{part}");
     }
     let screens = sender.json(&format!("{path}/ballscreens"));
@@ -49,14 +49,14 @@ fn a_part_that_is_closed_closes_the_whole_answer() {
     let game = simulator.games()[0].event_id.clone();
     let no_shots = Privileges { shots: false, ..Privileges::default() };
     let no_stats = Privileges { stats: false, ..Privileges::default() };
-    let denied = (403, "Access denied to resource".to_owned());
+    let access_denied = (403, "Access denied to resource".to_owned());
     for (privileges, closed, open) in [
         (no_shots, ["shots", "stats,shots", "shots,details"], ["stats", "details", "ballscreens"]),
         (no_stats, ["stats", "ballscreens", "shots,details"], ["shots", "shots", "shots"]),
     ] {
         let sender = Sender::with(&simulator, "less", privileges);
         for parts in closed {
-            assert_eq!(sender.refusal(&format!("/v1/data/stats/games/{game}/{parts}")), denied, "{parts}");
+            assert_eq!(sender.refusal(&format!("/v1/data/stats/games/{game}/{parts}")), access_denied, "{parts}");
         }
         for parts in open {
             sender.json(&format!("/v1/data/stats/games/{game}/{parts}"));

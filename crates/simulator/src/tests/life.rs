@@ -7,8 +7,8 @@ use std::time::Instant;
 
 #[test]
 fn a_port_that_is_taken_is_a_configuration_error() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
     let error = Simulator::start(SimulatorOptions { port, ..SimulatorOptions::default() }).unwrap_err();
     assert!(matches!(&error, Error::Configuration(text) if text.contains(&port.to_string())), "{error}");
 }
@@ -16,7 +16,7 @@ fn a_port_that_is_taken_is_a_configuration_error() {
 #[test]
 fn a_season_that_cannot_be_is_refused() {
     let base = SimulatorOptions::default;
-    for wrong in [
+    for options in [
         SimulatorOptions { teams: 1, ..base() },
         SimulatorOptions { teams: usize::MAX, ..base() },
         SimulatorOptions { games: usize::MAX, ..base() },
@@ -27,7 +27,7 @@ fn a_season_that_cannot_be_is_refused() {
         SimulatorOptions { now: Some(1_771_588_800), ..base() },
         SimulatorOptions { now: Some(i64::MAX), ..base() },
     ] {
-        assert!(matches!(Simulator::start(wrong.clone()), Err(Error::Argument(_))), "{wrong:?}");
+        assert!(matches!(Simulator::start(options.clone()), Err(Error::Argument(_))), "{options:?}");
     }
 }
 
@@ -47,8 +47,8 @@ fn closing_ends_open_connections_and_frees_the_port() {
     assert!(matches!(open.read(&mut [0; 10]), Ok(0) | Err(_)));
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
     simulator.close();
-    let again = start_at(port);
-    assert_eq!(Sender::new(&again).get("/v1/data/teams").status, 200);
+    let successor = start_at(port);
+    assert_eq!(Sender::new(&successor).get("/v1/data/teams").status, 200);
 }
 
 #[test]

@@ -43,11 +43,11 @@ fn small() -> Simulator {
 fn hmac_sha1(key: &str, text: &str) -> String {
     let mut block = [0u8; 64];
     block[..key.len()].copy_from_slice(key.as_bytes());
-    let keyed = |with: u8, text: &[u8]| {
+    let digest_with_pad = |with: u8, text: &[u8]| {
         let pad: Vec<u8> = block.iter().map(|byte| byte ^ with).collect();
         Sha1::digest([&pad[..], text].concat())
     };
-    let digest = keyed(0x5c, &keyed(0x36, text.as_bytes()));
+    let digest = digest_with_pad(0x5c, &digest_with_pad(0x36, text.as_bytes()));
     let set = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for three in digest.chunks(3) {
@@ -66,7 +66,7 @@ fn the_test_signer_gives_what_openssl_gives() {
     assert_eq!(hmac_sha1("s3cret", text), "4CpLOVcUegcsHCOOxpT01DnKJ3Q=");
 }
 
-/// An answer as it came; cut short where the connection was.
+/// A response; incomplete if the connection was cut.
 #[derive(Debug)]
 struct SocketResponse {
     status: u16,
@@ -129,18 +129,18 @@ impl<'a> Sender<'a> {
     }
     /// The JSON of an answer that must be good.
     fn json(&self, target: &str) -> Value {
-        let answer = self.get(target);
-        assert_eq!(answer.status, 200, "{target}: {}", String::from_utf8_lossy(&answer.body));
-        assert_eq!(answer.header("content-type"), Some("application/json"));
-        answer.json()
+        let response = self.get(target);
+        assert_eq!(response.status, 200, "{target}: {}", String::from_utf8_lossy(&response.body));
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        response.json()
     }
     /// Status and message of an answer that must be an error of the service.
     fn refusal(&self, target: &str) -> (u16, String) {
-        let answer = self.get(target);
-        let body = answer.json();
-        assert_eq!(body["status"], answer.status, "{target}");
+        let response = self.get(target);
+        let body = response.json();
+        assert_eq!(body["status"], response.status, "{target}");
         assert_eq!(body["shottrackerRequestId"].as_str().unwrap().len(), 36, "{target}");
-        (answer.status, answer.message())
+        (response.status, response.message())
     }
 }
 
@@ -156,10 +156,10 @@ fn raw(simulator: &Simulator, method: &str, target: &str, headers: &[(&str, Stri
     stream.write_all((text + "Connection: close\r\n\r\n").as_bytes()).unwrap();
     let mut bytes = Vec::new();
     let end = stream.read_to_end(&mut bytes).map(drop);
-    received(&bytes, end)
+    read_response(&bytes, end)
 }
 
-fn received(bytes: &[u8], end: io::Result<()>) -> SocketResponse {
+fn read_response(bytes: &[u8], end: io::Result<()>) -> SocketResponse {
     let Some(head_end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         assert_eq!(bytes, b"", "half a head");
         return SocketResponse { status: 0, headers: Vec::new(), body: Vec::new(), end };

@@ -29,22 +29,22 @@ fn no_game_ends_in_a_tie_and_ties_are_played_on() {
 fn ten_players_of_the_rosters_of_the_day_are_on_court_and_only_they_act() {
     let season = small();
     for (event, session) in sessions(&season) {
-        let then = |team: i64| -> BTreeSet<i64> {
+        let roster_ids = |team: i64| -> BTreeSet<i64> {
             let game = event.is_game_event.then_some(event.id.as_str());
             season.roster(team, game).unwrap().players.iter().map(|player| player.id).collect()
         };
         let rosters: BTreeMap<i64, BTreeSet<i64>> =
-            session.possessions.iter().map(|team| (team.id, then(team.id))).collect();
+            session.possessions.iter().map(|team| (team.id, roster_ids(team.id))).collect();
         for team in &session.possessions {
-            let named: BTreeSet<i64> = team.team_player_details.iter().map(|player| player.id).collect();
+            let player_ids: BTreeSet<i64> = team.team_player_details.iter().map(|player| player.id).collect();
             for possession in &team.possessions {
-                let own: BTreeSet<i64> = possession.player_ids.iter().copied().collect();
+                let on_court: BTreeSet<i64> = possession.player_ids.iter().copied().collect();
                 let others: BTreeSet<i64> = possession.opposing_player_ids.iter().copied().collect();
-                assert_eq!((own.len(), others.len(), own.union(&others).count()), (5, 5, 10));
-                assert!(own.is_subset(&named));
-                assert!(event.is_practice_event || own.is_subset(&rosters[&team.id]));
+                assert_eq!((on_court.len(), others.len(), on_court.union(&others).count()), (5, 5, 10));
+                assert!(on_court.is_subset(&player_ids));
+                assert!(event.is_practice_event || on_court.is_subset(&rosters[&team.id]));
                 for stat in &possession.stats {
-                    assert!(own.contains(&stat.player_id) || others.contains(&stat.player_id));
+                    assert!(on_court.contains(&stat.player_id) || others.contains(&stat.player_id));
                 }
             }
         }
@@ -56,8 +56,8 @@ fn lineups_change() {
     let mut counts = Vec::new();
     for (event, session) in sessions(&small()) {
         // Whole halves: an overtime, a drill or a half that has just begun may see no change.
-        let whole = event.is_game_event && session.ended_at < NOW;
-        for team in session.possessions.iter().filter(|team| whole && team.possessions.len() > 20) {
+        let is_complete = event.is_game_event && session.ended_at < NOW;
+        for team in session.possessions.iter().filter(|team| is_complete && team.possessions.len() > 20) {
             let lineups: BTreeSet<_> = team.possessions.iter().map(|possession| &possession.player_ids).collect();
             counts.push(lineups.len());
         }
@@ -149,8 +149,8 @@ fn football_has_quarters_and_says_that_its_stats_are_invented() {
     let season = Season::new(7, Sport::Football, 16, 80, NOW);
     assert!(season.games().iter().all(|game| game.kind == "FOOTBALL"));
     assert!(season.teams().iter().all(|team| team.sport == "FOOTBALL"));
-    let over = season.games().iter().find(|game| game.tipoff_at + 6 * HOUR < NOW).unwrap();
-    let event = season.event(&over.event_id, NOW).unwrap();
+    let finished_game = season.games().iter().find(|game| game.tipoff_at + 6 * HOUR < NOW).unwrap();
+    let event = season.event(&finished_game.event_id, NOW).unwrap();
     assert_eq!(event.game_type.as_deref(), Some("QUARTER"));
     let names: Vec<_> = event.results.iter().map(|result| result.name.as_deref().unwrap()).collect();
     assert_eq!(names, ["Q1", "Q2", "Q3", "Q4"]);
@@ -162,49 +162,51 @@ fn football_has_quarters_and_says_that_its_stats_are_invented() {
         for (stats, details) in session.stats.iter().zip(&session.details) {
             assert!(!stats.player_stats.is_empty());
             for (line, player) in stats.player_stats.iter().zip(&details.player_stats) {
-                assert_eq!((line.id, counted(&line.stats)), (player.id, sums(&player.stats)));
+                assert_eq!((line.id, counts_of(&line.stats)), (player.id, sums(&player.stats)));
                 assert!(line.stats.keys().all(|code| code.starts_with("INVENTED_")));
             }
         }
     }
-    let season_of = season.team_game_stats(over.home_team_id, None, 1, NOW, NOW).unwrap();
+    let season_of = season.team_game_stats(finished_game.home_team_id, None, 1, NOW, NOW).unwrap();
     assert!(season_of.player_stats[0].games_played > Some(4));
-    assert!(season.roster(over.home_team_id, None).unwrap().players.len() >= 22);
+    assert!(season.roster(finished_game.home_team_id, None).unwrap().players.len() >= 22);
 }
 
 #[test]
 fn a_football_game_scores_by_its_plays_and_its_carriers_are_where_their_plays_end() {
     let season = Season::new(7, Sport::Football, 16, 80, NOW);
-    let over = season.games().iter().find(|game| game.tipoff_at + 6 * HOUR < NOW).unwrap();
-    let event = season.event(&over.event_id, NOW).unwrap();
-    let totals = season.whole(&over.event_id, NOW).unwrap().totals();
+    let finished_game = season.games().iter().find(|game| game.tipoff_at + 6 * HOUR < NOW).unwrap();
+    let event = season.event(&finished_game.event_id, NOW).unwrap();
+    let totals = season.whole(&finished_game.event_id, NOW).unwrap().totals();
     let mut sums = [0.0; 2];
-    for (result, shown) in event.results.iter().zip(totals.period_totals.iter().rev()) {
+    for (result, period_score) in event.results.iter().zip(totals.period_totals.iter().rev()) {
         let session = season.session(&result.id, NOW).unwrap();
         let points = session.details.iter().map(|team| {
             let total = team.player_stats.iter().find(|line| line.id == 0).unwrap();
-            let (_, scored) = total.stats.iter().find(|(code, _)| code == "INVENTED_POINTS").unwrap();
-            scored.iter().map(|one| one.value).sum::<f64>()
+            let (_, occurrences) = total.stats.iter().find(|(code, _)| code == "INVENTED_POINTS").unwrap();
+            occurrences.iter().map(|occurrence| occurrence.value).sum::<f64>()
         });
         let points: Vec<f64> = points.collect();
         assert_eq!(
             points,
-            [shown.home_team_score.value as f64, shown.away_team_score.value as f64],
+            [period_score.home_team_score.value as f64, period_score.away_team_score.value as f64],
             "{}",
-            shown.period
+            period_score.period
         );
         sums.iter_mut().zip(points).for_each(|(sum, points)| *sum += points);
         for line in session.details.iter().flat_map(|team| &team.player_stats).filter(|line| line.id != 0) {
-            for one in &line.stats[0].1 {
+            for occurrence in &line.stats[0].1 {
                 let mut batches = Vec::new();
                 season
-                    .locations(&result.id, one.occurred_at - 1000, one.occurred_at, NOW, |batch| batches.push(batch))
+                    .locations(&result.id, occurrence.occurred_at - 1000, occurrence.occurred_at, NOW, |batch| {
+                        batches.push(batch)
+                    })
                     .unwrap();
                 let last = batches.last().unwrap();
                 assert_eq!(last.locations.len(), 23);
                 let carrier = last.locations.iter().find(|location| location.pid == Some(line.id)).unwrap();
-                let far = (carrier.x - one.x.unwrap()).hypot(carrier.y - one.y.unwrap());
-                assert!(far < 1000.0, "{far} mm away");
+                let distance = (carrier.x - occurrence.x.unwrap()).hypot(carrier.y - occurrence.y.unwrap());
+                assert!(distance < 1000.0, "{distance} mm away");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A game told as it goes is, at every moment, what the other resources show; also where it was corrected.
+//! The messages of a game agree, at every moment, with the other resources; also after a correction.
 
 use super::*;
 use crate::season::schedule::DAY;
@@ -18,9 +18,9 @@ struct MessageTally {
 
 impl MessageTally {
     fn catch_up(&mut self, season: &Season, game: usize, now: i64) {
-        for told in season.new_messages(game, &mut self.feed, now) {
-            let data = &told.data;
-            match told.source {
+        for message in season.new_messages(game, &mut self.feed, now) {
+            let data = &message.data;
+            match message.source {
                 "marker" => self.markers.push(data["marker"].as_str().unwrap().to_owned()),
                 "shots" => self.shots += 1,
                 _ => {
@@ -48,11 +48,11 @@ fn visible_at(season: &Season, game: usize, now: i64) -> Lines {
     lines
 }
 
-/// A line is told with the versions of what happened; two lines may differ in how they come to the last.
+/// A line has the versions of its events; two lines may differ in the steps to the last one.
 fn values(lines: &Lines) -> BTreeMap<(i64, i64), BTreeMap<String, String>> {
     let texts =
         |stats: &Map<String, Value>| stats.iter().map(|(code, value)| (code.clone(), value.to_string())).collect();
-    lines.iter().map(|(who, (_, stats))| (*who, texts(stats))).collect()
+    lines.iter().map(|(player, (_, stats))| (*player, texts(stats))).collect()
 }
 
 fn sessions_of(season: &Season, game: usize) -> usize {
@@ -68,20 +68,20 @@ fn running(season: &Season) -> usize {
 fn the_messages_and_the_responses_agree_at_every_moment() {
     let season = small();
     for game in [3, running(&season), 38] {
-        let mut told = MessageTally::default();
+        let mut tally = MessageTally::default();
         for moment in season.moments(game) {
             season.set_clock(game, moment);
-            told.catch_up(&season, game, NOW);
-            let shown = visible_at(&season, game, NOW);
-            assert_eq!(values(&told.lines), values(&shown));
-            let versions = |lines: &Lines| lines.iter().map(|(who, line)| (*who, line.0)).collect::<Vec<_>>();
-            assert_eq!(versions(&told.lines), versions(&shown));
+            tally.catch_up(&season, game, NOW);
+            let visible = visible_at(&season, game, NOW);
+            assert_eq!(values(&tally.lines), values(&visible));
+            let versions = |lines: &Lines| lines.iter().map(|(player, line)| (*player, line.0)).collect::<Vec<_>>();
+            assert_eq!(versions(&tally.lines), versions(&visible));
         }
-        assert!(told.lines.len() > 16, "{}", told.lines.len());
-        assert!(told.shots > 80);
-        assert_eq!(told.markers.last().unwrap(), "GAME_ENDED");
+        assert!(tally.lines.len() > 16, "{}", tally.lines.len());
+        assert!(tally.shots > 80);
+        assert_eq!(tally.markers.last().unwrap(), "GAME_ENDED");
         assert_eq!(
-            told.markers.iter().filter(|marker| *marker == "PERIOD_STARTED").count(),
+            tally.markers.iter().filter(|marker| *marker == "PERIOD_STARTED").count(),
             sessions_of(&season, game)
         );
     }
@@ -90,7 +90,9 @@ fn the_messages_and_the_responses_agree_at_every_moment() {
 #[test]
 fn a_game_played_at_once_is_the_game_played_step_by_step() {
     let season = small();
-    let texts = |told: Vec<super::FeedMessage>| told.into_iter().map(|one| one.data.to_string()).collect::<Vec<_>>();
+    let texts = |messages: Vec<super::FeedMessage>| {
+        messages.into_iter().map(|message| message.data.to_string()).collect::<Vec<_>>()
+    };
     let mut feed = Feed::default();
     let mut steps = Vec::new();
     for moment in season.moments(3) {
@@ -104,38 +106,44 @@ fn a_game_played_at_once_is_the_game_played_step_by_step() {
 fn corrections_in_a_game_appear_in_streams_and_responses_and_change_the_score() {
     let season = small();
     let (game, moments) = (3, season.moments(3));
-    let mut told = MessageTally::default();
-    let scheduled = season.games()[game].clone();
+    let mut tally = MessageTally::default();
+    let scheduled_game = season.games()[game].clone();
     let mut is_made = 0;
     for (step, moment) in moments.iter().enumerate() {
         season.set_clock(game, *moment);
         if step % 20 == 10 {
             let lines = visible_at(&season, game, NOW);
-            let team = if step % 40 == 10 { scheduled.home_team_id } else { scheduled.away_team_id };
-            let with_points = |who: &&(i64, i64)| who.0 == team && who.1 != 0 && lines[who].1.contains_key("PTS");
+            let team = if step % 40 == 10 { scheduled_game.home_team_id } else { scheduled_game.away_team_id };
+            let with_points =
+                |player: &&(i64, i64)| player.0 == team && player.1 != 0 && lines[player].1.contains_key("PTS");
             let Some((_, player)) = lines.keys().find(with_points) else { continue };
             let before = season.standing(game, NOW).score;
             season.correct(game, *player, "PTS", 1, NOW).unwrap();
             season.correct(game, *player, "PTS", 1, NOW).unwrap();
             season.correct(game, *player, "PTS", -1, NOW).unwrap();
             let after = season.standing(game, NOW).score;
-            let side = usize::from(team != scheduled.home_team_id);
+            let side = usize::from(team != scheduled_game.home_team_id);
             assert_eq!((after[side], after[1 - side]), (before[side] + 1, before[1 - side]));
             is_made += 1;
         }
-        told.catch_up(&season, game, NOW);
-        let shown = visible_at(&season, game, NOW);
-        assert_eq!(values(&told.lines), values(&shown), "after {step}");
+        tally.catch_up(&season, game, NOW);
+        let visible = visible_at(&season, game, NOW);
+        assert_eq!(values(&tally.lines), values(&visible), "after {step}");
         let score = season.standing(game, NOW).score;
-        let points = |team| values(&shown).get(&(team, 0)).and_then(|line| line.get("PTS").cloned());
+        let points = |team| values(&visible).get(&(team, 0)).and_then(|line| line.get("PTS").cloned());
         let sum = |score: i64| (score > 0).then(|| json!(score as f64).to_string());
-        assert_eq!(points(scheduled.home_team_id), sum(score[0]));
-        assert_eq!(points(scheduled.away_team_id), sum(score[1]));
+        assert_eq!(points(scheduled_game.home_team_id), sum(score[0]));
+        assert_eq!(points(scheduled_game.away_team_id), sum(score[1]));
     }
     assert!(is_made > 4, "{is_made}");
-    let updated =
-        |to: &str| told.classifications.iter().filter(|one| *one == &format!("UPDATED_TWO_POINT_{to}")).count();
-    assert_eq!((updated("MISS_TO_MAKE"), updated("MAKE_TO_MISS")), (is_made * 6, is_made * 3));
+    let update_count = |to: &str| {
+        tally
+            .classifications
+            .iter()
+            .filter(|classification| *classification == &format!("UPDATED_TWO_POINT_{to}"))
+            .count()
+    };
+    assert_eq!((update_count("MISS_TO_MAKE"), update_count("MAKE_TO_MISS")), (is_made * 6, is_made * 3));
 }
 
 #[test]
@@ -160,11 +168,11 @@ fn a_corrected_box_score_is_still_the_sum_of_its_details() {
     let corrected = session(1);
     for team in &corrected.details {
         for player in &team.player_stats {
-            let stats = &corrected.stats.iter().find(|one| one.id == team.id).unwrap().player_stats;
-            let stats = &stats.iter().find(|one| one.id == player.id).unwrap().stats;
+            let stats = &corrected.stats.iter().find(|team_stats| team_stats.id == team.id).unwrap().player_stats;
+            let stats = &stats.iter().find(|line| line.id == player.id).unwrap().stats;
             let mut sums = sums(&player.stats);
             sums.retain(|code, _| !NEVER_COUNTED.contains(&code.as_str()));
-            assert_eq!(sums, counted(stats));
+            assert_eq!(sums, counts_of(stats));
         }
     }
     // What a season forgets of a game it plays again, corrections included.
@@ -179,15 +187,16 @@ fn a_corrected_box_score_is_still_the_sum_of_its_details() {
 #[test]
 fn a_correction_that_cannot_be_says_why() {
     let season = small();
-    let wrong = |player: i64, stat: &str, delta: i64| season.correct(3, player, stat, delta, NOW).unwrap_err();
+    let correction_error =
+        |player: i64, stat: &str, delta: i64| season.correct(3, player, stat, delta, NOW).unwrap_err();
     let player = season.game_stats(3, NOW)[0].player_stats[1].id;
-    assert!(wrong(player, "XYZ", 1).contains("none of FGA"));
-    assert!(wrong(player, "FG", 0).contains("corrects nothing"));
-    assert!(wrong(player, "FG", -500).contains("no session yet"));
-    for far in [i64::MIN, i64::MAX] {
-        assert!(wrong(player, "DIST", far).contains("at most a million"));
+    assert!(correction_error(player, "XYZ", 1).contains("none of FGA"));
+    assert!(correction_error(player, "FG", 0).contains("corrects nothing"));
+    assert!(correction_error(player, "FG", -500).contains("no session yet"));
+    for delta in [i64::MIN, i64::MAX] {
+        assert!(correction_error(player, "DIST", delta).contains("at most a million"));
     }
-    assert!(wrong(0, "FG", 1).contains("neither team"));
+    assert!(correction_error(0, "FG", 1).contains("neither team"));
     let to_come = season.games().iter().position(|game| game.tipoff_at > NOW).unwrap();
     let team = season.games()[to_come].home_team_id;
     let somebody = season.roster(team, None).unwrap().players[0].id;
@@ -199,11 +208,11 @@ fn a_game_with_a_clock_of_its_own_is_there_for_all_resources() {
     let season = small();
     let game = season.games().iter().find(|game| game.tipoff_at > NOW + 2 * DAY).unwrap().clone();
     let index = season.game_index(&game.event_id).unwrap();
-    let listed =
+    let is_listed =
         || season.team_events(game.home_team_id, 0, i64::MAX / 2, NOW).iter().any(|event| event.id == game.event_id);
-    assert!(!listed());
+    assert!(!is_listed());
     season.set_clock(index, game.tipoff_at + 10 * 60_000);
-    assert!(listed());
+    assert!(is_listed());
     let event = season.event(&game.event_id, NOW).unwrap();
     assert_eq!((event.results.len(), event.ended_at), (1, game.tipoff_at + 10 * 60_000));
     let session = season.session(&event.results[0].id, NOW).unwrap();

@@ -52,12 +52,12 @@ fn locations(season: &Season, session_id: &str, from: i64, to: i64, now: i64) ->
 }
 
 fn sums(lists: &[(String, Vec<Occurrence>)]) -> BTreeMap<String, f64> {
-    lists.iter().map(|(code, list)| (code.clone(), list.iter().map(|one| one.value).sum())).collect()
+    lists.iter().map(|(code, list)| (code.clone(), list.iter().map(|occurrence| occurrence.value).sum())).collect()
 }
 
-fn counted(stats: &serde_json::Map<String, serde_json::Value>) -> BTreeMap<String, f64> {
-    let counted = stats.iter().filter(|(code, _)| !NEVER_COUNTED.contains(&code.as_str()));
-    counted.map(|(code, value)| (code.clone(), value.as_f64().unwrap())).collect()
+fn counts_of(stats: &serde_json::Map<String, serde_json::Value>) -> BTreeMap<String, f64> {
+    let counts = stats.iter().filter(|(code, _)| !NEVER_COUNTED.contains(&code.as_str()));
+    counts.map(|(code, value)| (code.clone(), value.as_f64().unwrap())).collect()
 }
 
 fn clock(text: &str) -> f64 {

@@ -9,7 +9,7 @@ fn no_game_is_played_to_make_a_season() {
     assert!(season.games_played.lock().unwrap().is_empty());
 }
 
-/// FNV-1a over a body as it goes on the wire.
+/// FNV-1a over the bytes of a body.
 fn hash(body: &impl serde::Serialize) -> u64 {
     let bytes = serde_json::to_vec(body).unwrap();
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3))
@@ -21,7 +21,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 9] {
     let event = season.event(&game.event_id, NOW).unwrap();
     let part = &event.results[0];
     let session = season.session(&part.id, NOW).unwrap();
-    let whole = season.whole(&game.event_id, NOW).unwrap();
+    let view = season.whole(&game.event_id, NOW).unwrap();
     let window = locations(season, &part.id, part.started_at, part.started_at + 120_000, NOW).unwrap();
     [
         hash(game),
@@ -32,7 +32,7 @@ fn hashes(season: &Season, game: usize) -> [u64; 9] {
         hash(&session.possessions),
         hash(&session.shots),
         hash(&window),
-        hash(&(whole.lines(), whole.plays(), whole.shots(), whole.ball_screens(), whole.totals())),
+        hash(&(view.lines(), view.plays(), view.shots(), view.ball_screens(), view.totals())),
     ]
 }
 
@@ -44,7 +44,7 @@ fn a_seed_gives_the_same_bodies_in_any_order_and_others_do_not() {
     let back: Vec<_> = (0..30).rev().map(|game| hashes(&season, game)).collect();
     assert!(forth.iter().eq(back.iter().rev()));
     let other = Season::new(8, Sport::Basketball, 16, 40, NOW);
-    assert!(hashes(&other, 3).iter().zip(&forth[3]).all(|(one, another)| one != another));
+    assert!(hashes(&other, 3).iter().zip(&forth[3]).all(|(hash, other_hash)| hash != other_hash));
 }
 
 /// On every platform: these were written on x86-64 Linux. They change with the generator, and with it only.
@@ -113,9 +113,9 @@ fn no_time_or_size_makes_it_panic() {
                     season.team_events(game.home_team_id, i64::MIN, i64::MAX, at);
                     season.team_game_stats(game.home_team_id, None, i64::MIN, i64::MAX, at).unwrap();
                     season.game_details(&game.event_id, at).unwrap();
-                    let whole = season.whole(&game.event_id, at).unwrap();
-                    let counts = [whole.shots().len(), whole.plays().len(), whole.ball_screens().len()];
-                    assert!(counts == [0; 3] || whole.totals().period_totals.len() > 1);
+                    let view = season.whole(&game.event_id, at).unwrap();
+                    let counts = [view.shots().len(), view.plays().len(), view.ball_screens().len()];
+                    assert!(counts == [0; 3] || view.totals().period_totals.len() > 1);
                 }
             }
         }

@@ -58,7 +58,7 @@ fn a_half_takes_more_than_one_window_of_locations() {
 fn a_roster_has_five_starters_and_unique_jerseys_and_ids() {
     let season = Season::new(7, Sport::Basketball, 64, 40, NOW);
     let (mut players, mut sensors) = (BTreeSet::new(), BTreeSet::new());
-    let (mut double_zero, mut departed) = (0, 0);
+    let (mut double_zero, mut departures) = (0, 0);
     for team in season.teams() {
         let roster = season.roster(team.id, None).unwrap();
         assert!((12..=14).contains(&roster.players.len()));
@@ -72,13 +72,13 @@ fn a_roster_has_five_starters_and_unique_jerseys_and_ids() {
             double_zero += usize::from(player.jersey_number_str == "00" && player.jersey_number == 0);
         }
         for event in season.team_events(team.id, 0, NOW, NOW).iter().filter(|event| event.is_game_event) {
-            let then = season.roster(team.id, Some(&event.id)).unwrap();
-            let left: Vec<_> = then.players.iter().filter(|player| !player.is_active).collect();
-            assert_eq!(then.players.len(), roster.players.len() + left.len());
-            departed += left.len();
+            let game_roster = season.roster(team.id, Some(&event.id)).unwrap();
+            let left: Vec<_> = game_roster.players.iter().filter(|player| !player.is_active).collect();
+            assert_eq!(game_roster.players.len(), roster.players.len() + left.len());
+            departures += left.len();
         }
     }
-    assert!(double_zero > 0 && departed > 0);
+    assert!(double_zero > 0 && departures > 0);
     let game = &season.games()[0];
     let stranger = season.teams().iter().find(|t| ![game.home_team_id, game.away_team_id].contains(&t.id)).unwrap();
     assert_eq!(season.roster(stranger.id, Some(&game.event_id)), None);

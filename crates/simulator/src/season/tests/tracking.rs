@@ -49,10 +49,10 @@ fn a_shooter_is_where_the_shot_is_taken() {
     let mut away = Vec::new();
     for (player, shot) in shooters.flat_map(|player| player.shots.iter().map(move |shot| (player.id, shot))) {
         let step = (shot.occurred_at - half.started_at + 250) / 500;
-        let there = all[step as usize].locations.iter().find(|location| location.pid == Some(player)).unwrap();
-        away.push((there.x - shot.player_x).abs().max((there.y - shot.player_y).abs()));
-        let seen = clock(there.gc.as_ref().unwrap());
-        assert!((seen - clock(shot.game_clock.as_ref().unwrap())).abs() < 0.5, "{there:?} {shot:?}");
+        let shooter = all[step as usize].locations.iter().find(|location| location.pid == Some(player)).unwrap();
+        away.push((shooter.x - shot.player_x).abs().max((shooter.y - shot.player_y).abs()));
+        let seen = clock(shooter.gc.as_ref().unwrap());
+        assert!((seen - clock(shot.game_clock.as_ref().unwrap())).abs() < 0.5, "{shooter:?} {shot:?}");
     }
     away.sort_by(f64::total_cmp);
 
@@ -65,13 +65,13 @@ fn windows_of_locations_join_without_a_seam() {
     let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
     let half = &game.results[0];
     let (from, to) = (half.started_at, half.started_at + 60_000);
-    let of = |from, to| locations(&season, &half.id, from, to, NOW).unwrap();
-    let whole = of(from, to);
-    let (mut first, second) = (of(from, from + 30_000), of(from + 30_000, to));
+    let window = |from, to| locations(&season, &half.id, from, to, NOW).unwrap();
+    let complete = window(from, to);
+    let (mut first, second) = (window(from, from + 30_000), window(from + 30_000, to));
     assert_eq!(first.pop().as_ref(), second.first());
     first.extend(second);
-    assert_eq!(first, whole);
-    assert_eq!(of(from + 1, from + 499).len(), 0);
+    assert_eq!(first, complete);
+    assert_eq!(window(from + 1, from + 499).len(), 0);
     assert_eq!(locations(&season, "nothing", from, to, NOW), None);
 }
 
@@ -95,10 +95,11 @@ fn a_finer_grid_passes_through_the_same_points() {
     let season = small();
     let game = games(&season).into_iter().find(|game| game.ended_at < NOW).unwrap();
     let half = &game.results[0];
-    let of = |season: &Season| locations(season, &half.id, half.started_at, half.started_at + 60_000, NOW).unwrap();
-    let coarse = of(&season);
+    let first_minute =
+        |season: &Season| locations(season, &half.id, half.started_at, half.started_at + 60_000, NOW).unwrap();
+    let coarse = first_minute(&season);
     for hz in [20, 25, 50] {
-        let fine = of(&small().tracked_every(1000 / hz));
+        let fine = first_minute(&small().tracked_every(1000 / hz));
         assert_eq!(fine.len() as i64, 60 * hz + 1);
         let times: Vec<i64> = fine.iter().map(|batch| batch.locations[0].t - half.started_at).collect();
         assert!(times.iter().enumerate().all(|(step, t)| *t == step as i64 * 1000 / hz));
@@ -107,9 +108,9 @@ fn a_finer_grid_passes_through_the_same_points() {
         let places = |batches: &[LocationBatch]| -> BTreeSet<String> {
             batches.iter().flat_map(|batch| &batch.locations).map(|location| format!("{:?}", place(location))).collect()
         };
-        let both = places(&coarse).intersection(&places(&fine)).count();
+        let shared_places = places(&coarse).intersection(&places(&fine)).count();
         assert_eq!(
-            both,
+            shared_places,
             coarse.iter().filter(|batch| (batch.locations[0].t - half.started_at) % (1000 / hz) == 0).count() * 11
         );
         let fastest = fine.iter().flat_map(|batch| &batch.locations).filter(|l| l.kind == "PLAYER").map(|l| l.speed);
