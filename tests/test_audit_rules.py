@@ -631,8 +631,8 @@ def test_the_page_lists_the_rules() -> None:
 
 
 # Clean games: in the suite a few, and with AUDIT_SEEDS=20 the hundreds that the rules were tried on.
-_GIVEN = int(os.environ.get("AUDIT_SEEDS", "0"))
-SEEDS = range(1, 1 + _GIVEN) if _GIVEN else [1, pytest.param(2, marks=pytest.mark.extended)]
+_SEED_COUNT = int(os.environ.get("AUDIT_SEEDS", "0"))
+SEEDS = range(1, 1 + _SEED_COUNT) if _SEED_COUNT else [1, pytest.param(2, marks=pytest.mark.extended)]
 EACH = 10 if "AUDIT_SEEDS" in os.environ else 5
 
 
