@@ -648,12 +648,12 @@ mod logged {
         fn flush(&self) {}
     }
 
-    pub fn install() {
+    pub(crate) fn install() {
         log::set_logger(&KEPT).unwrap();
         log::set_max_level(log::LevelFilter::Trace);
     }
 
-    pub fn lines() -> Vec<String> {
+    pub(crate) fn lines() -> Vec<String> {
         KEPT.0.lock().unwrap().clone()
     }
 }

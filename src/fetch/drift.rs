@@ -51,7 +51,7 @@ pub(super) struct UnknownFieldSet {
 }
 
 impl UnknownFieldSet {
-    pub fn add(&mut self, found: Vec<UnknownPath>, scrubber: &Scrubber) {
+    pub(super) fn add(&mut self, found: Vec<UnknownPath>, scrubber: &Scrubber) {
         for UnknownPath { path, kind, offset } in found {
             if self.found.len() < MAX_UNKNOWN_FIELDS && !self.paths.contains(&path) {
                 self.found.push(UnknownField { path: scrubber.id(&path), kind, offset });

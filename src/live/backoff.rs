@@ -8,7 +8,7 @@ const MIN_STABLE_UPTIME: Duration = Duration::from_secs(5);
 /// The wait after the second short connection in a row that delivered something. It doubles with each further one.
 const SHORT_CONNECTION_WAIT: Duration = Duration::from_millis(50);
 /// Minimum wait that `retry:` can set.
-pub const MIN_RETRY: Duration = Duration::from_millis(100);
+pub(super) const MIN_RETRY: Duration = Duration::from_millis(100);
 /// Where waits start to grow if `retry_wait` is 0.
 const MIN_STEP: Duration = Duration::from_millis(1);
 

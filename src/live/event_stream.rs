@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Longer last event ids are not sent, because servers refuse long headers.
-pub const MAX_ID_BYTES: usize = 1024;
+pub(super) const MAX_ID_BYTES: usize = 1024;
 /// After this many consecutive server errors that the id may have caused, connect without it.
 const MAX_SERVER_ERRORS: u32 = 2;
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 const MAX_INTERVALS: usize = 65_536;
 
 #[derive(Debug, Clone)]
-pub struct IntervalSet {
+pub(super) struct IntervalSet {
     /// First and last number of each, ascending; no two are adjacent.
     intervals: VecDeque<(i64, i64)>,
     /// Numbers inserted so far.
@@ -22,17 +22,17 @@ impl Default for IntervalSet {
 
 impl IntervalSet {
     /// Numbers inserted so far.
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    pub fn contains(&self, seq: i64) -> bool {
+    pub(super) fn contains(&self, seq: i64) -> bool {
         let next = self.intervals.partition_point(|(first, _)| *first <= seq);
         next.checked_sub(1).and_then(|at| self.intervals.get(at)).is_some_and(|(_, last)| seq <= *last)
     }
 
     /// Inserts a number; returns whether it is new.
-    pub fn insert(&mut self, seq: i64) -> bool {
+    pub(super) fn insert(&mut self, seq: i64) -> bool {
         // The interval that starts at or before `seq` precedes `next`.
         let next = match self.intervals.back() {
             Some((first, _)) if *first <= seq => self.intervals.len(),
@@ -65,7 +65,7 @@ impl IntervalSet {
 }
 
 /// The intervals of the union of several sets, ascending; no two are adjacent.
-pub fn union<'a>(sets: impl Iterator<Item = &'a IntervalSet>) -> Vec<(i64, i64)> {
+pub(super) fn union<'a>(sets: impl Iterator<Item = &'a IntervalSet>) -> Vec<(i64, i64)> {
     let mut all: Vec<(i64, i64)> = sets.flat_map(|set| set.intervals.iter().copied()).collect();
     all.sort_unstable();
     all.dedup_by(|next, interval| {

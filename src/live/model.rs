@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 // The same file, compiled with shuttle's locks; the model uses only part of it.
 #[allow(dead_code, clippy::duplicate_mod)]
+#[allow(unreachable_pub)] // They are exported from the module itself.
 #[path = "buffer.rs"]
 mod buffer;
 

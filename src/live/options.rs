@@ -28,7 +28,7 @@ impl Overflow {
 }
 
 /// An oversized message is skipped if it has at most this many times `max_event_bytes`; a larger one ends the connection.
-pub const MAX_SKIPPED_FACTOR: u64 = 16;
+pub(super) const MAX_SKIPPED_FACTOR: u64 = 16;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamOptions {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 /// Merges notices beyond the capacity, to one of each kind between two updates.
 #[derive(Debug)]
-pub struct Queue {
+pub(super) struct Queue {
     items: VecDeque<Queued>,
     updates: usize,
     bytes: usize,
@@ -29,40 +29,40 @@ impl Queued {
 }
 
 impl Queue {
-    pub fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize) -> Self {
         Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    pub fn updates(&self) -> usize {
+    pub(super) fn updates(&self) -> usize {
         self.updates
     }
 
     /// Approximate size of the items in bytes.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub fn push(&mut self, item: Item) {
+    pub(super) fn push(&mut self, item: Item) {
         self.count_added(&item);
         self.items.push_back(Queued::new(item));
         self.merge_notices();
     }
 
     /// Puts an item back at the front.
-    pub fn put_back(&mut self, item: Item) {
+    pub(super) fn put_back(&mut self, item: Item) {
         self.count_added(&item);
         self.items.push_front(Queued::new(item));
     }
 
-    pub fn pop(&mut self) -> Option<Item> {
+    pub(super) fn pop(&mut self) -> Option<Item> {
         let Queued { item, earlier } = self.items.pop_front()?;
         self.count_removed(&item);
         Some(match earlier {
@@ -72,7 +72,7 @@ impl Queue {
     }
 
     /// When the oldest update was received.
-    pub fn oldest(&self) -> Option<SystemTime> {
+    pub(super) fn oldest(&self) -> Option<SystemTime> {
         self.items.iter().find_map(|queued| match &queued.item {
             Item::Update(update) => Some(update.received_at),
             Item::Notice(_) => None,
@@ -80,7 +80,7 @@ impl Queue {
     }
 
     /// Drops the oldest update; with `notices`, a gap takes its place. Returns whether that gap is new.
-    pub fn drop_oldest(&mut self, notices: bool) -> bool {
+    pub(super) fn drop_oldest(&mut self, notices: bool) -> bool {
         let Some(at) = self.items.iter().position(|queued| matches!(queued.item, Item::Update(_))) else {
             return false;
         };

@@ -24,11 +24,11 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    pub fn new(outage: &'a Outage) -> Self {
+    pub(crate) fn new(outage: &'a Outage) -> Self {
         Attempts { count: AtomicU32::new(0), outage: Some(outage) }
     }
 
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Relaxed)
     }
 
@@ -66,22 +66,22 @@ pub(crate) struct Outage {
 
 impl Outage {
     /// `reached`: whether the service has responded to this client before.
-    pub fn new(reached: bool) -> Self {
+    pub(crate) fn new(reached: bool) -> Self {
         Outage { state: Mutex::new(OutageState { reached, ..OutageState::default() }), ..Outage::default() }
     }
 
     /// The error for which the batch was given up.
-    pub fn error(&self) -> Option<Error> {
+    pub(crate) fn error(&self) -> Option<Error> {
         self.given_up.get().cloned()
     }
 
     /// Waits until the batch is given up.
-    pub async fn given_up(&self) {
+    pub(crate) async fn given_up(&self) {
         self.given_up.wait().await;
     }
 
     /// Whether the service may be restarting, so that a unit without a connection is worth another series of attempts.
-    pub fn is_restarting(&self) -> bool {
+    pub(crate) fn is_restarting(&self) -> bool {
         self.state(|state| state.reached && state.failures >= MIN_FAILURES) && self.error().is_none()
     }
 

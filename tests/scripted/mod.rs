@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What happens to the connection after the bytes of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub(crate) enum Then {
     Keep,
     Close,
     Reset,
@@ -21,29 +21,29 @@ pub enum Then {
 }
 
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub bytes: Vec<u8>,
     pub then: Then,
     pub delay: Duration,
 }
 
 /// An answer with a body of JSON.
-pub fn json(status: u16, headers: &str, body: &str) -> Reply {
+pub(crate) fn json(status: u16, headers: &str, body: &str) -> Reply {
     content(status, &format!("content-type: application/json\r\n{headers}"), body.as_bytes())
 }
 
-pub fn content(status: u16, headers: &str, body: &[u8]) -> Reply {
+pub(crate) fn content(status: u16, headers: &str, body: &[u8]) -> Reply {
     let mut bytes = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
     Reply { bytes, then: Then::Keep, delay: Duration::ZERO }
 }
 
-pub fn raw(bytes: &str, then: Then) -> Reply {
+pub(crate) fn raw(bytes: &str, then: Then) -> Reply {
     Reply { bytes: bytes.as_bytes().to_vec(), then, delay: Duration::ZERO }
 }
 
 impl Reply {
-    pub fn after(mut self, delay: Duration) -> Self {
+    pub(crate) fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
@@ -51,15 +51,15 @@ impl Reply {
 
 /// One request as it came in.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub head: String,
 }
 
 impl Seen {
-    pub fn line(&self) -> &str {
+    pub(crate) fn line(&self) -> &str {
         self.head.lines().next().unwrap()
     }
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let pairs = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
         pairs.filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
     }
@@ -74,14 +74,14 @@ struct State {
     peak: AtomicUsize,
 }
 
-pub struct Server {
+pub(crate) struct Server {
     pub port: u16,
     state: Arc<State>,
 }
 
 impl Server {
     /// Answers the first request with the first reply, and so on; the last reply answers all that come after.
-    pub async fn start(script: Vec<Reply>) -> Self {
+    pub(crate) async fn start(script: Vec<Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State { script: Mutex::new(script), ..State::default() });
@@ -94,17 +94,17 @@ impl Server {
         });
         Server { port, state }
     }
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.state.seen.lock().unwrap().clone()
     }
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.state.connections.load(SeqCst)
     }
     /// The most requests that were under way at once.
-    pub fn peak(&self) -> usize {
+    pub(crate) fn peak(&self) -> usize {
         self.state.peak.load(SeqCst)
     }
 }

@@ -102,7 +102,11 @@ impl CoreUnits {
 /// fails only its own unit.
 #[pyfunction]
 #[pyo3(name = "_ids")]
-pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+pub(crate) fn ids<'py>(
+    py: Python<'py>,
+    name: &str,
+    values: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let plain = |(given, id): (&Bound<'py, PyAny>, fetch::PlannedId)| match id {
         Ok(Value::Text(_)) if given.is_exact_instance_of::<PyString>() => Ok(given.clone()),
         Ok(Value::Int(number)) => Ok(number.into_pyobject(py)?.into_any()),
@@ -117,7 +121,11 @@ pub fn ids<'py>(py: Python<'py>, name: &str, values: Vec<Bound<'py, PyAny>>) -> 
 /// Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data.
 #[pyfunction]
 #[pyo3(name = "_arrow_ids")]
-pub fn arrow_ids<'py>(py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+pub(crate) fn arrow_ids<'py>(
+    py: Python<'py>,
+    name: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyList>>> {
     errors::guard(py, || {
         if !capsule::is_arrow(given)? {
             return Ok(None);
@@ -130,14 +138,14 @@ pub fn arrow_ids<'py>(py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) ->
 /// Return a time in epoch milliseconds; accepts the same values as operations.
 #[pyfunction]
 #[pyo3(name = "_epoch_ms")]
-pub fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
+pub(crate) fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
     errors::guard(py, || convert::epoch_ms(name, time))
 }
 
 /// Wait for all units. `tick` is called about twenty times a second, and an exception in it ends the call.
 #[pyfunction]
 #[pyo3(name = "_batch_sync")]
-pub fn batch_sync<'py>(
+pub(crate) fn batch_sync<'py>(
     py: Python<'py>,
     client: &CoreClient,
     question: BatchArguments<'py>,
@@ -154,7 +162,7 @@ pub fn batch_sync<'py>(
 
 #[pyfunction]
 #[pyo3(name = "_batch_async")]
-pub fn batch_async<'py>(
+pub(crate) fn batch_async<'py>(
     py: Python<'py>,
     client: &CoreClient,
     question: BatchArguments<'py>,
@@ -167,7 +175,7 @@ pub fn batch_async<'py>(
 /// Return one table over many payloads; `shape` gives the schema if there are none.
 #[pyfunction]
 #[pyo3(name = "_batch_table", signature = (shape, payloads, name, columns))]
-pub fn batch_table(
+pub(crate) fn batch_table(
     py: Python<'_>,
     shape: &PyPayload,
     payloads: Vec<Py<PyPayload>>,
@@ -187,7 +195,7 @@ pub fn batch_table(
 /// Return the table `coverage` with these rows.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
-pub fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {
+pub(crate) fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {
     errors::guard(py, || {
         let rows = rows.iter().map(covered).collect::<PyResult<Vec<Covered>>>()?;
         let batch = py.detach(|| fetch::coverage(&rows)).map_err(|error| errors::raise(py, error))?;

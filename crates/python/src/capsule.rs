@@ -14,14 +14,14 @@ use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyChunkedArray, PySchema, PyTable};
 use std::sync::Arc;
 
-pub fn of_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn of_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     Ok(to_schema_pycapsule(py, schema)?)
 }
 
 /// A stream of the batches. A requested schema is a hint: it is ignored if a value would not be the same in it.
 ///
 /// It is not a stream of pyo3-arrow, because that one brings the casts of arrow-cast.
-pub fn of_batches<'py>(
+pub(crate) fn of_batches<'py>(
     py: Python<'py>,
     schema: &SchemaRef,
     batches: &[RecordBatch],
@@ -46,19 +46,19 @@ fn in_schema(batch: &RecordBatch, wanted: &SchemaRef) -> Option<RecordBatch> {
 }
 
 /// The schema and batches of any Arrow table.
-pub fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+pub(crate) fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let (batches, schema) = data.extract::<PyTable>()?.into_inner();
     Ok((schema, batches))
 }
 
 /// Whether an object has Arrow data, such as an array or a table.
-pub fn is_arrow(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn is_arrow(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(data.hasattr(intern!(data.py(), "__arrow_c_array__"))?
         || data.hasattr(intern!(data.py(), "__arrow_c_stream__"))?)
 }
 
 /// The chunks of any Arrow array, as integers where they are, else as texts.
-pub fn read_ids(name: &str, data: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+pub(crate) fn read_ids(name: &str, data: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let chunks = match data.hasattr(intern!(data.py(), "__arrow_c_stream__"))? {
         true => data.extract::<PyChunkedArray>()?.into_inner().0,
         false => vec![data.extract::<PyArray>()?.into_inner().0],

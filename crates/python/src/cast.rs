@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The values in another type; `None` if one would change, or if the types are too different: integers, times, texts and
 /// dictionaries of them become others of their kind, alone or in lists, maps and structs; integers become floats.
-pub fn cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
     use DataType::*;
     match (array.data_type(), to) {
         (from, to) if from == to => Some(array.clone()),

@@ -387,7 +387,7 @@ impl<'py> IntoPyObject<'py> for ProbeResult {
 /// Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate.
 #[pyfunction]
 #[pyo3(name = "_certificate")]
-pub fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
+pub(crate) fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
     certificate::parse(der).map(|parsed| (parsed.issuer, parsed.not_after))
 }
 

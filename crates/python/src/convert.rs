@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The arguments of an operation by their names; an optional one that is `None` is not given, and one that takes several is
 /// repeated.
-pub fn arguments(operation: &str, given: &Bound<'_, PyDict>) -> PyResult<Arguments> {
+pub(crate) fn arguments(operation: &str, given: &Bound<'_, PyDict>) -> PyResult<Arguments> {
     let declared = operation::arguments_of(operation);
     let mut arguments = Vec::with_capacity(given.len());
     for (name, value) in given.iter() {
@@ -29,10 +29,10 @@ pub fn arguments(operation: &str, given: &Bound<'_, PyDict>) -> PyResult<Argumen
 }
 
 /// Seconds to connect, to read and in total; the first two may be the client's.
-pub type Limits = (Option<f64>, Option<f64>, f64);
+pub(crate) type Limits = (Option<f64>, Option<f64>, f64);
 
 /// The limits of one call: connect and read where they are named, and total.
-pub fn timeout(limits: Option<Limits>) -> PyResult<Option<CallTimeout>> {
+pub(crate) fn timeout(limits: Option<Limits>) -> PyResult<Option<CallTimeout>> {
     let Some((connect, read, total)) = limits else { return Ok(None) };
     let seconds = |seconds: f64| {
         let duration = Duration::try_from_secs_f64(seconds).ok();
@@ -134,7 +134,7 @@ fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 const EPOCH_SECONDS_RANGE: std::ops::Range<i64> = 1_000_000_000..10_000_000_000;
 
 /// An aware `datetime`, a `date`, ISO 8601 or epoch milliseconds.
-pub fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Value::Text(text.extract()?));
     }
@@ -190,17 +190,17 @@ fn numpy_time(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// A time in epoch milliseconds, for functions that are not operations.
-pub fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+pub(crate) fn epoch_ms(name: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     operation::time(name, time(name, value)?).map_err(|error| errors::raise(value.py(), error))
 }
 
 /// Many ids, as plain integers and texts; any other value as its text and the reason why it cannot be sent.
-pub fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<PlannedId>> {
+pub(crate) fn ids(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<PlannedId>> {
     values.iter().map(|value| one_id(name, value)).collect()
 }
 
 /// The game of each id, if any.
-pub fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<PlannedId>>> {
+pub(crate) fn game_ids(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<PlannedId>>> {
     let one = |value: &Bound<'_, PyAny>| match value.is_none() {
         true => Ok(None),
         false => one_id("game_id", value).map(Some),
@@ -225,7 +225,7 @@ fn one_id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<PlannedId> {
 }
 
 /// An id as text.
-pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(match scalar(name, Kind::Id, value)? {
         Value::Text(text) => text,
         Value::Int(number) => number.to_string(),
@@ -234,7 +234,7 @@ pub fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// Column names. A single name is rejected: Python would iterate its letters.
-pub fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
+pub(crate) fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
     let Some(given) = given else { return Ok(None) };
     if let Ok(name) = given.cast::<PyString>() {
         return Err(PyTypeError::new_err(format!("columns is a list of names: write [{}]", name.repr()?)));
@@ -315,7 +315,7 @@ fn is_sequence(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The type of a value, for a message.
-pub fn kind(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn kind(value: &Bound<'_, PyAny>) -> String {
     if value.is_none() {
         return "None".to_owned();
     }

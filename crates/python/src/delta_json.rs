@@ -24,7 +24,7 @@ const MAX_MISSES: u32 = 7;
 
 /// The parser of one stream's messages.
 #[derive(Default)]
-pub struct IncrementalParser {
+pub(crate) struct IncrementalParser {
     state: Mutex<ParserState>,
     pool: Option<Arc<BufferPool>>,
     scrubber: Scrubber,
@@ -69,7 +69,7 @@ struct NodeMember {
 }
 
 impl IncrementalParser {
-    pub fn of(stream: &Stream) -> Self {
+    pub(crate) fn of(stream: &Stream) -> Self {
         IncrementalParser {
             state: Mutex::default(),
             pool: stream.buffer_pool().cloned(),
@@ -78,19 +78,19 @@ impl IncrementalParser {
     }
 
     /// For errors about its messages.
-    pub fn scrubber(&self) -> &Scrubber {
+    pub(crate) fn scrubber(&self) -> &Scrubber {
         &self.scrubber
     }
 
     /// Returns a message's buffer to the pool.
-    pub fn recycle(&self, text: String) {
+    pub(crate) fn recycle(&self, text: String) {
         if let Some(pool) = &self.pool {
             pool.put(text);
         }
     }
 
     /// The next message as Python objects, which the caller may change.
-    pub fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn objects<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let read = || objects(py, &Body::from(text.as_bytes()), &self.scrubber);
         // Making objects may run the garbage collector, and so another call of this method.
         let Ok(mut state) = self.state.try_lock() else { return read() };

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The exception of an error.
-pub fn raise(py: Python<'_>, error: Error) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     let (advice, found) = (error.advice(), error.found());
     let fields = PyDict::new(py);
@@ -88,22 +88,22 @@ fn without_number(message: &str) -> String {
 }
 
 /// The exception of a stream that did not end by its reader's choice.
-pub fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
+pub(crate) fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
     exception(py, "StreamClosed", text, &PyDict::new(py))
 }
 
 /// An internal defect. Never pyo3's PanicException, which `except Exception` does not catch.
-pub fn internal(py: Python<'_>, what: &str) -> PyErr {
+pub(crate) fn internal(py: Python<'_>, what: &str) -> PyErr {
     raise(py, Error::Internal(what.to_owned()))
 }
 
 /// Runs `work`, and the interpreter's exit waits for it; a panic becomes an exception.
-pub fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+pub(crate) fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let work = || interpreter_exit::attached(py, work);
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(py, &panic_text(&*panic))))
 }
 
-pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_owned())
 }

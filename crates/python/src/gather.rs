@@ -12,13 +12,13 @@ struct RowRange {
 }
 
 /// All rows of the batches.
-pub fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     let runs = batches.iter().enumerate().map(|(of, batch)| RowRange { of, rows: 0..batch.num_rows() });
     gather(schema, batches, &runs.collect::<Vec<_>>())
 }
 
 /// The rows at these positions, counted over all batches.
-pub fn take(schema: &SchemaRef, batches: &[RecordBatch], places: &[u64]) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn take(schema: &SchemaRef, batches: &[RecordBatch], places: &[u64]) -> Result<RecordBatch, ArrowError> {
     let starts = batches.iter().scan(0, |next, batch| {
         let start = *next;
         *next += batch.num_rows();

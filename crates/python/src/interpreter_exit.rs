@@ -24,18 +24,18 @@ thread_local! {
 }
 
 /// Whether the interpreter is exiting.
-pub fn is_exiting() -> bool {
+pub(crate) fn is_exiting() -> bool {
     EXITING_PID.load(Ordering::SeqCst) == pid()
 }
 
 /// From now on only this thread may enter.
-pub fn begin() {
+pub(crate) fn begin() {
     RUNS_EXIT.set(true);
     EXITING_PID.store(pid(), Ordering::SeqCst);
 }
 
 /// Waits until all threads have left or `patience` is over. Call it detached, since those threads need to attach.
-pub fn wait(patience: Duration) {
+pub(crate) fn wait(patience: Duration) {
     let until = Instant::now() + patience;
     while entered().load(Ordering::SeqCst) > 0 && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
@@ -43,13 +43,13 @@ pub fn wait(patience: Duration) {
 }
 
 /// Runs work that may call Python or detach.
-pub fn attached<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
+pub(crate) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     let _guard = EntryGuard::new(py);
     work()
 }
 
 /// Runs a wait that does not involve Python and that the exit does not wait for.
-pub fn detached<T: Send>(py: Python<'_>, wait: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn detached<T: Send>(py: Python<'_>, wait: impl FnOnce() -> T + Send) -> T {
     let _guard = EntryGuard::new(py);
     exit();
     py.detach(|| {

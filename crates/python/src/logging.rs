@@ -76,7 +76,7 @@ impl log::Log for Bridge {
 /// Return the logger of the Python side. It is set up like that of records once there is a client.
 #[pyfunction]
 #[pyo3(name = "_logger")]
-pub fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let logging = py.import("logging")?;
     if log::max_level() > log::LevelFilter::Off {
         PythonLogging::if_imported(py)?;
@@ -85,7 +85,7 @@ pub fn logger(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// Forwards records from now on.
-pub fn install(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     // It fails if a bridge is installed already.
     let _ = log::set_logger(&Bridge);
     update_debug_level(py)
@@ -94,7 +94,7 @@ pub fn install(py: Python<'_>) -> PyResult<()> {
 /// Checks whether DEBUG records are wanted, so that our threads need not attach for each request. Called whenever a
 /// call begins or waits, so that `logging.basicConfig(level="DEBUG")` takes effect at any time. May fail: calling into
 /// Python runs pending signal handlers.
-pub fn update_debug_level(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn update_debug_level(py: Python<'_>) -> PyResult<()> {
     let is_wanted = match PythonLogging::if_imported(py)? {
         Some(python) => {
             python.request_logger.bind(py).call_method1(intern!(py, "isEnabledFor"), (DEBUG,))?.is_truthy()?

@@ -27,14 +27,14 @@ type ResultMaker = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type TaskStep<'py> = (Py<PyAny>, Py<PyAny>, Bound<'py, Wait>);
 
 /// Something that ended and that the loop has to learn.
-pub enum Completion {
+pub(crate) enum Completion {
     /// An asyncio future and its result.
     Call(Py<PyAny>, ResultMaker),
     /// A wait for a stream that now has an item.
     Wait(Py<Wait>),
 }
 
-pub struct LoopWaker {
+pub(crate) struct LoopWaker {
     pid: u32,
     completions: Mutex<Vec<Completion>>,
     wake_fd: WakeFd,
@@ -78,7 +78,7 @@ impl Cancel {
 }
 
 /// A future of the running event loop that completes with `work`. Cancelling it drops `work`.
-pub fn awaitable<'py, F, T>(py: Python<'py>, handle: &Handle, work: F) -> PyResult<Bound<'py, PyAny>>
+pub(crate) fn awaitable<'py, F, T>(py: Python<'py>, handle: &Handle, work: F) -> PyResult<Bound<'py, PyAny>>
 where
     F: Future<Output = T> + Send + 'static,
     T: for<'a> IntoPyObject<'a> + Send + 'static,
@@ -99,7 +99,7 @@ where
 }
 
 /// The running event loop and its inbox.
-pub fn running(py: Python<'_>) -> PyResult<(Bound<'_, PyAny>, Arc<LoopWaker>)> {
+pub(crate) fn running(py: Python<'_>) -> PyResult<(Bound<'_, PyAny>, Arc<LoopWaker>)> {
     static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let running = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
     let loop_waker = inbox_of(py, &running)?;
@@ -146,7 +146,7 @@ fn inbox_of(py: Python<'_>, running: &Bound<'_, PyAny>) -> PyResult<Arc<LoopWake
 }
 
 impl LoopWaker {
-    pub fn push(self: Arc<Self>, completions: Completion) {
+    pub(crate) fn push(self: Arc<Self>, completions: Completion) {
         let is_first = {
             let mut all = self.completions.lock().unwrap_or_else(PoisonError::into_inner);
             all.push(completions);

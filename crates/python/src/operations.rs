@@ -8,7 +8,7 @@ use sideline::operation::{OPERATIONS, Operation, Reach};
 /// Return every operation that is a method of the clients, in order.
 #[pyfunction]
 #[pyo3(name = "_operations")]
-pub fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub(crate) fn operations(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let methods = OPERATIONS.iter().filter(|operation| operation.reach == Reach::Method);
     methods.map(|operation| described(py, operation)).collect()
 }

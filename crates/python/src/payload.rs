@@ -418,13 +418,13 @@ impl PyPayload {
 }
 
 /// Raises `ValueError` for another word.
-pub fn parse_sport(text: &str) -> PyResult<Sport> {
+pub(crate) fn parse_sport(text: &str) -> PyResult<Sport> {
     let wrong = || PyValueError::new_err(format!("sport is \"basketball\" or \"football\", not {text:?}"));
     Sport::parse(text).ok_or_else(wrong)
 }
 
 /// The exception of a failed call, with its response.
-pub fn raise(py: Python<'_>, failed: fetch::FetchError) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, failed: fetch::FetchError) -> PyErr {
     let error = errors::raise(py, failed.error);
     failed.payload.map_or_else(|| error.clone_ref(py), |payload| with_payload(py, &error, payload))
 }
@@ -441,20 +441,20 @@ fn with_payload(py: Python<'_>, error: &PyErr, payload: fetch::Payload) -> PyErr
 }
 
 /// A mapping of headers, in the order received.
-pub fn headers<'py>(py: Python<'py>, headers: &[(String, impl AsRef<str>)]) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn headers<'py>(py: Python<'py>, headers: &[(String, impl AsRef<str>)]) -> PyResult<Bound<'py, PyAny>> {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_ref())).collect();
     errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers,)))
 }
 
 /// 1970-01-01 UTC.
-pub fn epoch(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn epoch(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let datetime = py.import("datetime")?;
     let utc = datetime.getattr("timezone")?.getattr("utc")?;
     datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))
 }
 
 /// An aware `datetime`.
-pub fn datetime(py: Python<'_>, at: SystemTime) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn datetime(py: Python<'_>, at: SystemTime) -> PyResult<Bound<'_, PyAny>> {
     epoch(py)?.call_method1("__add__", (timedelta(py, at.duration_since(UNIX_EPOCH).unwrap_or_default())?,))
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use tables::Context;
 
 /// Operation, request ids by name, body if there are no responses, responses, how to merge them.
-pub type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
+pub(crate) type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
 
 /// Status, headers, body, URL, request id, duration, arrival time, attempts.
 type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
@@ -22,7 +22,7 @@ type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<
 const MERGES: [(&str, Merge); 3] =
     [("single", Merge::Single), ("events", Merge::Events), ("locations", Merge::Locations)];
 
-pub fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
+pub(crate) fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let bytes = |body: &Body| PyBackedBytes::from(PyBytes::new(py, body.as_slice()));
     let ids = payload.context.iter().map(|(name, id)| (name.to_owned(), id.to_owned()));
     let answer = |part: &Response| {
@@ -43,7 +43,7 @@ pub fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     Ok((payload.operation.to_owned(), ids.collect(), own, answers, join.to_owned()))
 }
 
-pub fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Payload> {
+pub(crate) fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Payload> {
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match context_name(&name) {
         Some(name) => context.with(name, id),
         None => context,

@@ -13,14 +13,14 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::Arc;
 
 /// The schema, and the columns of each batch.
-pub fn state<'py>(py: Python<'py>, schema: &Schema, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn state<'py>(py: Python<'py>, schema: &Schema, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyTuple>> {
     let exported = FFI_ArrowSchema::try_from(schema).map_err(refused)?;
     let batches = batches.iter().map(|batch| array_state(py, &compact(&StructArray::from(batch.clone()).into_data())?));
     let batches = batches.collect::<PyResult<Vec<_>>>()?;
     (schema_state(py, &exported)?, PyList::new(py, batches)?).into_pyobject(py)
 }
 
-pub fn restored(state: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+pub(crate) fn restored(state: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let (schema, batches): (Bound<'_, PyAny>, Vec<Bound<'_, PyAny>>) = state.extract()?;
     let schema = Arc::new(Schema::try_from(&schema_restored(&schema)?).map_err(refused)?);
     let rows = DataType::Struct(schema.fields().clone());

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// How long a waiting call goes without checking for signals: a fifth of the 250 ms that Ctrl-C may take.
-pub const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long the interpreter's exit waits for the runtime's threads.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -31,12 +31,12 @@ static WORKERS: ForkSafe<Workers> = ForkSafe::new();
 static STREAMS: ForkSafe<Workers> = ForkSafe::new();
 
 /// The runtime for calls in this process.
-pub fn handle() -> Result<Handle> {
+pub(crate) fn handle() -> Result<Handle> {
     runtime_of(&WORKERS, 2, "sideline")
 }
 
 /// The runtime for streams in this process.
-pub fn streams() -> Result<Handle> {
+pub(crate) fn streams() -> Result<Handle> {
     runtime_of(&STREAMS, 1, "sideline-live")
 }
 
@@ -58,7 +58,7 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
 /// Stop the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process.
 #[pyfunction]
 #[pyo3(name = "_shutdown")]
-pub fn shutdown(py: Python<'_>) {
+pub(crate) fn shutdown(py: Python<'_>) {
     interpreter_exit::begin();
     py.detach(|| {
         for workers in [STREAMS.get(), WORKERS.get()].into_iter().flatten() {
@@ -72,7 +72,7 @@ pub fn shutdown(py: Python<'_>) {
 }
 
 /// Runs `future` to its end, or until a signal handler raises (Ctrl-C): then the future and its request are dropped.
-pub fn wait<F, T>(py: Python<'_>, future: F) -> PyResult<T>
+pub(crate) fn wait<F, T>(py: Python<'_>, future: F) -> PyResult<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
@@ -81,7 +81,7 @@ where
 }
 
 /// Like [`wait`]; `tick` runs at each step, and an error in it ends the wait too.
-pub fn wait_with<F, T>(py: Python<'_>, future: F, tick: impl Fn(Python<'_>) -> PyResult<()>) -> PyResult<T>
+pub(crate) fn wait_with<F, T>(py: Python<'_>, future: F, tick: impl Fn(Python<'_>) -> PyResult<()>) -> PyResult<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
@@ -113,7 +113,7 @@ where
 }
 
 /// Hands `future` to the running event loop. Cancelling the asyncio task drops the future and its request.
-pub fn awaitable<'py, F, T>(py: Python<'py>, future: F) -> PyResult<Bound<'py, PyAny>>
+pub(crate) fn awaitable<'py, F, T>(py: Python<'py>, future: F) -> PyResult<Bound<'py, PyAny>>
 where
     F: Future<Output = T> + Send + 'static,
     T: for<'a> IntoPyObject<'a> + Send + 'static,

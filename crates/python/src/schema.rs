@@ -251,7 +251,7 @@ fn type_name(data_type: &DataType) -> String {
 /// Return the schemas of all tables of a sport, by name.
 #[pyfunction]
 #[pyo3(name = "_schemas")]
-pub fn schemas<'py>(py: Python<'py>, sport: &str) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn schemas<'py>(py: Python<'py>, sport: &str) -> PyResult<Bound<'py, PyDict>> {
     errors::guard(py, || {
         let all = PyDict::new(py);
         for table in resource::tables(parse_sport(sport)?) {

@@ -414,7 +414,7 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
 /// Return items of a stream as a table: `live_items` or `stat_updates`.
 #[pyfunction]
 #[pyo3(name = "_items_table")]
-pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
+pub(crate) fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
     errors::guard(py, || {
         let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
         let batch = py.detach(|| match name {
@@ -431,7 +431,7 @@ pub fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> 
 /// Create a stream without connecting. `options` are the parameters of `live_stats`.
 #[pyfunction]
 #[pyo3(name = "_live_stats")]
-pub fn live_stats(
+pub(crate) fn live_stats(
     py: Python<'_>,
     client: &Bound<'_, CoreClient>,
     arguments: &Bound<'_, PyDict>,
@@ -450,7 +450,12 @@ pub fn live_stats(
 /// Open a journal as a stream and read its beginning. `options` are the parameters of `replay`.
 #[pyfunction]
 #[pyo3(name = "_replay")]
-pub fn replay(py: Python<'_>, path: PathBuf, speed: Option<f64>, options: &Bound<'_, PyDict>) -> PyResult<CoreStream> {
+pub(crate) fn replay(
+    py: Python<'_>,
+    path: PathBuf,
+    speed: Option<f64>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<CoreStream> {
     errors::guard(py, || {
         let options = read_options(options)?;
         let stream = py.detach(|| live::replay(&path, speed, options));
@@ -464,7 +469,11 @@ type LostBytes<'py> = (u64, u64, Option<Bound<'py, PyAny>>, Option<Bound<'py, Py
 /// Save the undamaged part of a journal; returns its frames, its items and the damaged parts.
 #[pyfunction]
 #[pyo3(name = "_repair_journal")]
-pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
+pub(crate) fn repair_journal(
+    py: Python<'_>,
+    path: PathBuf,
+    out: Option<PathBuf>,
+) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
     errors::guard(py, || {
         let repaired = py.detach(|| live::journal::repair(&path, out.as_deref())).map_err(|e| errors::raise(py, e))?;
         let at = |time: Option<SystemTime>| time.map(|time| datetime(py, time)).transpose();
@@ -477,7 +486,7 @@ pub fn repair_journal(py: Python<'_>, path: PathBuf, out: Option<PathBuf>) -> Py
 /// others.
 #[pyfunction]
 #[pyo3(name = "_live")]
-pub fn websocket(
+pub(crate) fn websocket(
     py: Python<'_>,
     client: &Bound<'_, CoreClient>,
     what: &Bound<'_, PyDict>,
@@ -499,7 +508,7 @@ pub fn websocket(
     })
 }
 
-pub fn read_options(given: &Bound<'_, PyDict>) -> PyResult<StreamOptions> {
+pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<StreamOptions> {
     let default = StreamOptions::default();
     let seconds = |name: &str, default: Duration| -> PyResult<Duration> {
         let Some(seconds) = option::<f64>(given, name)? else { return Ok(default) };

@@ -365,7 +365,7 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
 /// Return a table of the package's own, from rows as a JSON array.
 #[pyfunction]
 #[pyo3(name = "_own_table")]
-pub fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
+pub(crate) fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
         let batch = engine::decode(resource, name, None, &reader::Body::from(json), &engine::Context::default());

@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::ops::RangeInclusive;
 
 /// A list with a dict for each row.
-pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'py, PyList>> {
     let mut all: Vec<Bound<'py, PyDict>> = Vec::with_capacity(batches.iter().map(RecordBatch::num_rows).sum());
     for batch in batches {
         let first = all.len();
@@ -30,7 +30,10 @@ pub fn dicts<'py>(py: Python<'py>, batches: &[RecordBatch]) -> PyResult<Bound<'p
 }
 
 /// The values of one column, over all batches.
-pub fn column<'py, 'a>(py: Python<'py>, parts: impl Iterator<Item = &'a ArrayRef>) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn column<'py, 'a>(
+    py: Python<'py>,
+    parts: impl Iterator<Item = &'a ArrayRef>,
+) -> PyResult<Bound<'py, PyList>> {
     let mut all = Vec::new();
     for part in parts {
         all.extend(values(py, part)?);

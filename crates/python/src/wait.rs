@@ -55,7 +55,7 @@ impl Wake for WaitWaker {
 }
 
 /// Completes in the running event loop when there is an item. It takes nothing, so cancelling it loses nothing.
-pub fn wait<'py>(py: Python<'py>, buffer: &Arc<Buffer>) -> PyResult<Bound<'py, Wait>> {
+pub(crate) fn wait<'py>(py: Python<'py>, buffer: &Arc<Buffer>) -> PyResult<Bound<'py, Wait>> {
     let (running, loop_waker) = loop_waker::running(py)?;
     let wait = Wait {
         running: running.unbind(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zero bytes after the body, so that wide reads need no bounds check.
-pub const PADDING: usize = 64;
+pub(crate) const PADDING: usize = 64;
 
 /// A body's bytes, followed by [`PADDING`] zero bytes. Grows while it is received and is read-only afterwards.
 #[derive(Clone, Default)]

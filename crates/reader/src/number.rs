@@ -21,14 +21,14 @@ pub(super) struct ShortNumber {
 impl ShortNumber {
     /// The value, if there is no fraction.
     #[inline(always)]
-    pub fn int(&self) -> i64 {
+    pub(crate) fn int(&self) -> i64 {
         let sign = self.sign as i64;
         (self.digits as i64 ^ -sign) + sign
     }
 
     /// Branch-free: the signs of coordinates are unpredictable.
     #[inline(always)]
-    pub fn float(&self) -> f64 {
+    pub(crate) fn float(&self) -> f64 {
         signed(self.digits as i64 as f64 / TENS[self.fraction], self.sign)
     }
 }

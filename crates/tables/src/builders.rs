@@ -21,7 +21,7 @@ pub(super) struct ColumnBuilders {
 impl ColumnBuilders {
     /// Reads a value in its most common form. Returns `false` and leaves the cursor if it has another form.
     #[inline(always)]
-    pub fn push_common(&mut self, op: &Op, cursor: &mut Cursor) -> bool {
+    pub(crate) fn push_common(&mut self, op: &Op, cursor: &mut Cursor) -> bool {
         match *op {
             Op::Int(i) | Op::Count(i) | Op::Time(i) => {
                 let Some(value) = cursor.short_integer() else { return false };
@@ -55,7 +55,7 @@ impl ColumnBuilders {
         true
     }
 
-    pub fn null(&mut self, cell: ColumnRef) {
+    pub(crate) fn null(&mut self, cell: ColumnRef) {
         match cell {
             ColumnRef::Int(i) => self.ints[i as usize].null(),
             ColumnRef::Float(i) => self.floats[i as usize].null(),
@@ -69,7 +69,7 @@ impl ColumnBuilders {
     }
 
     #[inline(always)]
-    pub fn last_is_null(&self, cell: ColumnRef) -> bool {
+    pub(crate) fn last_is_null(&self, cell: ColumnRef) -> bool {
         let (nulls, len) = match cell {
             ColumnRef::Int(i) => (&self.ints[i as usize].nulls, self.ints[i as usize].values.len()),
             ColumnRef::Float(i) => (&self.floats[i as usize].nulls, self.floats[i as usize].values.len()),

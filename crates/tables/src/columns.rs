@@ -21,11 +21,11 @@ pub(super) struct Nulls(Vec<u32>);
 impl Nulls {
     #[cold]
     #[inline(never)]
-    pub fn mark(&mut self, position: usize) {
+    pub(crate) fn mark(&mut self, position: usize) {
         self.0.push(position as u32);
     }
 
-    pub fn last_is(&self, position: usize) -> bool {
+    pub(crate) fn last_is(&self, position: usize) -> bool {
         self.0.last() == Some(&(position as u32))
     }
 
@@ -57,12 +57,12 @@ pub(super) struct Numbers<T> {
 }
 
 impl<T: Copy + Default> Numbers<T> {
-    pub fn with_capacity(elements: usize) -> Self {
+    pub(crate) fn with_capacity(elements: usize) -> Self {
         Numbers { values: Vec::with_capacity(elements), nulls: Nulls::default() }
     }
 
     #[inline(always)]
-    pub fn push(&mut self, value: Option<T>) {
+    pub(crate) fn push(&mut self, value: Option<T>) {
         match value {
             Some(value) => self.values.push(value),
             None => self.null(),
@@ -71,13 +71,13 @@ impl<T: Copy + Default> Numbers<T> {
 
     #[cold]
     #[inline(never)]
-    pub fn null(&mut self) {
+    pub(crate) fn null(&mut self) {
         self.nulls.mark(self.values.len());
         self.values.push(T::default());
     }
 
     /// Repeats each value for the rows up to its end.
-    pub fn repeat(&self, ends: &[u32]) -> Self {
+    pub(crate) fn repeat(&self, ends: &[u32]) -> Self {
         let mut rows = Numbers::with_capacity(ends.last().map_or(0, |end| *end as usize));
         self.nulls.runs(ends, |element, null, end| {
             if null {
@@ -90,32 +90,32 @@ impl<T: Copy + Default> Numbers<T> {
 }
 
 impl Numbers<i64> {
-    pub fn into_integers(self) -> ArrayRef {
+    pub(crate) fn into_integers(self) -> ArrayRef {
         let nulls = self.nulls.finish(self.values.len());
         Arc::new(Int64Array::new(self.values.into(), nulls))
     }
 
-    pub fn into_positions(self) -> DecodeResult<ArrayRef> {
+    pub(crate) fn into_positions(self) -> DecodeResult<ArrayRef> {
         let nulls = self.nulls.finish(self.values.len());
         let values: Result<Vec<i32>, _> = self.values.into_iter().map(i32::try_from).collect();
         Ok(Arc::new(Int32Array::new(values.map_err(|_| ErrorKind::Range)?.into(), nulls)))
     }
 
-    pub fn into_timestamps(self) -> ArrayRef {
+    pub(crate) fn into_timestamps(self) -> ArrayRef {
         let nulls = self.nulls.finish(self.values.len());
         Arc::new(TimestampMillisecondArray::new(self.values.into(), nulls).with_timezone("UTC"))
     }
 }
 
 impl Numbers<f64> {
-    pub fn into_floats(self) -> ArrayRef {
+    pub(crate) fn into_floats(self) -> ArrayRef {
         let nulls = self.nulls.finish(self.values.len());
         Arc::new(Float64Array::new(self.values.into(), nulls))
     }
 }
 
 impl Numbers<bool> {
-    pub fn into_booleans(self) -> ArrayRef {
+    pub(crate) fn into_booleans(self) -> ArrayRef {
         let nulls = self.nulls.finish(self.values.len());
         Arc::new(BooleanArray::new(self.values.into(), nulls))
     }
@@ -131,13 +131,13 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub fn with_capacity(elements: usize) -> Self {
+    pub(crate) fn with_capacity(elements: usize) -> Self {
         let mut offsets = Vec::with_capacity(elements + 1);
         offsets.push(0);
         Texts { data: Vec::with_capacity(elements.saturating_mul(8)), offsets, nulls: Nulls::default() }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
@@ -146,14 +146,14 @@ impl Texts {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, text: &[u8]) {
+    pub(crate) fn push(&mut self, text: &[u8]) {
         self.data.extend_from_slice(text);
         self.offsets.push(self.data.len() as i32);
     }
 
     /// Like `push`, for text of the body: short text is copied as two words instead of by a call to `memcpy`.
     #[inline(always)]
-    pub fn push_span(&mut self, text: Span) {
+    pub(crate) fn push_span(&mut self, text: Span) {
         if text.len() <= 16 {
             let words = [text.word(0).to_le_bytes(), text.word(8).to_le_bytes()];
             let len = self.data.len();
@@ -167,12 +167,12 @@ impl Texts {
 
     #[cold]
     #[inline(never)]
-    pub fn null(&mut self) {
+    pub(crate) fn null(&mut self) {
         self.nulls.mark(self.len());
         self.offsets.push(self.data.len() as i32);
     }
 
-    pub fn push_option(&mut self, text: Option<&[u8]>) {
+    pub(crate) fn push_option(&mut self, text: Option<&[u8]>) {
         match text {
             Some(text) => self.push(text),
             None => self.null(),
@@ -183,7 +183,7 @@ impl Texts {
         if i32::try_from(self.data.len()).is_ok() { Ok(()) } else { Err(DecodeErrorKind::TooLarge) }
     }
 
-    pub fn repeat(&self, ends: &[u32], room: &Room) -> DecodeResult<Self> {
+    pub(crate) fn repeat(&self, ends: &[u32], room: &Room) -> DecodeResult<Self> {
         self.check()?;
         let (mut size, mut start) = (0usize, 0);
         for (element, end) in ends.iter().enumerate() {
@@ -222,7 +222,7 @@ impl Texts {
     }
 
     /// Like `repeat`, for an open set of few values: each text is stored once, and only if a row has it.
-    pub fn repeat_as_categories(&self, ends: &[u32]) -> DecodeResult<Categories> {
+    pub(crate) fn repeat_as_categories(&self, ends: &[u32]) -> DecodeResult<Categories> {
         self.check()?;
         let mut rows = Categories::with_capacity(ends.last().map_or(0, |end| *end as usize));
         self.nulls.runs(ends, |element, null, end| {
@@ -239,7 +239,7 @@ impl Texts {
         Ok(rows)
     }
 
-    pub fn into_array(self) -> DecodeResult<StringArray> {
+    pub(crate) fn into_array(self) -> DecodeResult<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
         let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
@@ -271,7 +271,7 @@ pub(super) struct Categories {
 const MAX_LINEAR_SEARCH: usize = 32;
 
 impl Categories {
-    pub fn with_capacity(elements: usize) -> Self {
+    pub(crate) fn with_capacity(elements: usize) -> Self {
         Categories {
             keys: Numbers::with_capacity(elements),
             values: Texts::with_capacity(8),
@@ -282,7 +282,7 @@ impl Categories {
     }
 
     #[inline(always)]
-    pub fn push_span(&mut self, text: Span) {
+    pub(crate) fn push_span(&mut self, text: Span) {
         let head = (simd::low_bytes(text.word(0), text.len()), text.len());
         let key = match self.heads.get(self.last as usize) {
             Some(last) if *last == head && text.len() <= 8 => self.last,
@@ -291,18 +291,18 @@ impl Categories {
         self.keys.values.push(key);
     }
 
-    pub fn push(&mut self, text: &[u8]) {
+    pub(crate) fn push(&mut self, text: &[u8]) {
         let key = self.key(text);
         self.keys.values.push(key);
     }
 
     #[cold]
     #[inline(never)]
-    pub fn null(&mut self) {
+    pub(crate) fn null(&mut self) {
         self.keys.null();
     }
 
-    pub fn last_is_null(&self) -> bool {
+    pub(crate) fn last_is_null(&self) -> bool {
         self.keys.values.len().checked_sub(1).is_some_and(|last| self.keys.nulls.last_is(last))
     }
 
@@ -340,7 +340,7 @@ impl Categories {
         key
     }
 
-    pub fn into_array(self) -> DecodeResult<ArrayRef> {
+    pub(crate) fn into_array(self) -> DecodeResult<ArrayRef> {
         let nulls = self.keys.nulls.finish(self.keys.values.len());
         let keys = Int32Array::new(self.keys.values.into(), nulls);
         let values = Arc::new(self.values.into_array()?);
@@ -357,30 +357,30 @@ pub(super) struct Lists<T> {
 }
 
 impl<T> Lists<T> {
-    pub fn new(items: T, elements: usize) -> Self {
+    pub(crate) fn new(items: T, elements: usize) -> Self {
         Lists { ends: Vec::with_capacity(elements), items, nulls: Nulls::default() }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Ends a list with the items pushed since the previous one.
-    pub fn close(&mut self, items: usize) {
+    pub(crate) fn close(&mut self, items: usize) {
         self.ends.push(items as i32);
     }
 
     /// Like `close`, or a null.
-    pub fn end(&mut self, is_list: bool, items: usize) {
+    pub(crate) fn end(&mut self, is_list: bool, items: usize) {
         if is_list { self.close(items) } else { self.null() }
     }
 
-    pub fn null(&mut self) {
+    pub(crate) fn null(&mut self) {
         self.nulls.mark(self.ends.len());
         self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
 
-    pub fn into_array(
+    pub(crate) fn into_array(
         self,
         item: FieldRef,
         items: impl FnOnce(T) -> DecodeResult<ArrayRef>,
@@ -399,15 +399,15 @@ pub(super) struct MapEntries {
 }
 
 impl MapEntries {
-    pub fn with_capacity(elements: usize) -> Self {
+    pub(crate) fn with_capacity(elements: usize) -> Self {
         MapEntries { keys: Texts::with_capacity(elements), values: Numbers::with_capacity(elements) }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.values.len()
     }
 
-    pub fn into_array(self) -> DecodeResult<ArrayRef> {
+    pub(crate) fn into_array(self) -> DecodeResult<ArrayRef> {
         let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
         Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| DecodeErrorKind::Engine)?))
     }

@@ -183,7 +183,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads a key that is data, and leaves the cursor at its value.
-    pub fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
+    pub(crate) fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
         let here = self.cursor;
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());

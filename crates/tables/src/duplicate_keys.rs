@@ -23,7 +23,7 @@ struct SeenKeys {
 const MAX_LINEAR_SEARCH: usize = 64;
 
 impl DuplicateKeys {
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         if self.depth == self.maps.len() {
             self.maps.push(SeenKeys::default());
         }
@@ -33,12 +33,12 @@ impl DuplicateKeys {
         self.depth += 1;
     }
 
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.depth -= 1;
     }
 
     /// Adds a key of the innermost map; returns whether it was new.
-    pub fn insert(&mut self, key: &[u8]) -> bool {
+    pub(crate) fn insert(&mut self, key: &[u8]) -> bool {
         let seen = &mut self.maps[self.depth - 1];
         let print = fingerprint(key);
         if seen.few.contains(&print) {

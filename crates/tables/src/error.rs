@@ -43,7 +43,7 @@ impl From<JsonError> for DecodeError {
 
 impl DecodeErrorKind {
     /// The error at `offset` of `body`. `need` returns the message for a missing required column.
-    pub fn at(self, body: &[u8], offset: usize, need: impl Fn(u16) -> String) -> DecodeError {
+    pub(crate) fn at(self, body: &[u8], offset: usize, need: impl Fn(u16) -> String) -> DecodeError {
         let offset = offset.min(body.len());
         let message = match self {
             DecodeErrorKind::Json(kind) => return kind.at(body, offset).into(),

@@ -5,16 +5,16 @@ use super::error::{DecodeErrorKind, DecodeResult};
 use std::collections::HashMap;
 
 /// Maximum number of undeclared columns.
-pub const MAX_EXTRA_COLUMNS: usize = 1000;
+pub(crate) const MAX_EXTRA_COLUMNS: usize = 1000;
 /// Cells of undeclared columns, in addition to one for each byte of the body.
-pub const BASE_EXTRA_CELLS: usize = 65_536;
+pub(crate) const BASE_EXTRA_CELLS: usize = 65_536;
 /// Bytes of a table, in addition to [`BYTES_PER_BYTE`] for each byte of the body.
-pub const BASE_BYTES: usize = 16 * 1024 * 1024;
-pub const BYTES_PER_BYTE: usize = 64;
+pub(crate) const BASE_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const BYTES_PER_BYTE: usize = 64;
 
 pub const TOO_WIDE_MESSAGE: &str = "the table would have more than 1,000 columns that are not declared, or more than 65,536 cells in \
                             them and one for each byte of the body; player_stats has a row for each of them";
-pub const NO_ROOM_MESSAGE: &str = "the table would take more than 16 MiB and 64 bytes for each byte of its body";
+pub(crate) const NO_ROOM_MESSAGE: &str = "the table would take more than 16 MiB and 64 bytes for each byte of its body";
 
 /// Whether the undeclared columns exceed the limits.
 pub fn is_too_wide(columns: usize, rows: usize, body: usize) -> bool {
@@ -28,16 +28,16 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub fn of(body: usize) -> Self {
+    pub(crate) fn of(body: usize) -> Self {
         Room { left: body.saturating_mul(BYTES_PER_BYTE).saturating_add(BASE_BYTES) }
     }
 
     /// Checks before allocating.
-    pub fn check(&self, bytes: usize) -> DecodeResult<()> {
+    pub(crate) fn check(&self, bytes: usize) -> DecodeResult<()> {
         if bytes <= self.left { Ok(()) } else { Err(DecodeErrorKind::NoRoom) }
     }
 
-    pub fn take(&mut self, bytes: usize) -> DecodeResult<()> {
+    pub(crate) fn take(&mut self, bytes: usize) -> DecodeResult<()> {
         self.check(bytes)?;
         self.left -= bytes;
         Ok(())
@@ -55,7 +55,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    pub fn of(table: &Table, node: usize) -> Self {
+    pub(crate) fn of(table: &Table, node: usize) -> Self {
         let is_list = |ty: Ty| matches!(ty, Ty::Links | Ty::ListInt64 | Ty::ListText | Ty::LineupId | Ty::MapFloat64);
         let lists = table.cols.iter().filter(|col| is_list(col.ty)).count();
         Extent { node, columns: table.cols.len(), lists, is_open: table.open.is_some() }
@@ -63,7 +63,7 @@ impl Extent {
 
     /// Whether `rows` fit even if each repeats the longest text and the longest list. List elements and lineups take
     /// less than eight times their JSON.
-    pub fn fits(&self, rows: usize, longest: LongestValues, open: usize, body: usize) -> bool {
+    pub(crate) fn fits(&self, rows: usize, longest: LongestValues, open: usize, body: usize) -> bool {
         let (text, list) = (longest.text, longest.list.saturating_mul(8));
         let fits_array = i32::try_from(rows.saturating_mul(text.max(list))).is_ok();
         let row = self.columns.saturating_mul(text.saturating_add(16)).saturating_add(self.lists.saturating_mul(list));
@@ -89,7 +89,7 @@ pub(super) struct ExtraKeySet<'a> {
 }
 
 impl<'a> ExtraKeySet<'a> {
-    pub fn note(&mut self, key: std::borrow::Cow<'a, [u8]>) {
+    pub(crate) fn note(&mut self, key: std::borrow::Cow<'a, [u8]>) {
         if self.keys.get(self.next) == Some(&key) {
             self.next += 1;
         } else if let Some(place) = self.places.get(&key) {
@@ -101,7 +101,7 @@ impl<'a> ExtraKeySet<'a> {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 }

@@ -18,13 +18,13 @@ pub(super) struct ExtraColumns {
 }
 
 impl ExtraColumns {
-    pub fn new(wanted: &ExtraKeys, body: usize) -> Self {
+    pub(crate) fn new(wanted: &ExtraKeys, body: usize) -> Self {
         let cells_left = body.saturating_add(BASE_EXTRA_CELLS);
         ExtraColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new(), cells_left }
     }
 
     /// The column of a key. `None` if it was not requested, or has the name of a declared column.
-    pub fn column(&mut self, key: &[u8], declared: &[Col]) -> DecodeResult<Option<u32>> {
+    pub(crate) fn column(&mut self, key: &[u8], declared: &[Col]) -> DecodeResult<Option<u32>> {
         let Ok(name) = std::str::from_utf8(key) else { return Ok(None) };
         if let Some(column) = self.by_name.get(name) {
             return Ok(Some(*column));
@@ -50,7 +50,7 @@ impl ExtraColumns {
     }
 
     /// Sets the value of a row; `false` if the row already has one.
-    pub fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> DecodeResult<bool> {
+    pub(crate) fn push(&mut self, column: u32, row: usize, value: Option<f64>) -> DecodeResult<bool> {
         let (_, numbers) = &mut self.columns[column as usize];
         let more = (row + 1).saturating_sub(numbers.values.len());
         self.cells_left = self.cells_left.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
@@ -63,7 +63,7 @@ impl ExtraColumns {
     }
 
     /// All columns sorted by name, `rows` long.
-    pub fn finish(mut self, rows: usize) -> DecodeResult<Vec<(String, Numbers<f64>)>> {
+    pub(crate) fn finish(mut self, rows: usize) -> DecodeResult<Vec<(String, Numbers<f64>)>> {
         let more: usize = self.columns.iter().map(|(_, numbers)| rows.saturating_sub(numbers.values.len())).sum();
         self.cells_left.checked_sub(more).ok_or(DecodeErrorKind::TooWide)?;
         self.columns.iter_mut().for_each(|(_, numbers)| fill(numbers, rows));

@@ -31,7 +31,7 @@ pub(super) struct KeyStep {
 }
 
 impl KeyStep {
-    pub fn new(key: &str, op: Op, bit: u64, fill: Vec<ColumnRef>) -> KeyStep {
+    pub(crate) fn new(key: &str, op: Op, bit: u64, fill: Vec<ColumnRef>) -> KeyStep {
         let text = format!("\"{key}\":").into_bytes().into_boxed_slice();
         let tail = text.len().saturating_sub(16);
         let word = |from: usize| {
@@ -54,19 +54,19 @@ impl KeyStep {
         }
     }
 
-    pub fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         &self.text[1..self.text.len() - 2]
     }
 
     /// Length of `"key":`.
     #[inline(always)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
 
     /// Whether the cursor is at this key, written without escapes and directly followed by the colon.
     #[inline(always)]
-    pub fn is_at(&self, cursor: &Cursor) -> bool {
+    pub(crate) fn is_at(&self, cursor: &Cursor) -> bool {
         self.head.is_at(cursor.bytes16(0)) && (self.len() <= 16 || self.rest_is_at(cursor))
     }
 
@@ -96,7 +96,7 @@ pub(super) struct ObjectKeys {
 }
 
 impl ObjectKeys {
-    pub fn new(mut steps: Vec<KeyStep>, open: bool) -> ObjectKeys {
+    pub(crate) fn new(mut steps: Vec<KeyStep>, open: bool) -> ObjectKeys {
         let known = steps.len();
         let fillable = steps.iter().filter(|s| !s.fill.is_empty()).fold(0, |mask, s| mask | s.bit);
         for (step, next) in steps.iter_mut().zip(1..) {
@@ -107,12 +107,12 @@ impl ObjectKeys {
 
     /// The step predicted after `previous` (the index of a step plus one, 0 at the start).
     #[inline(always)]
-    pub fn expected(&self, previous: usize) -> usize {
+    pub(crate) fn expected(&self, previous: usize) -> usize {
         usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
     }
 
     /// The step whose key, written without escapes and directly followed by the colon, is at the cursor.
-    pub fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
+    pub(crate) fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
         let candidate = if previous == 0 { self.first[1] } else { self.steps[previous - 1].candidate };
         if self.steps.get(usize::from(candidate)).is_some_and(|step| step.is_at(cursor)) {
             return Some(usize::from(candidate));
@@ -121,12 +121,12 @@ impl ObjectKeys {
     }
 
     /// The step of a key that has been read.
-    pub fn find(&self, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
         self.steps.iter().position(|step| step.key() == key)
     }
 
     /// Records which step followed.
-    pub fn observe_successor(&mut self, previous: usize, found: usize) {
+    pub(crate) fn observe_successor(&mut self, previous: usize, found: usize) {
         let found = found as u16;
         let (next, candidate) = match previous.checked_sub(1) {
             None => {
@@ -146,7 +146,7 @@ impl ObjectKeys {
     }
 
     /// Adds a step for an unknown key; `None` if the key is too long or there are too many.
-    pub fn learn(&mut self, key: &[u8], op: Op) -> Option<usize> {
+    pub(crate) fn learn(&mut self, key: &[u8], op: Op) -> Option<usize> {
         if self.steps.len() >= self.known + MAX_LEARNED_KEYS || key.len() + 3 > MAX_KEY_LEN {
             return None;
         }
@@ -156,7 +156,7 @@ impl ObjectKeys {
     }
 
     /// Forgets the unknown keys: in an open object they are columns of one body only.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.steps.truncate(self.known);
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
         for next in nexts.chain([&mut self.first[0]]) {

@@ -7,7 +7,7 @@ use reader::{Cursor, Expected, ReadResult};
 use std::borrow::Cow;
 
 impl<'a> TableDecoder<'a> {
-    pub fn integers(&mut self, i: usize) -> DecodeResult<()> {
+    pub(crate) fn integers(&mut self, i: usize) -> DecodeResult<()> {
         let list = &mut self.builders.int_lists[i];
         let items = &mut list.items;
         let is_list = each(&mut self.cursor, |cursor| {
@@ -18,7 +18,7 @@ impl<'a> TableDecoder<'a> {
         Ok(())
     }
 
-    pub fn texts(&mut self, i: usize) -> DecodeResult<()> {
+    pub(crate) fn texts(&mut self, i: usize) -> DecodeResult<()> {
         let list = &mut self.builders.text_lists[i];
         let items = &mut list.items;
         let is_list = each(&mut self.cursor, |cursor| {
@@ -32,7 +32,7 @@ impl<'a> TableDecoder<'a> {
         Ok(())
     }
 
-    pub fn lineup(&mut self, i: usize) -> DecodeResult<()> {
+    pub(crate) fn lineup(&mut self, i: usize) -> DecodeResult<()> {
         let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
@@ -45,7 +45,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads a list both as it is and as a lineup.
-    pub fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> DecodeResult<()> {
+    pub(crate) fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> DecodeResult<()> {
         let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
@@ -78,7 +78,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads a link, or several joined by spaces.
-    pub fn links(&mut self, i: usize) -> DecodeResult<()> {
+    pub(crate) fn links(&mut self, i: usize) -> DecodeResult<()> {
         match self.cursor.plain_string() {
             Some(plain) => self.builders.texts[i].push_span(plain),
             None => {
@@ -89,7 +89,7 @@ impl<'a> TableDecoder<'a> {
         Ok(())
     }
 
-    pub fn joined_links(&mut self) -> DecodeResult<Option<Vec<u8>>> {
+    pub(crate) fn joined_links(&mut self) -> DecodeResult<Option<Vec<u8>>> {
         let mut joined: Option<Vec<u8>> = None;
         if self.cursor.peek_byte() == b'[' {
             each(&mut self.cursor, |cursor| {
@@ -111,7 +111,7 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads an object as one map value.
-    pub fn entries(&mut self, i: usize) -> DecodeResult<()> {
+    pub(crate) fn entries(&mut self, i: usize) -> DecodeResult<()> {
         if self.cursor.peek_byte() != b'{' {
             self.cursor.expect_null(Expected::Object)?;
             self.builders.maps[i].null();

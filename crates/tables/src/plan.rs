@@ -197,11 +197,11 @@ const MAX_POOLED_HINTS: usize = 16;
 
 impl DecodePlan {
     /// How to skip a value that no column reads.
-    pub fn skip_mode(&self) -> Op {
+    pub(crate) fn skip_mode(&self) -> Op {
         if self.checked { Op::Validate } else { Op::Skip }
     }
 
-    pub fn hints(&self) -> DecodeHints {
+    pub(crate) fn hints(&self) -> DecodeHints {
         let pooled = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
         pooled.unwrap_or_else(|| DecodeHints {
             objects: self.objects.iter().map(|keys| Some(Box::new(keys.clone()))).collect(),
@@ -209,7 +209,7 @@ impl DecodePlan {
         })
     }
 
-    pub fn return_hints(&self, hints: DecodeHints) {
+    pub(crate) fn return_hints(&self, hints: DecodeHints) {
         let mut pool = self.pool.lock().unwrap_or_else(|e| e.into_inner());
         if pool.len() < MAX_POOLED_HINTS {
             pool.push(hints);
@@ -219,7 +219,7 @@ impl DecodePlan {
 
 impl TablePlan {
     /// The message for a required column without a value.
-    pub fn need(&self, column: u16) -> String {
+    pub(crate) fn need(&self, column: u16) -> String {
         let Some(planned) = self.columns.get(column as usize) else { return String::new() };
         let source = if let Src::Path(path) = planned.col.src { path.trim_start_matches('.') } else { "" };
         let key = source.rsplit(['.', ']', '}']).next().unwrap_or_default();

@@ -107,7 +107,7 @@ pub(super) struct SchemaMember {
 }
 
 impl SchemaNode {
-    pub fn is_object(&self) -> bool {
+    pub(crate) fn is_object(&self) -> bool {
         !self.keys.is_empty() || self.map.is_some() || self.open
     }
 }

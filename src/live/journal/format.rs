@@ -12,13 +12,13 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of the file header, and of the header before each frame.
-pub const HEADER_LEN: usize = 28;
+pub(super) const HEADER_LEN: usize = 28;
 
 /// Bytes of lines after which a frame is written.
-pub const MAX_FRAME_LEN: usize = 256 * 1024;
+pub(super) const MAX_FRAME_LEN: usize = 256 * 1024;
 
 /// Maximum bytes of a line, far beyond any message of the service.
-pub const MAX_LINE_LEN: usize = 128 * 1024 * 1024;
+pub(super) const MAX_LINE_LEN: usize = 128 * 1024 * 1024;
 
 const VERSION: u32 = 1;
 const NAME: &[u8; 16] = b"sideline journal";
@@ -27,7 +27,7 @@ const FILE_MAGIC: u32 = 0x184D_2A50;
 const FRAME_MAGIC: u32 = 0x184D_2A51;
 const SKIPPED: u32 = HEADER_LEN as u32 - 8;
 
-pub fn file_header() -> [u8; HEADER_LEN] {
+pub(super) fn file_header() -> [u8; HEADER_LEN] {
     let mut bytes = [0; HEADER_LEN];
     bytes[..4].copy_from_slice(&FILE_MAGIC.to_le_bytes());
     bytes[4..8].copy_from_slice(&SKIPPED.to_le_bytes());
@@ -37,7 +37,7 @@ pub fn file_header() -> [u8; HEADER_LEN] {
 }
 
 /// The first bytes of every frame header.
-pub fn frame_start() -> [u8; 8] {
+pub(super) fn frame_start() -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&FRAME_MAGIC.to_le_bytes());
     bytes[4..].copy_from_slice(&SKIPPED.to_le_bytes());
@@ -45,7 +45,7 @@ pub fn frame_start() -> [u8; 8] {
 }
 
 /// Checks the file header, which may be torn.
-pub fn check_file_header(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn check_file_header(bytes: &[u8]) -> Result<(), String> {
     let expected = file_header();
     if expected.starts_with(bytes) {
         return Ok(());
@@ -61,7 +61,7 @@ pub fn check_file_header(bytes: &[u8]) -> Result<(), String> {
 
 /// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FrameHeader {
+pub(super) struct FrameHeader {
     /// Bytes of the zstd frame.
     pub packed: u32,
     /// Bytes of its uncompressed lines.
@@ -72,7 +72,7 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    pub fn to_bytes(self) -> [u8; HEADER_LEN] {
+    pub(super) fn to_bytes(self) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         let numbers = [FRAME_MAGIC, SKIPPED, self.packed, self.raw, self.items, self.crc];
         for (field, number) in bytes.chunks_exact_mut(4).zip(numbers) {
@@ -84,7 +84,7 @@ impl FrameHeader {
     }
 
     /// `None`: the bytes are damaged, or describe a frame larger than any writer writes.
-    pub fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
+    pub(super) fn parse(bytes: &[u8; HEADER_LEN]) -> Option<Self> {
         let mut numbers = bytes.chunks_exact(4).map(|four| four.try_into().map(u32::from_le_bytes).unwrap_or(0));
         let [magic, skipped, packed, raw, items, crc, own] = std::array::from_fn(|_| numbers.next().unwrap_or(0));
         let sound = (magic, skipped, own) == (FRAME_MAGIC, SKIPPED, crc32fast::hash(&bytes[..HEADER_LEN - 4]));
@@ -96,7 +96,7 @@ impl FrameHeader {
 }
 
 /// Returns a frame with its header, as in the file.
-pub fn pack(lines: &[u8], items: u32) -> io::Result<Vec<u8>> {
+pub(super) fn pack(lines: &[u8], items: u32) -> io::Result<Vec<u8>> {
     let packed = zstd::bulk::compress(lines, zstd::DEFAULT_COMPRESSION_LEVEL)?;
     let length = |n: usize| u32::try_from(n).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge));
     let header =
@@ -106,7 +106,7 @@ pub fn pack(lines: &[u8], items: u32) -> io::Result<Vec<u8>> {
 
 /// Appends the items of a frame. A writer never starts a line beyond `MAX_FRAME_LEN`; a frame with such a line is forged, and
 /// rejected because its items would take many times its size.
-pub fn read_all(header: &FrameHeader, packed: &[u8], into: &mut Vec<(SystemTime, Item)>) -> Result<(), String> {
+pub(super) fn read_all(header: &FrameHeader, packed: &[u8], into: &mut Vec<(SystemTime, Item)>) -> Result<(), String> {
     let lines = unpack(header, packed)?;
     let (mut start, mut count) = (0, 0);
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
@@ -123,7 +123,7 @@ pub fn read_all(header: &FrameHeader, packed: &[u8], into: &mut Vec<(SystemTime,
 }
 
 /// Decompresses the lines of a frame.
-pub fn unpack(header: &FrameHeader, packed: &[u8]) -> Result<Vec<u8>, String> {
+pub(super) fn unpack(header: &FrameHeader, packed: &[u8]) -> Result<Vec<u8>, String> {
     if crc32fast::hash(packed) != header.crc {
         return Err("its checksum differs".into());
     }
@@ -182,7 +182,7 @@ enum Line<'a> {
 }
 
 /// Appends an item's line. `now` is the time of notices without an own one.
-pub fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn write(item: &Item, now: SystemTime, lines: &mut Vec<u8>) -> io::Result<()> {
     let line = match item {
         Item::Update(update) => update_line(update),
         Item::Notice(notice) => notice_line(notice, now),
@@ -235,7 +235,7 @@ fn notice_line(notice: &Notice, now: SystemTime) -> Line<'_> {
 }
 
 /// Parses a line; returns the item and its time of receipt.
-pub fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
+pub(super) fn read(line: &[u8]) -> Result<(SystemTime, Item), String> {
     item_of(serde_json::from_slice(line).map_err(|error| error.to_string())?)
 }
 

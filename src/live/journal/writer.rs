@@ -127,7 +127,7 @@ impl Writer {
 }
 
 /// Locks a journal against other recorders; an error if there is one.
-pub fn lock(file: &File, path: &Path) -> Result<()> {
+pub(super) fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         // The file system has no locks, so the user must prevent concurrent recorders.

@@ -77,7 +77,7 @@ fn beyond_a_float(text: &[u8]) -> bool {
 }
 
 /// Where the schema check says that every table decodes, each does, and the first has as many rows.
-pub fn check_schema_holds(resource: &'static Resource, text: &[u8], context: &Context) {
+pub(super) fn check_schema_holds(resource: &'static Resource, text: &[u8], context: &Context) {
     let body = Body::from(text);
     let Ok(SchemaCheck { rows: Some(rows), .. }) = check_schema(resource, &body, context) else { return };
     for (number, table) in resource.tables.iter().enumerate() {
@@ -89,7 +89,7 @@ pub fn check_schema_holds(resource: &'static Resource, text: &[u8], context: &Co
 }
 
 /// One pass for all tables returns what a pass for each does, or the first error of these.
-pub fn one_pass_equals_several(resource: &'static Resource, text: &[u8], context: &Context) {
+pub(super) fn one_pass_equals_several(resource: &'static Resource, text: &[u8], context: &Context) {
     let together = decode_all(resource, &Body::from(text), context);
     let alone = |table: &&'static Table| decode(resource, table.name, None, &Body::from(text), context);
     match (together, resource.tables.iter().map(alone).collect::<Result<Vec<_>, _>>()) {
@@ -101,7 +101,7 @@ pub fn one_pass_equals_several(resource: &'static Resource, text: &[u8], context
 }
 
 /// Both readings of a body that is JSON; panics where they differ.
-pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u8], random: &mut Random) {
+pub(super) fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u8], random: &mut Random) {
     let value: Value = match serde_json::from_slice(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)) {
         Ok(value) => value,
         Err(e) if beyond_serde(&e) => return,
@@ -150,12 +150,12 @@ pub fn compare(resource: &'static Resource, tables: &[&'static Table], text: &[u
 }
 
 /// Errors of `serde_json` for valid JSON: numbers beyond a float, and depth.
-pub fn beyond_serde(error: &serde_json::Error) -> bool {
+pub(super) fn beyond_serde(error: &serde_json::Error) -> bool {
     let text = error.to_string();
     text.contains("number out of range") || text.contains("recursion limit exceeded")
 }
 
 /// A context with every request value.
-pub fn complete() -> Context {
+pub(super) fn complete() -> Context {
     Context::default().with("session_id", "s").with("team_id", "1").with("game_id", "g")
 }

@@ -58,7 +58,7 @@ impl Shape {
 
 /// How strange a body may be, in percent.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner {
+pub(super) struct Manner {
     pub missing: usize,
     pub null: usize,
     pub unknown: usize,
@@ -74,7 +74,7 @@ pub struct Manner {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Spaces {
+pub(super) enum Spaces {
     None,
     One,
     Indented,
@@ -82,7 +82,7 @@ pub enum Spaces {
 }
 
 impl Manner {
-    pub fn any(random: &mut Random) -> Manner {
+    pub(super) fn any(random: &mut Random) -> Manner {
         let percent = |random: &mut Random| random.pick(&[0, 0, 5, 30]);
         Manner {
             missing: percent(random),
@@ -99,7 +99,7 @@ impl Manner {
 }
 
 /// A body of a resource whose documents lie at `root`.
-pub fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Random) -> String {
+pub(super) fn body(resource: &Resource, root: &Root, manner: Manner, random: &mut Random) -> String {
     let mut writer = JsonWriter { text: String::new(), manner, random, depth: 0 };
     if writer.random.chance(5) {
         writer.text.push('\u{feff}');

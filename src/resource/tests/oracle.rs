@@ -33,7 +33,7 @@ struct Element<'a> {
 }
 
 /// The root of a body that has one, with all its documents.
-pub fn root(resource: &Resource, body: &Value) -> Outcome<&'static Root> {
+pub(super) fn root(resource: &Resource, body: &Value) -> Outcome<&'static Root> {
     let leading = |root: &&&'static str| match path::parse(root).first() {
         Some(Segment::Key(key)) => body.get(*key).is_some(),
         _ => false,
@@ -72,11 +72,11 @@ fn needs_without_objects<'a>(root: &'a Root, body: &'a Value) -> impl Iterator<I
 }
 
 /// Whether a body is a response of the resource.
-pub fn has_root(resource: &Resource, body: &Value) -> bool {
+pub(super) fn has_root(resource: &Resource, body: &Value) -> bool {
     root(resource, body).is_ok_and(|root| needs_without_objects(root, body).next().is_none())
 }
 
-pub fn decode(
+pub(super) fn decode(
     resource: &'static Resource,
     table: &'static Table,
     columns: Option<&[String]>,

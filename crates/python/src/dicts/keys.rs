@@ -20,21 +20,21 @@ const MAX_WORDS: usize = 5;
 
 /// Index of a cached key; `NONE` is no key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KeyId(u16);
+pub(super) struct KeyId(u16);
 
 impl KeyId {
-    pub const NONE: KeyId = KeyId(CACHE_SIZE as u16);
+    pub(super) const NONE: KeyId = KeyId(CACHE_SIZE as u16);
 }
 
 /// The key of a value.
-pub enum ObjectKey<'py> {
+pub(super) enum ObjectKey<'py> {
     CachedKey(KeyId),
     /// Not cached: it has escapes, is long, or the cache is full.
     Own(Bound<'py, PyString>),
 }
 
 impl ObjectKey<'_> {
-    pub fn id(&self) -> KeyId {
+    pub(super) fn id(&self) -> KeyId {
         match self {
             ObjectKey::CachedKey(id) => *id,
             ObjectKey::Own(_) => KeyId::NONE,
@@ -73,7 +73,7 @@ impl CachedKey {
 }
 
 /// KeyCache are never evicted while a body is read, so an [`KeyId`] stays valid.
-pub struct KeyCache {
+pub(super) struct KeyCache {
     /// One slot more than the capacity, for `KeyId::NONE`.
     cached: Vec<Option<CachedKey>>,
     is_full: bool,
@@ -82,7 +82,7 @@ pub struct KeyCache {
 }
 
 impl KeyCache {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         KeyCache {
             cached: (0..=CACHE_SIZE).map(|_| None).collect(),
             is_full: false,
@@ -90,19 +90,19 @@ impl KeyCache {
         }
     }
 
-    pub fn get(&self, id: KeyId) -> Option<&Py<PyString>> {
+    pub(super) fn get(&self, id: KeyId) -> Option<&Py<PyString>> {
         self.cached[usize::from(id.0)].as_ref().map(|key| &key.object)
     }
 
     /// Whether a key did not fit.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
 
     /// Reads a key with its colon and whitespace. Predicts it from the key `before` it in its object (none for the
     /// first) and the key `under` which the object is.
     #[inline(always)]
-    pub fn next<'py>(
+    pub(super) fn next<'py>(
         &mut self,
         py: Python<'py>,
         cursor: &mut Cursor<'_>,

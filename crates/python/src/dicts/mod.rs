@@ -25,7 +25,7 @@ use tables::DecodeError;
 const MAX_DEPTH: u8 = 200;
 
 /// A body's JSON as Python objects.
-pub fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) -> PyResult<Bound<'py, PyAny>> {
     let padded = body.padded();
     let Some(cursor) = reader::start(&padded) else { return Err(errors::internal(py, "a body without its padding")) };
     read(py, cursor).map_err(|(stopped, offset)| match stopped {

@@ -15,18 +15,22 @@ struct ShortString {
     object: Py<PyString>,
 }
 
-pub struct StringCache {
+pub(super) struct StringCache {
     cached: Vec<Option<ShortString>>,
 }
 
 impl StringCache {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         StringCache { cached: (0..CACHE_SIZE).map(|_| None).collect() }
     }
 
     /// Reads a string.
     #[inline(always)]
-    pub fn next<'py>(&mut self, py: Python<'py>, cursor: &mut Cursor<'_>) -> Result<Bound<'py, PyString>, ParseError> {
+    pub(super) fn next<'py>(
+        &mut self,
+        py: Python<'py>,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Bound<'py, PyString>, ParseError> {
         let Some((span, words)) = cursor.short_string() else { return text(py, &cursor.string()?) };
         let cached = &mut self.cached[hash16(words) % CACHE_SIZE];
         if let Some(short) = cached
@@ -42,13 +46,13 @@ impl StringCache {
 
 /// A 16-bit hash.
 #[inline(always)]
-pub fn hash16(words: [u64; 2]) -> usize {
+pub(super) fn hash16(words: [u64; 2]) -> usize {
     let hash16 = words[0].wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ words[1].wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     (hash16 >> 48) as usize
 }
 
 /// A string from bytes that may not be valid UTF-8; the caller finds where they are not.
-pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Result<Bound<'py, PyString>, ParseError> {
+pub(super) fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Result<Bound<'py, PyString>, ParseError> {
     PyString::from_bytes(py, utf8).map_err(|error| {
         if error.is_instance_of::<PyUnicodeDecodeError>(py) {
             ErrorKind::NotUtf8.into()
