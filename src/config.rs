@@ -3,9 +3,10 @@
 mod proxy;
 mod settings;
 
-pub use proxy::Proxies;
+pub(crate) use proxy::Proxies;
 pub(crate) use proxy::Route;
-pub use settings::{Setting, SettingSource};
+pub use settings::Setting;
+pub use settings::SettingSource;
 
 use crate::error::{Error, Result};
 use std::cell::RefCell;
@@ -54,7 +55,7 @@ impl Sport {
         }
     }
     /// The name in the protocol.
-    pub fn wire_name(self) -> &'static str {
+    pub(crate) fn wire_name(self) -> &'static str {
         match self {
             Sport::Basketball => "BASKETBALL",
             Sport::Football => "FOOTBALL",
@@ -64,7 +65,7 @@ impl Sport {
 
 /// Where a Broadcast request carries its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyPlace {
+pub(crate) enum KeyPlace {
     Query,
     Header,
 }
@@ -149,11 +150,11 @@ pub struct Config {
     /// Limit on all responses being received and decompressed.
     pub max_response_bytes: usize,
     pub requests_per_second: Option<f64>,
-    pub proxies: Proxies,
+    pub(crate) proxies: Proxies,
     pub ca_bundle: Option<String>,
     pub user_agent: String,
     pub allow_http: bool,
-    pub key_place: KeyPlace,
+    pub(crate) key_place: KeyPlace,
     /// With `{game_id}` as one of its segments.
     pub token_path: String,
     pub token_parameter: String,

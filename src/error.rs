@@ -80,7 +80,7 @@ impl Error {
     }
 
     /// Removes the request's context, to use the error for another request that was not sent.
-    pub fn without_request(self) -> Self {
+    pub(crate) fn without_request(self) -> Self {
         let without = |error| RequestError { request: None, ..error };
         match self {
             Error::Connect(error) => Error::Connect(without(error)),
@@ -147,7 +147,7 @@ impl RequestError {
         RequestError { text, found, advice, request, cause: None }
     }
 
-    pub fn with_cause(self, cause: Scrubbed) -> Self {
+    pub(crate) fn with_cause(self, cause: Scrubbed) -> Self {
         RequestError { cause: Some(Box::new(cause)), ..self }
     }
 }

@@ -7,7 +7,7 @@
 pub type Target = fn(&[u8]);
 
 /// By the name of the target and of its corpus folder.
-pub static TARGETS: &[(&str, Target)] = &[
+pub(crate) static TARGETS: &[(&str, Target)] = &[
     ("event_stream", crate::live::fuzz::event_stream),
     ("websocket", crate::live::fuzz::websocket),
     ("journal", crate::live::journal::fuzz::journal),
@@ -23,26 +23,26 @@ pub fn target(name: &str) -> Target {
 
 /// SplitMix64: deterministic by seed.
 #[derive(Debug)]
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
     }
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.word() % n as u64) as usize
     }
-    pub fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

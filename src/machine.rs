@@ -28,12 +28,12 @@ pub fn random() -> u64 {
 }
 
 /// A number in 0..1, for jitter.
-pub fn chance() -> f64 {
+pub(crate) fn chance() -> f64 {
     random() as f64 / u64::MAX as f64
 }
 
 /// A hash that no peer can foresee. Nothing may depend on which one it is.
-pub fn hash_key() -> RandomState {
+pub(crate) fn hash_key() -> RandomState {
     RandomState::new()
 }
 
@@ -67,12 +67,12 @@ pub fn waker() -> Waker {
 
 /// A machine whose clock and chance come from a test.
 #[cfg(test)]
-pub mod simulated {
+pub(crate) mod simulated {
     use std::cell::RefCell;
     use std::rc::Rc;
     use std::time::SystemTime;
 
-    pub trait Machine {
+    pub(crate) trait Machine {
         fn now(&self) -> SystemTime;
         fn random(&self) -> u64;
     }
@@ -83,9 +83,9 @@ pub mod simulated {
 
     /// This thread's machine until it is dropped.
     #[derive(Debug)]
-    pub struct Installed(());
+    pub(crate) struct Installed(());
 
-    pub fn install(machine: Rc<dyn Machine>) -> Installed {
+    pub(crate) fn install(machine: Rc<dyn Machine>) -> Installed {
         MACHINE.set(Some(machine));
         Installed(())
     }

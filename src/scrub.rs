@@ -16,12 +16,12 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum bytes of a message, a URL, an id and a header value: an error's text stays under 2 kB.
-pub const MAX_MESSAGE: usize = 900;
-pub const MAX_URL: usize = 400;
-pub const MAX_ID: usize = 200;
-pub const MAX_HEADER: usize = 4096;
+pub(crate) const MAX_MESSAGE: usize = 900;
+pub(crate) const MAX_URL: usize = 400;
+pub(crate) const MAX_ID: usize = 200;
+pub(crate) const MAX_HEADER: usize = 4096;
 /// Maximum bytes of a text composed of such parts.
-pub const MAX_TEXT: usize = 1900;
+pub(crate) const MAX_TEXT: usize = 1900;
 
 /// Replaces a secret, also in the `Debug` of `Secret`.
 const MASK: &str = "***";
@@ -220,7 +220,7 @@ impl Scrubber {
     }
 
     /// A text of our own words and scrubbed parts. It may itself contain `http://user:password@host`.
-    pub fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
+    pub(crate) fn composed(&self, text: impl AsRef<str>) -> Scrubbed {
         self.scrub(text.as_ref(), TextForm { limit: MAX_TEXT, folds: false, is_cut: false, ends: None })
     }
 

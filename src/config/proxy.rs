@@ -9,7 +9,7 @@ use url::Url;
 
 /// The explicit proxy, or those of the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Proxies {
+pub(crate) struct Proxies {
     given: Option<Secret>,
     http: Option<NamedProxy>,
     https: Option<NamedProxy>,

@@ -71,7 +71,11 @@ pub struct DriftField {
 impl Drift {
     /// Records the unknown fields of a response. Fails if its root is missing. Invalid JSON has no unknown fields:
     /// reading it reports the error.
-    pub fn inspect(&self, payload: &Payload, now: SystemTime) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
+    pub(crate) fn inspect(
+        &self,
+        payload: &Payload,
+        now: SystemTime,
+    ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
         let survey = payload.check_schema(tables::check_fields)?;
         Ok(self.record(payload.operation, survey.unknown, now))
     }

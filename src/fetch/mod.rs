@@ -21,9 +21,11 @@ mod plan;
 pub use batch::{Counters, UnitOutcome, run as run_all};
 pub use concat_tables::table as table_of;
 pub use coverage::table as coverage;
+pub use drift::UnknownField;
 use drift::UnknownFieldSet;
-pub use drift::{Drift, DriftField, UnknownField, refusal};
-pub use plan::{BatchPlan, PlannedId, Unit, plan};
+pub use drift::{Drift, DriftField, refusal};
+pub use plan::Unit;
+pub use plan::{BatchPlan, PlannedId, plan};
 
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Merge};

@@ -74,7 +74,7 @@ pub(super) struct WireTeam {
 pub(super) struct WireLine {
     pub id: Id,
     #[serde(default)]
-    pub player_details: Option<Names>,
+    pub(crate) player_details: Option<Names>,
     #[serde(default)]
     version: Option<Value>,
     pub stats: Stats,

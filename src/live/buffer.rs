@@ -118,7 +118,7 @@ impl Buffer {
     }
 
     /// Pushes items in order, with one lock and one wake-up for all that fit.
-    pub async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
+    pub(crate) async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
         let mut items = items.peekable();
         loop {
             let room = self.room();
@@ -130,12 +130,12 @@ impl Buffer {
     }
 
     /// Resolves when there is room for an item that `try_push` leaves over after this call.
-    pub fn room(&self) -> Notified<'_> {
+    pub(crate) fn room(&self) -> Notified<'_> {
         self.room.notified()
     }
 
     /// Pushes the items that fit; returns whether those were all. Notices always fit.
-    pub fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
+    pub(crate) fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
         let mut inner = self.inner();
         while inner.end.is_none()
             && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
@@ -176,7 +176,7 @@ impl Buffer {
         }
     }
 
-    pub fn includes_notices(&self) -> bool {
+    pub(crate) fn includes_notices(&self) -> bool {
         self.notices
     }
 
@@ -223,7 +223,7 @@ impl Buffer {
     }
 
     /// Puts back the item taken last, so that it is taken next.
-    pub fn put_back(&self, item: Item) {
+    pub(crate) fn put_back(&self, item: Item) {
         let mut inner = self.inner();
         inner.queue.put_back(item);
         self.wake(inner);
@@ -298,7 +298,7 @@ impl Buffer {
         inner.end = Some(None);
     }
 
-    pub fn set_state(&self, state: ConnectionState) {
+    pub(crate) fn set_state(&self, state: ConnectionState) {
         let mut inner = self.inner();
         if inner.end.is_none() {
             inner.state = state;
@@ -316,7 +316,7 @@ impl Buffer {
     }
 
     /// Counts received bytes and repeats.
-    pub fn count_read(&self, bytes: usize, repeats: usize) {
+    pub(crate) fn count_read(&self, bytes: usize, repeats: usize) {
         let counts = &mut self.inner().counts;
         counts.bytes += bytes as u64;
         counts.repeats += repeats as u64;

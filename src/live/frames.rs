@@ -5,7 +5,7 @@ use super::options::MAX_SKIPPED_FACTOR;
 
 /// A message or control frame of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Incoming {
+pub(crate) enum Incoming {
     Text(String),
     Binary(Vec<u8>),
     Ping(Vec<u8>),
@@ -21,14 +21,14 @@ pub enum Incoming {
 /// A protocol violation, which ends the connection, with its close code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Violation {
+pub(crate) struct Violation {
     pub code: u16,
     pub what: String,
 }
 
-pub const PROTOCOL_ERROR: u16 = 1002;
-pub const INVALID_PAYLOAD: u16 = 1007;
-pub const TOO_BIG: u16 = 1009;
+pub(crate) const PROTOCOL_ERROR: u16 = 1002;
+pub(crate) const INVALID_PAYLOAD: u16 = 1007;
+pub(crate) const TOO_BIG: u16 = 1009;
 
 fn protocol(what: &str) -> Violation {
     Violation { code: PROTOCOL_ERROR, what: format!("the service broke the websocket protocol: {what}") }
@@ -80,7 +80,7 @@ const INPUT_CAPACITY: usize = 64 * 1024;
 const MAX_RESERVE: u64 = 64 * 1024;
 
 #[derive(Debug)]
-pub struct FrameDecoder {
+pub(crate) struct FrameDecoder {
     limit: usize,
     input: Box<[u8]>,
     start: usize,
@@ -91,24 +91,24 @@ pub struct FrameDecoder {
 
 impl FrameDecoder {
     /// `limit`: the maximum of bytes of a message.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         FrameDecoder { limit, input: vec![0; INPUT_CAPACITY].into(), start: 0, end: 0, header: None, message: None }
     }
 
     /// The buffer for the next bytes; never empty after `read` returned `None`.
-    pub fn space(&mut self) -> &mut [u8] {
+    pub(crate) fn space(&mut self) -> &mut [u8] {
         self.input.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         &mut self.input[self.end..]
     }
 
     /// Records that `count` bytes were written to `space`.
-    pub fn fill(&mut self, count: usize) {
+    pub(crate) fn fill(&mut self, count: usize) {
         self.end = (self.end + count).min(self.input.len());
     }
 
     /// Returns the next complete item; `None`: more bytes are needed. After an error the decoder cannot be used further.
-    pub fn read(&mut self) -> Result<Option<Incoming>, Violation> {
+    pub(crate) fn read(&mut self) -> Result<Option<Incoming>, Violation> {
         loop {
             let header = match self.header {
                 Some(header) => header,

@@ -70,9 +70,9 @@ pub enum Notice {
 }
 
 /// The reason of a gap caused by a full buffer.
-pub const OVERFLOW: &str = "overflow";
+pub(crate) const OVERFLOW: &str = "overflow";
 /// The reason of a gap caused by a restarted sequence counter.
-pub const RESTARTED: &str = "restarted";
+pub(crate) const RESTARTED: &str = "restarted";
 
 /// Estimated size of an item without its texts.
 const ITEM_BYTES: usize = 256;

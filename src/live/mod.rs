@@ -62,10 +62,13 @@ mod websocket;
 pub use box_score::BoxScore;
 pub use buffer::{Buffer, ConnectionState, StreamCounts, Taken};
 pub use buffer_pool::BufferPool;
-pub use item::{Item, Notice, OVERFLOW, RESTARTED, Update};
+pub use item::{Item, Notice, Update};
+#[cfg(test)]
+pub(crate) use item::{OVERFLOW, RESTARTED};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
-pub use stream::{Producer, ProducerFactory, Stream};
+pub(crate) use stream::Producer;
+pub use stream::Stream;
 pub use token::subscription_token;
 pub use websocket::LiveSubscription;
 

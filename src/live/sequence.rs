@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 /// Maximum of delivered messages to remember, by number and content hash. A forgotten one may be delivered twice.
-pub const MAX_REMEMBERED: usize = 131_072;
+pub(crate) const MAX_REMEMBERED: usize = 131_072;
 /// Maximum of tracked sources. The numbers of further sources are ignored.
 const MAX_SOURCES: usize = 64;
 /// A number this far behind the highest of its connection belongs to another counter.
@@ -118,7 +118,7 @@ impl Sequence {
 
     /// The number to resume after: the highest with no missing number below it that could still arrive. `None`: there are no
     /// numbers, or they do not behave like a sequence.
-    pub fn resume(&self) -> Option<i64> {
+    pub(crate) fn resume(&self) -> Option<i64> {
         // Resuming from the beginning is always safe, because repeats are recognised.
         if !self.has_common_counter || self.may_have_restarted {
             return self.initial;

@@ -79,7 +79,7 @@ impl SseDecoder {
     }
 
     /// Takes the buffers of events from a pool.
-    pub fn with_buffer_pool(self, pool: Arc<BufferPool>) -> Self {
+    pub(crate) fn with_buffer_pool(self, pool: Arc<BufferPool>) -> Self {
         SseDecoder { pool, ..self }
     }
 

@@ -19,10 +19,10 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 /// Fills a buffer until the stream ends, and returns the error that ended it.
-pub type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
+pub(crate) type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
 
 /// Creates the producer when the stream is opened.
-pub type ProducerFactory = Box<dyn FnOnce(Arc<Buffer>) -> Producer + Send>;
+pub(crate) type ProducerFactory = Box<dyn FnOnce(Arc<Buffer>) -> Producer + Send>;
 
 /// A stream that connects on [`Stream::open`]. Dropping it closes it.
 pub struct Stream {

@@ -22,9 +22,9 @@ pub(super) struct TokenSource {
 pub(super) struct Token {
     pub secret: Secret,
     /// It has just been requested, or there is no other: if it is refused, the stream is.
-    pub is_refusal_final: bool,
+    pub(crate) is_refusal_final: bool,
     /// It has just been requested for this game.
-    pub is_fresh: bool,
+    pub(crate) is_fresh: bool,
 }
 
 impl TokenSource {

@@ -41,11 +41,11 @@ pub struct Argument {
     /// Its parameter in the query, for those that are sent as they are.
     pub parameter: Option<&'static str>,
     /// The column of `coverage` that it fills.
-    pub coverage_key: Option<&'static str>,
+    pub(crate) coverage_key: Option<&'static str>,
 }
 
 /// A required argument. Optional ones are keyword-only, unless they are `positional`.
-pub const fn arg(name: &'static str, kind: Kind, doc: &'static str) -> Argument {
+pub(crate) const fn arg(name: &'static str, kind: Kind, doc: &'static str) -> Argument {
     Argument {
         name,
         kind,
@@ -65,11 +65,11 @@ impl Argument {
         Argument { is_required: false, is_keyword_only: true, ..self }
     }
 
-    pub const fn keyword_only(self) -> Self {
+    pub(crate) const fn keyword_only(self) -> Self {
         Argument { is_keyword_only: true, ..self }
     }
 
-    pub const fn positional(self) -> Self {
+    pub(crate) const fn positional(self) -> Self {
         Argument { is_keyword_only: false, ..self }
     }
 
@@ -77,11 +77,11 @@ impl Argument {
         Argument { takes_many: true, ..self }
     }
 
-    pub const fn context_only(self) -> Self {
+    pub(crate) const fn context_only(self) -> Self {
         Argument { is_context_only: true, ..self }
     }
 
-    pub const fn confidential(self) -> Self {
+    pub(crate) const fn confidential(self) -> Self {
         Argument { is_confidential: true, ..self }
     }
 
@@ -89,7 +89,7 @@ impl Argument {
         Argument { parameter: Some(name), ..self }
     }
 
-    pub const fn coverage_key(self, column: &'static str) -> Self {
+    pub(crate) const fn coverage_key(self, column: &'static str) -> Self {
         Argument { coverage_key: Some(column), ..self }
     }
 

@@ -28,6 +28,6 @@ pub fn live_stats(arguments: &Arguments) -> Result<Request> {
 }
 
 /// The request of one document like those of an event stream: `broadcast_stats` with the stream's arguments.
-pub fn snapshot_of(stream: &Request) -> Request {
+pub(crate) fn snapshot_of(stream: &Request) -> Request {
     Request { operation: "broadcast_stats", path: "/broadcast/v1/stats".into(), ..stream.clone() }
 }

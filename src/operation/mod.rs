@@ -20,7 +20,8 @@ pub mod ranges;
 
 pub use arguments::time;
 pub use declared::{OPERATIONS, Operation, Reach, sport_of, with_sport};
-pub use live::{live_stats, snapshot_of};
+pub use live::live_stats;
+pub(crate) use live::snapshot_of;
 
 use crate::config::Config;
 use crate::error::{Error, Result};

@@ -5,9 +5,9 @@ use crate::scrub::Scrubbed;
 use chrono::{DateTime, Months};
 
 /// The messages of a 422.
-pub const POSITIVE: &str = "from and to must both be greater than 0";
-pub const IN_ORDER: &str = "from must be less than to";
-pub const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
+pub(crate) const POSITIVE: &str = "from and to must both be greater than 0";
+pub(crate) const IN_ORDER: &str = "from must be less than to";
+pub(crate) const AT_MOST_8_MONTHS: &str = "the range may not exceed 8 months";
 
 /// Maximum range of team events and team game stats.
 const MONTHS: Months = Months::new(8);

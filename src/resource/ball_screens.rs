@@ -2,7 +2,7 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static BALL_SCREENS: Resource = Resource {
+pub(crate) static BALL_SCREENS: Resource = Resource {
     name: "ball_screens",
     roots: &[root("").needs(&["ballscreens[]"])],
     tables: &[&TABLE],

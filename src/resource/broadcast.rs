@@ -4,7 +4,7 @@ use super::roster;
 use tables::{Resource, Table, Ty::*, col, root, same_rows_elsewhere};
 
 /// A roster in the Broadcast API's words; missing fields are null.
-pub static BROADCAST_ROSTER: Resource = Resource {
+pub(crate) static BROADCAST_ROSTER: Resource = Resource {
     name: "broadcast_roster",
     roots: &[root("").needs(&["id", "players[]"])],
     tables: &[&PLAYERS, &roster::SPECIAL_SERVICES, &roster::TEAM],

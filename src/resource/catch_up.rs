@@ -10,12 +10,12 @@ use std::sync::LazyLock;
 use tables::{Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere};
 
 /// The available parts, in the usual order.
-pub const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
+pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
 
 /// The array of each part.
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
-pub static CATCH_UP: Resource = Resource {
+pub(crate) static CATCH_UP: Resource = Resource {
     name: "catch_up",
     roots: &[root("").needs_any(NEEDS)],
     tables: &[
@@ -43,7 +43,7 @@ pub static CATCH_UP: Resource = Resource {
 };
 
 /// The same body of football.
-pub static FOOTBALL_CATCH_UP: Resource = Resource {
+pub(crate) static FOOTBALL_CATCH_UP: Resource = Resource {
     tables: &[
         &PLAYER_STATS,
         &FOOTBALL_BOX_SCORE,
@@ -58,7 +58,7 @@ pub static FOOTBALL_CATCH_UP: Resource = Resource {
 
 /// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
 /// unknown or repeated part.
-pub fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
+pub(crate) fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
     MADE.get(parts).map(|[basketball, football]| match sport {
         Sport::Basketball => *basketball,
         Sport::Football => *football,
@@ -66,7 +66,7 @@ pub fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
 }
 
 /// Whether these are parts, each once.
-pub fn are_parts(names: &str) -> bool {
+pub(crate) fn are_parts(names: &str) -> bool {
     MADE.contains_key(names)
 }
 

@@ -2,7 +2,7 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static CORRECTIONS: Resource =
+pub(crate) static CORRECTIONS: Resource =
     Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {

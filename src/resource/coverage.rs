@@ -21,7 +21,8 @@ pub struct Covered {
     pub listed_at: Option<i64>,
 }
 
-pub static COVERAGE: Resource = Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+pub(crate) static COVERAGE: Resource =
+    Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 pub(crate) static TABLE: Table = Table {
     name: "coverage",

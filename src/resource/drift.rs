@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 use tables::{Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Drifted {
+pub(crate) struct Drifted {
     pub operation: String,
     pub path: String,
-    pub first_seen: i64,
+    pub(crate) first_seen: i64,
     pub count: u64,
     #[serde(rename = "type")]
     pub kind: Option<String>,
 }
 
-pub static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+pub(crate) static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "drift",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 
 /// Documented both as the root and as an `events` array: both are read.
-pub static TEAM_EVENTS: Resource = Resource {
+pub(crate) static TEAM_EVENTS: Resource = Resource {
     name: "team_events",
     roots: &[root("events[?]"), root("[]"), root("").needs(&["id"])],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
@@ -13,7 +13,7 @@ pub static TEAM_EVENTS: Resource = Resource {
 };
 
 /// A game (or a practice) by its own link.
-pub static GAME: Resource = Resource {
+pub(crate) static GAME: Resource = Resource {
     name: "game",
     roots: &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],

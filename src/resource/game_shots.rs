@@ -4,7 +4,7 @@ use super::shots;
 use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
 
 /// These have no documented meaning, or are the same for the whole game.
-pub static GAME_SHOTS: Resource = Resource {
+pub(crate) static GAME_SHOTS: Resource = Resource {
     name: "game_shots",
     roots: &[root("").needs(&["shots[]"])],
     tables: &[&TABLE],

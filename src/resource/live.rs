@@ -4,7 +4,7 @@ use tables::{Resource, Table, Ty::*, col, key, root};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct LiveItem {
+pub(crate) struct LiveItem {
     pub kind: String,
     pub at: i64,
     pub event: Option<String>,
@@ -21,7 +21,8 @@ pub struct LiveItem {
     pub dropped: Option<i64>,
 }
 
-pub static LIVE_ITEMS: Resource = Resource { name: "live_items", roots: &[root("[]")], tables: &[&ITEMS], known: &[] };
+pub(crate) static LIVE_ITEMS: Resource =
+    Resource { name: "live_items", roots: &[root("[]")], tables: &[&ITEMS], known: &[] };
 
 pub(crate) static ITEMS: Table = Table {
     name: "live_items",
@@ -50,7 +51,7 @@ pub(crate) static ITEMS: Table = Table {
 
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
 /// not increments; `version` orders them.
-pub static STAT_UPDATES: Resource =
+pub(crate) static STAT_UPDATES: Resource =
     Resource { name: "stat_updates", roots: &[root(""), root("[]")], tables: &[&UPDATES], known: &["type"] };
 
 static UPDATES: Table = Table {

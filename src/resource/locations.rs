@@ -2,7 +2,7 @@
 
 use tables::{Resource, Table, Ty::*, col, request, root};
 
-pub static LOCATIONS: Resource = Resource {
+pub(crate) static LOCATIONS: Resource = Resource {
     name: "locations",
     roots: &[root("[]"), root("").needs(&["locations[]"])],
     tables: &[&TABLE],

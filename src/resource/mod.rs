@@ -1,32 +1,32 @@
 //! One file for each resource: its table declarations. A new field of the service is a change to one file.
 
-pub mod ball_screens;
+pub(crate) mod ball_screens;
 pub mod broadcast;
-pub mod catch_up;
-pub mod corrections;
+pub(crate) mod catch_up;
+pub(crate) mod corrections;
 pub mod coverage;
 pub mod drift;
 pub mod event;
-pub mod game_shots;
+pub(crate) mod game_shots;
 pub mod live;
 pub mod locations;
-pub mod play_by_play;
+pub(crate) mod play_by_play;
 pub mod possessions;
-pub mod roster;
+pub(crate) mod roster;
 pub mod schedule;
 pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
-pub mod videos;
-pub mod violations;
+pub(crate) mod videos;
+pub(crate) mod violations;
 
 use crate::config::Sport;
-pub use tables::Resource;
+pub(crate) use tables::Resource;
 use tables::Table;
 
 /// Every resource, by the name of its operation.
-pub static RESOURCES: &[&Resource] = &[
+pub(crate) static RESOURCES: &[&Resource] = &[
     &team::TEAMS,
     &roster::ROSTER,
     &schedule::SCHEDULE,
@@ -60,7 +60,7 @@ pub fn by_name(name: &str) -> Option<&'static Resource> {
 }
 
 /// The resource as a sport's bodies are read: only the columns of `box_score` differ.
-pub fn of_sport(resource: &'static Resource, sport: Sport) -> &'static Resource {
+pub(crate) fn of_sport(resource: &'static Resource, sport: Sport) -> &'static Resource {
     match (sport, resource.name) {
         (Sport::Football, "stats") => &stats::FOOTBALL_STATS,
         (Sport::Football, "team_game_stats") => &stats::FOOTBALL_TEAM_GAME_STATS,

@@ -2,7 +2,7 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static PLAY_BY_PLAY: Resource = Resource {
+pub(crate) static PLAY_BY_PLAY: Resource = Resource {
     name: "play_by_play",
     roots: &[root("").needs(&["details[]"])],
     tables: &[&TABLE],

@@ -2,7 +2,7 @@
 
 use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
 
-pub static POSSESSIONS: Resource = Resource {
+pub(crate) static POSSESSIONS: Resource = Resource {
     name: "possessions",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&TABLE, &EVENTS, &PLAYERS],

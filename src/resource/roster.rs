@@ -3,7 +3,7 @@
 use super::team;
 use tables::{Col, Resource, Table, Ty::*, col, root};
 
-pub static ROSTER: Resource = Resource {
+pub(crate) static ROSTER: Resource = Resource {
     name: "roster",
     roots: &[root("").needs(&["id", "players[]"])],
     tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM],

@@ -2,11 +2,11 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static SCHEDULE: Resource =
+pub(crate) static SCHEDULE: Resource =
     Resource { name: "schedule", roots: &[root("games[]"), root("[]").not_empty()], tables: &[&GAMES], known: &[] };
 
 /// Games of one or two teams, by any system's ids: the same without `type` and `source`.
-pub static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };
+pub(crate) static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };
 
 static GAMES: Table = Table {
     name: "games",

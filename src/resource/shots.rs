@@ -8,7 +8,7 @@ use arrow_array::{
 use std::sync::Arc;
 use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 
-pub static SHOTS: Resource = Resource {
+pub(crate) static SHOTS: Resource = Resource {
     name: "shots",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&TABLE],

@@ -2,7 +2,7 @@
 
 use tables::{Col, Resource, Table, Ty::*, col, concat, key, request, root};
 
-pub static STATS: Resource = Resource {
+pub(crate) static STATS: Resource = Resource {
     name: "stats",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&PLAYER_STATS, &BOX_SCORE],
@@ -10,7 +10,7 @@ pub static STATS: Resource = Resource {
 };
 
 /// The same for one team, which is the body itself.
-pub static TEAM_GAME_STATS: Resource = Resource {
+pub(crate) static TEAM_GAME_STATS: Resource = Resource {
     name: "team_game_stats",
     roots: &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
     tables: &[&PLAYER_STATS, &BOX_SCORE],
@@ -18,8 +18,8 @@ pub static TEAM_GAME_STATS: Resource = Resource {
 };
 
 /// The same two bodies of football.
-pub static FOOTBALL_STATS: Resource = Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..STATS };
-pub static FOOTBALL_TEAM_GAME_STATS: Resource =
+pub(crate) static FOOTBALL_STATS: Resource = Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..STATS };
+pub(crate) static FOOTBALL_TEAM_GAME_STATS: Resource =
     Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..TEAM_GAME_STATS };
 
 const KNOWN: &[&str] =

@@ -3,7 +3,7 @@
 use super::stats::{FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION};
 use tables::{Resource, Table, Ty::*, col, key, root};
 
-pub static STATS_DETAILS: Resource = Resource {
+pub(crate) static STATS_DETAILS: Resource = Resource {
     name: "stats_details",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&STAT_EVENTS],
@@ -11,7 +11,7 @@ pub static STATS_DETAILS: Resource = Resource {
 };
 
 /// Undocumented; read like a session's details if it has their shape.
-pub static GAME_STATS_DETAILS: Resource = Resource {
+pub(crate) static GAME_STATS_DETAILS: Resource = Resource {
     name: "game_stats_details",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&STAT_EVENTS],

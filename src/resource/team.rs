@@ -2,7 +2,7 @@
 
 use tables::{Col, Resource, Table, Ty::*, col, root};
 
-pub static TEAMS: Resource =
+pub(crate) static TEAMS: Resource =
     Resource { name: "teams", roots: &[root("teams[]"), root("[]").not_empty()], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {

@@ -2,7 +2,7 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static VIDEOS: Resource = Resource {
+pub(crate) static VIDEOS: Resource = Resource {
     name: "videos",
     roots: &[root("").needs(&["videos[]"])],
     tables: &[&TABLE],

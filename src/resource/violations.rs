@@ -2,7 +2,8 @@
 
 use tables::{Resource, Table, Ty::*, col, root};
 
-pub static VIOLATIONS: Resource = Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+pub(crate) static VIOLATIONS: Resource =
+    Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
 
 static TABLE: Table = Table {
     name: "violations",

@@ -106,13 +106,13 @@ pub(super) enum NightEvent {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NightSettings {
-    pub latency: Duration,
-    pub message_every: Duration,
-    pub counter: CounterScope,
+    pub(crate) latency: Duration,
+    pub(crate) message_every: Duration,
+    pub(crate) counter: CounterScope,
     /// One of the sequenced sources is not requested, so that its numbers are missing.
-    pub is_subset: bool,
+    pub(crate) is_subset: bool,
     /// Whether the event stream can resume from an id.
-    pub resumes: bool,
+    pub(crate) resumes: bool,
     pub overflow: Overflow,
     pub buffer: usize,
     pub max_retries: u32,

@@ -3,7 +3,8 @@
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
 use crate::error::Error;
-use crate::live::{Item, Notice, OVERFLOW, Overflow, RESTARTED, Stream, Taken, Update};
+use crate::live::{Item, Notice, Overflow, Stream, Taken, Update};
+use crate::live::{OVERFLOW, RESTARTED};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,17 +17,17 @@ pub(super) struct Observations {
     /// Positions of gaps.
     pub gaps: Vec<usize>,
     /// Updates between two `Connected`.
-    pub segments: Vec<Vec<u64>>,
+    pub(crate) segments: Vec<Vec<u64>>,
     pub dropped: u64,
     pub items: usize,
     pub end: Option<Error>,
-    pub has_ended: bool,
+    pub(crate) has_ended: bool,
 }
 
 pub(super) struct StreamReader {
     pub kind: RequestKind,
     pub stream: Stream,
-    pub observations: Mutex<Observations>,
+    pub(crate) observations: Mutex<Observations>,
 }
 
 impl StreamReader {

@@ -70,7 +70,7 @@ pub(super) struct SimulatedService {
     pub messages: Vec<ProducedMessage>,
     counters: BTreeMap<&'static str, u64>,
     /// Faults to inject once, at the next opportunity.
-    pub pending_faults: Vec<NightEvent>,
+    pub(crate) pending_faults: Vec<NightEvent>,
     /// `n` of the messages sent on each websocket.
     pub sent: Vec<Vec<u64>>,
 }

@@ -16,9 +16,9 @@ pub(super) struct World {
     start: Instant,
     state: Mutex<WorldState>,
     /// Cuts all open connections.
-    pub cut_all: Signal<Termination>,
+    pub(crate) cut_all: Signal<Termination>,
     /// Signals new messages to send.
-    pub new_messages: Signal<()>,
+    pub(crate) new_messages: Signal<()>,
 }
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct WorldState {
     pub random: [SeededRandom; 4],
     trace: String,
     pub counts: BTreeMap<&'static str, u64>,
-    pub failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
     pub faults: ActiveFaults,
     pub service: SimulatedService,
     /// Number of open connections.
@@ -35,8 +35,8 @@ pub(super) struct WorldState {
     /// Attempts by path; the path identifies a call.
     pub attempts: BTreeMap<String, u32>,
     /// When each connection of a stream was attempted, and whether it opened.
-    pub openings: BTreeMap<&'static str, Vec<(Duration, bool)>>,
-    pub last_refusal: Option<Duration>,
+    pub(crate) openings: BTreeMap<&'static str, Vec<(Duration, bool)>>,
+    pub(crate) last_refusal: Option<Duration>,
 }
 
 impl WorldState {
@@ -48,20 +48,20 @@ impl WorldState {
 /// The active faults, with the time of their end.
 #[derive(Debug, Default)]
 pub(super) struct ActiveFaults {
-    pub refuse: Duration,
-    pub blackhole: Duration,
+    pub(crate) refuse: Duration,
+    pub(crate) blackhole: Duration,
     pub slow: Duration,
     pub errors: Option<(u16, f64, Duration)>,
-    pub throttle: Option<(ThrottlePolicy, Duration)>,
+    pub(crate) throttle: Option<(ThrottlePolicy, Duration)>,
     pub tokens: (f64, Duration),
-    pub cut_next: Option<(Termination, u64)>,
-    pub refuse_position: Duration,
-    pub overtake: Duration,
+    pub(crate) cut_next: Option<(Termination, u64)>,
+    pub(crate) refuse_position: Duration,
+    pub(crate) overtake: Duration,
     pub silence: Duration,
-    pub pause: Duration,
-    pub denies: bool,
+    pub(crate) pause: Duration,
+    pub(crate) denies: bool,
     /// The last phase of the night, without faults.
-    pub is_calm: bool,
+    pub(crate) is_calm: bool,
 }
 
 /// The service's time at the start, in seconds since the epoch.

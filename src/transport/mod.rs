@@ -44,7 +44,8 @@ pub(crate) mod simulated;
 pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
-pub use probe::{Probe, ProbeFailure, Stage};
+pub use probe::ProbeFailure;
+pub use probe::{Probe, Stage};
 pub(crate) use send::no_response;
 
 use crate::config::{Config, Timeouts};
@@ -262,7 +263,7 @@ impl Transport {
         self.shared.reached.load(Ordering::Relaxed)
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.initialized()
     }
 

@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips a number of the common forms; otherwise stays.
     #[inline(always)]
-    pub fn skip_short_number(&mut self) -> bool {
+    pub(crate) fn skip_short_number(&mut self) -> bool {
         let Some(whole) = self.whole_part() else { return false };
         let mut end = whole.end;
         if self.peek(end) == b'.' {
@@ -288,7 +288,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The text of a number, checked against JSON's grammar.
-    pub fn number_token(&mut self) -> ReadResult<Span<'a>> {
+    pub(crate) fn number_token(&mut self) -> ReadResult<Span<'a>> {
         let here = *self;
         if self.peek_byte() == b'-' {
             self.advance(1);

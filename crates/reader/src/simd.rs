@@ -41,7 +41,7 @@ fn portable_string_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that ends or complicates a string; 16 if there is none.
 #[inline(always)]
-pub fn plain_prefix16(block: &[u8; 16]) -> usize {
+pub(crate) fn plain_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(string_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
@@ -78,13 +78,13 @@ fn portable_token_end_mask(block: &[u8; 16]) -> u16 {
 
 /// Number of bytes before the first that cannot be part of a number or literal; 16 if there is none.
 #[inline(always)]
-pub fn flat_prefix16(block: &[u8; 16]) -> usize {
+pub(crate) fn flat_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(token_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
 /// Like [`plain_prefix16`], for 64 bytes.
 #[inline(always)]
-pub fn plain_prefix64(block: &[u8; 64]) -> usize {
+pub(crate) fn plain_prefix64(block: &[u8; 64]) -> usize {
     let parts = block.as_chunks::<16>().0.iter().enumerate();
     let string_end_mask = parts.fold(0, |mask, (part, bytes)| mask | u64::from(string_end_mask(bytes)) << (16 * part));
     string_end_mask.trailing_zeros() as usize
@@ -134,7 +134,7 @@ pub use portable_non_digit_mask as non_digit_mask;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
+pub(crate) fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
     block.iter().enumerate().fold(!0xFFFF, |mask, (place, byte)| mask | u32::from(!byte.is_ascii_digit()) << place)
 }
 
@@ -188,19 +188,19 @@ impl Prefix16 {
 
 /// The structural bytes of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StructuralMasks {
+pub(crate) struct StructuralMasks {
     pub quotes: u64,
     /// `{` and `[`.
     pub opening: u64,
     /// `}` and `]`.
-    pub closing: u64,
+    pub(crate) closing: u64,
     /// Backslashes and control characters, including the padding.
     pub special: u64,
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     };
@@ -238,7 +238,7 @@ pub use portable_structural_masks as structural_masks;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
+pub(crate) fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
     let mut masks = StructuralMasks { quotes: 0, opening: 0, closing: 0, special: 0 };
     for (place, byte) in block.iter().enumerate() {
         masks.quotes |= u64::from(*byte == b'"') << place;
@@ -251,7 +251,7 @@ pub fn portable_structural_masks(block: &[u8; 64]) -> StructuralMasks {
 
 /// Each bit becomes the parity of itself and those below: set from a quote up to, but not including, the next.
 #[inline(always)]
-pub fn prefix_xor(mut bits: u64) -> u64 {
+pub(crate) fn prefix_xor(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << shift;
     }

@@ -60,7 +60,7 @@ impl Cursor<'_> {
     }
 
     /// Validates the rest of the body: one value, and whitespace around it.
-    pub fn validate_document(&mut self) -> ReadResult<()> {
+    pub(crate) fn validate_document(&mut self) -> ReadResult<()> {
         self.whitespace();
         self.validate()?;
         self.whitespace();

@@ -10,11 +10,11 @@ use reader::Cursor;
 pub(super) struct ColumnBuilders {
     pub ints: Vec<Numbers<i64>>,
     pub floats: Vec<Numbers<f64>>,
-    pub bools: Vec<Numbers<bool>>,
+    pub(crate) bools: Vec<Numbers<bool>>,
     pub texts: Vec<Texts>,
     pub categories: Vec<Categories>,
-    pub int_lists: Vec<Lists<Numbers<i64>>>,
-    pub text_lists: Vec<Lists<Texts>>,
+    pub(crate) int_lists: Vec<Lists<Numbers<i64>>>,
+    pub(crate) text_lists: Vec<Lists<Texts>>,
     pub maps: Vec<Lists<MapEntries>>,
 }
 

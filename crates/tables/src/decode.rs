@@ -14,7 +14,7 @@ use std::borrow::Cow;
 /// The result of a pass over a body.
 #[derive(Debug)]
 pub(super) struct Decoded {
-    pub builders: ColumnBuilders,
+    pub(crate) builders: ColumnBuilders,
     /// Number of rows of each table.
     pub rows: Vec<usize>,
     /// By table and level above its rows: for each element, the row after its last.
@@ -90,7 +90,7 @@ pub(super) struct TableDecoder<'a> {
     plan: &'a DecodePlan,
     pub cursor: Cursor<'a>,
     hints: DecodeHints,
-    pub builders: ColumnBuilders,
+    pub(crate) builders: ColumnBuilders,
     rows: Vec<usize>,
     ends: Vec<Vec<u32>>,
     open: ExtraColumns,

@@ -22,7 +22,7 @@ pub(super) struct KeyStep {
     pub next: u16,
     /// The step that followed last time instead; the prediction changes when it follows twice in a row.
     candidate: u16,
-    pub op: Op,
+    pub(crate) op: Op,
     /// Its bit in the mask of keys seen; 0 if the value is skipped, so that duplicates do no harm.
     pub bit: u64,
     /// The columns that get a null if the key is missing, or is null in place of an object.
@@ -88,7 +88,7 @@ pub(super) struct ObjectKeys {
     /// Number of the plan's own steps.
     pub known: usize,
     /// Bits of the plan's own steps that have columns to fill.
-    pub fillable: u64,
+    pub(crate) fillable: u64,
     /// Whether unknown keys become columns.
     pub open: bool,
     /// The predicted first step, and the one seen last time instead.

@@ -59,7 +59,7 @@ pub fn scope(path: &[Segment]) -> usize {
 }
 
 /// The path as text: `teams[].player_stats[].stats{}`.
-pub fn print(path: &[Segment]) -> String {
+pub(crate) fn print(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {
         match segment {
@@ -71,7 +71,7 @@ pub fn print(path: &[Segment]) -> String {
     text
 }
 
-pub fn push_key(text: &mut String, key: &str) {
+pub(crate) fn push_key(text: &mut String, key: &str) {
     if !text.is_empty() {
         text.push('.');
     }

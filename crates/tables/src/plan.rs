@@ -79,9 +79,9 @@ pub(super) enum LevelKind {
 pub(super) struct Level {
     pub kind: LevelKind,
     /// Its elements are the documents: none is null.
-    pub is_root: bool,
+    pub(crate) is_root: bool,
     /// How to read each element.
-    pub op: Op,
+    pub(crate) op: Op,
     /// Columns that get a null if an element is null in place of an object.
     pub fill: Vec<ColumnRef>,
     pub keys: Vec<ColumnRef>,
@@ -145,11 +145,11 @@ pub(super) enum ExtraKeys {
 pub(super) struct Storage {
     pub ints: Vec<usize>,
     pub floats: Vec<usize>,
-    pub bools: Vec<usize>,
+    pub(crate) bools: Vec<usize>,
     pub texts: Vec<usize>,
     pub categories: Vec<usize>,
-    pub int_lists: Vec<usize>,
-    pub text_lists: Vec<usize>,
+    pub(crate) int_lists: Vec<usize>,
+    pub(crate) text_lists: Vec<usize>,
     pub maps: Vec<usize>,
 }
 
@@ -159,7 +159,7 @@ pub(super) struct DecodeHints {
     /// Taken out while an object of this kind is read.
     pub objects: Vec<Option<Box<ObjectKeys>>>,
     /// Elements of each level in the last body, divided by its bytes.
-    pub density: Vec<f64>,
+    pub(crate) density: Vec<f64>,
 }
 
 /// One table of a plan.
@@ -167,7 +167,7 @@ pub(super) struct DecodeHints {
 pub(super) struct TablePlan {
     pub table: &'static Table,
     pub columns: Vec<PlannedColumn>,
-    pub result_columns: Vec<ResultColumn>,
+    pub(crate) result_columns: Vec<ResultColumn>,
     pub open: ExtraKeys,
     /// The schema without extra columns.
     pub schema: SchemaRef,
@@ -183,7 +183,7 @@ pub(super) struct DecodePlan {
     pub ends: usize,
     /// Operations on one value, each with the columns that get a null if it finds null in place of an object.
     pub several: Vec<Vec<(Op, Vec<ColumnRef>)>>,
-    pub storage: Storage,
+    pub(crate) storage: Storage,
     /// Whether skipped values are validated, because whole tables are built.
     pub checked: bool,
     /// The index of the table that gets the extra columns.

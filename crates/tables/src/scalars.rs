@@ -6,7 +6,7 @@ use reader::{Span, simd};
 /// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. Returns the float nearest to the text, so that `12:30.1`
 /// is exactly `750.1`.
 #[inline(always)]
-pub fn clock_seconds(text: Span) -> Option<f64> {
+pub(crate) fn clock_seconds(text: Span) -> Option<f64> {
     match usual_tenths(text) {
         Some(tenths) => Some(f64::from(tenths) / 10.0),
         None => any_clock(text.bytes()),
@@ -106,14 +106,14 @@ pub fn is_make(word: &[u8]) -> Option<bool> {
 }
 
 /// The parts before and after the first `@`.
-pub fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_at_sign(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|b| *b == b'@')?;
     Some((&text[..at], &text[at + 1..]))
 }
 
 /// The lineup of ids that are already sorted: copies the text and replaces the separators. Returns `false` and leaves
 /// garbage in `text` if they are not bare digits.
-pub fn lineup_as_written(list: &[u8], text: &mut Vec<u8>) -> bool {
+pub(crate) fn lineup_as_written(list: &[u8], text: &mut Vec<u8>) -> bool {
     text.extend(list.iter().map(|byte| if *byte == b',' { b'-' } else { *byte }));
     let is_bare = list.iter().fold(true, |bare, byte| bare & (byte.is_ascii_digit() | (*byte == b',')));
     if !is_bare {

@@ -12,13 +12,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 pub(super) struct SchemaTree {
     pub nodes: Vec<SchemaNode>,
     /// One for each table.
-    pub extents: Vec<Extent>,
+    pub(crate) extents: Vec<Extent>,
     /// Length of `Validator::next`.
     pub places: usize,
     /// Request values without which a table does not decode.
     pub requests: Vec<(&'static str, Ty)>,
     /// Whether the check can prove that every table decodes. It cannot if, for example, a required column is derived.
-    pub is_conclusive: bool,
+    pub(crate) is_conclusive: bool,
 }
 
 /// The values that a column's type accepts besides null. A clock accepts anything and has no variant.
@@ -78,20 +78,20 @@ pub(super) struct SchemaNode {
     /// Any key is accepted and holds a number.
     pub open: bool,
     /// Its array or object contains rows, or leads to them.
-    pub holds_rows: bool,
+    pub(crate) holds_rows: bool,
     /// An element that must not be null, or the body is not a response of the resource.
-    pub is_root: bool,
+    pub(crate) is_root: bool,
     /// The body must contain it.
-    pub leads_to_root: bool,
-    pub is_row: bool,
+    pub(crate) leads_to_root: bool,
+    pub(crate) is_row: bool,
     /// The body or a document: its containers are expected, deeper ones may be absent.
-    pub is_document: bool,
+    pub(crate) is_document: bool,
     /// What the columns that read this node accept.
     pub fits: Vec<Accepts>,
     /// A required column reads this node or a member of it.
-    pub is_needed: bool,
+    pub(crate) is_needed: bool,
     /// Everything below is known and nothing of it is read.
-    pub is_skipped: bool,
+    pub(crate) is_skipped: bool,
     /// Its first index in `Validator::next`: one entry for the start of an object, one for each key.
     pub place: usize,
 }
@@ -103,7 +103,7 @@ pub(super) struct SchemaMember {
     pub below: usize,
     /// Set if the value only has to match this type.
     pub fit: Option<Accepts>,
-    pub is_needed: bool,
+    pub(crate) is_needed: bool,
 }
 
 impl SchemaNode {

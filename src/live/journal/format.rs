@@ -63,12 +63,12 @@ pub(super) fn check_file_header(bytes: &[u8]) -> Result<(), String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     /// Bytes of the zstd frame.
-    pub packed: u32,
+    pub(crate) packed: u32,
     /// Bytes of its uncompressed lines.
     pub raw: u32,
     pub items: u32,
     /// Checksum of the zstd frame.
-    pub crc: u32,
+    pub(crate) crc: u32,
 }
 
 impl FrameHeader {

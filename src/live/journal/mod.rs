@@ -18,9 +18,12 @@ mod repair;
 mod tests;
 mod writer;
 
-pub use reader::{Entry, Reader};
-pub use recorder::{FLUSH_INTERVAL, Recorder};
-pub use repair::{LostRange, Repaired, repair};
+pub(crate) use reader::Entry;
+pub use reader::Reader;
+pub(crate) use recorder::Recorder;
+pub use repair::LostRange;
+pub use repair::Repaired;
+pub use repair::repair;
 pub use writer::Writer;
 
 use crate::advice::Advice;

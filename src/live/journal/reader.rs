@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// An item and its time of receipt.
-pub type Entry = (SystemTime, Item);
+pub(crate) type Entry = (SystemTime, Item);
 
 #[derive(Debug)]
 pub struct Reader<R = io::Take<BufReader<File>>> {
@@ -58,7 +58,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Skips all frames and verifies their checksums; returns the last item's time of receipt.
-    pub fn skip_all(&mut self) -> Result<Option<SystemTime>> {
+    pub(crate) fn skip_all(&mut self) -> Result<Option<SystemTime>> {
         let mut last = None;
         loop {
             let at = self.offset;

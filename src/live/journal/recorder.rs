@@ -13,11 +13,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Maximum age of unwritten items, which a killed recorder loses.
-pub const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A journal being recorded. Dropping it closes it.
 #[derive(Debug)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     shared: Arc<RecorderShared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -45,7 +45,7 @@ struct RecorderState {
 
 impl Recorder {
     /// `sync_every`: the time between two syncs, at most; `None`: never.
-    pub fn open(path: &Path, sync_every: Option<Duration>) -> Result<Self> {
+    pub(crate) fn open(path: &Path, sync_every: Option<Duration>) -> Result<Self> {
         let writer = Writer::open(path)?;
         let (file, synced) = (writer.file()?, (writer.end(), None));
         let inner = RecorderState { writer, due: None, synced, sync_error: None, closed: false };
@@ -60,12 +60,12 @@ impl Recorder {
     }
 
     /// Time of receipt of the last item of the previous recording in this file.
-    pub fn last(&self) -> Option<SystemTime> {
+    pub(crate) fn last(&self) -> Option<SystemTime> {
         self.shared.inner().writer.last()
     }
 
     /// Appends an item. After an error it is not in the journal, and the call may be repeated.
-    pub fn append(&self, item: &Item) -> Result<()> {
+    pub(crate) fn append(&self, item: &Item) -> Result<()> {
         let mut inner = self.shared.inner();
         if let Some(error) = inner.sync_error.take() {
             return Err(error);
@@ -84,7 +84,7 @@ impl Recorder {
     }
 
     /// Writes the pending items.
-    pub fn flush(&self) -> Result<()> {
+    pub(crate) fn flush(&self) -> Result<()> {
         let mut inner = self.shared.inner();
         inner.writer.flush()?;
         inner.due = None;
@@ -92,7 +92,7 @@ impl Recorder {
     }
 
     /// Writes the pending items and closes the journal, even after an error.
-    pub fn close(mut self) -> Result<()> {
+    pub(crate) fn close(mut self) -> Result<()> {
         self.end()
     }
 

@@ -62,14 +62,14 @@ pub(super) struct Manner {
     pub missing: usize,
     pub null: usize,
     pub unknown: usize,
-    pub shuffled: bool,
+    pub(crate) shuffled: bool,
     /// Wrong kinds and missing ids: the body may be an error.
     pub wrong: usize,
     /// Keys said twice.
     pub policy: usize,
     /// Numbers as text, integers as floats, escapes where none are needed.
     pub odd: usize,
-    pub spaces: Spaces,
+    pub(crate) spaces: Spaces,
     pub most: usize,
 }
 
