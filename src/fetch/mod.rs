@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Call, Merge};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
-use crate::transport::{Attempts, Response, Transport};
+use crate::transport::{Attempts, Purpose, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
 use reader::Body;
@@ -244,7 +244,7 @@ async fn run_counted(
     };
     let is_single = call.requests.len() == 1;
     let send = async |request| {
-        let response = transport.send_counted(request, attempts).await?;
+        let response = transport.send_for(request, Purpose::Call(attempts)).await?;
         // Bodies of one call that are kept until all are there must not wait for each other's memory.
         if !is_single {
             response.release();

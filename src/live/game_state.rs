@@ -4,7 +4,7 @@ use super::item::Update;
 use super::session_sum::SessionSum;
 use crate::error::Error;
 use crate::operation::{self, Request, Value};
-use crate::transport::{Response, Transport};
+use crate::transport::{Purpose, Response, Transport};
 use arrow_array::cast::AsArray;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -113,7 +113,7 @@ impl GameState {
     }
 
     async fn send(&self, request: &Request, limit: Duration) -> Result<Response, Failure> {
-        let response = self.transport.send_once(request, limit).await?;
+        let response = self.transport.send_for(request, Purpose::StreamOnce(limit)).await?;
         if let Some(refusal) = response.refusal {
             return Err((*refusal).into());
         }

@@ -4,7 +4,7 @@ use crate::config::Secret;
 use crate::error::{Error, RequestContext, RequestError, Result};
 use crate::operation::{self, Request, Value};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{Response, Transport};
+use crate::transport::{Purpose, Response, Transport};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl TokenSource {
                 Ok(Token { secret: current.clone(), is_refusal_final: request.is_none(), is_fresh: false })
             }
             (None, Some(request)) => {
-                let secret = token_of(&transport.send_live(request, silence_limit).await?)?;
+                let secret = token_of(&transport.send_for(request, Purpose::Stream(silence_limit)).await?)?;
                 transport.scrubber().learn(secret.expose());
                 self.current = Some(secret.clone());
                 Ok(Token { secret, is_refusal_final: true, is_fresh: true })

@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | `send` | sends one request, with retries |
+//! | `attempt` | one attempt: redirects, the body |
 //! | `open` | opens streams |
 //! | `authentication` | URL and credential of a request |
 //! | `http` | the HTTP client: connections, certificate authorities, proxies |
@@ -19,6 +20,7 @@
 //! | `memory` | limits the bytes of responses in memory |
 //! | `retry_log` | limits the warnings about retries |
 
+mod attempt;
 mod attempt_error;
 mod authentication;
 pub mod certificate;
@@ -46,7 +48,7 @@ pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
 pub use probe::ProbeFailure;
 pub use probe::{Probe, Stage};
-pub(crate) use send::no_response;
+pub(crate) use send::{Purpose, no_response};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
@@ -225,25 +227,16 @@ impl Transport {
 
     /// Sends a request, with retries. Dropping the future cancels it.
     pub async fn send(&self, request: &Request) -> Result<Response> {
-        self.send_counted(request, &Attempts::default()).await
+        self.send_for(request, Purpose::Call(&Attempts::default())).await
     }
 
-    /// As [`Transport::send`], for a live stream: it goes ahead of waiting calls, and fails if an attempt has no response
-    /// within the limit. Time in the queue does not count.
-    pub(crate) async fn send_live(&self, request: &Request, silence_limit: Duration) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, &Attempts::default(), Some(silence_limit), None)).await
-    }
-
-    /// As [`Transport::send_live`], with one attempt for the whole time.
-    pub(crate) async fn send_once(&self, request: &Request, limit: Duration) -> Result<Response> {
-        let call = CallLimits { total: limit, max_retries: 0, own_clients: None };
-        let attempts = Attempts::default();
-        self.until_closed(send::send(&self.shared, request, &attempts, Some(limit), Some(&call))).await
-    }
-
-    /// As [`Transport::send`], and counts the attempts in `attempts` even if the request fails.
-    pub(crate) async fn send_counted(&self, request: &Request, attempts: &Attempts<'_>) -> Result<Response> {
-        self.until_closed(send::send(&self.shared, request, attempts, None, self.call.as_deref())).await
+    pub(crate) async fn send_for(&self, request: &Request, purpose: Purpose<'_>) -> Result<Response> {
+        let call = self.call.as_deref();
+        tokio::select! {
+            biased;
+            () = self.closed() => Err(Error::Closed),
+            result = send::send(&self.shared, request, purpose, call) => result,
+        }
     }
 
     /// The peak of the response bytes in memory, as `max_response_bytes` counts them.
@@ -275,14 +268,6 @@ impl Transport {
             Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
         AuthenticatedRequest::new(request, &shared.config).map_or_else(|error| error, unsent)
-    }
-
-    async fn until_closed(&self, sent: impl Future<Output = Result<Response>>) -> Result<Response> {
-        tokio::select! {
-            biased;
-            () = self.closed() => Err(Error::Closed),
-            result = sent => result,
-        }
     }
 
     /// Fails all requests from now on, including those in flight, with [`Error::Closed`]. Idle connections are closed.

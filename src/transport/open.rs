@@ -5,7 +5,7 @@ use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
 use super::redirect::Redirect;
 use super::response::{self, ClockOffsets};
-use super::{Shared, Transport, http, send};
+use super::{Shared, Transport, attempt, http};
 use crate::error::{Error, RequestContext, Result};
 use crate::machine;
 use crate::operation::{Auth, Request};
@@ -83,7 +83,7 @@ impl Transport {
             let mut signed = authenticated.sign(&url, machine::now(), 0).map_err(StreamOpenError::without_response)?;
             signed.headers_mut().extend(headers.clone());
             let response = execute(&client, signed, scrubber, &authenticated.display_url(scrubber)).await?;
-            let redirect_refusal = match send::evaluate_redirect(shared, &response, &url, redirects) {
+            let redirect_refusal = match attempt::evaluate_redirect(shared, &response, &url, redirects) {
                 Redirect::Follow(to) => {
                     (url, redirects) = (to, redirects + 1);
                     continue;
@@ -148,7 +148,7 @@ async fn read_error(
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
     let url = scrubber.url(url.as_str());
     let lease = shared.memory.lease();
-    match send::receive(response, &lease, shared.body_limit, scrubber, url.clone(), redirect_refusal).await {
+    match attempt::receive(response, &lease, shared.body_limit, scrubber, url.clone(), redirect_refusal).await {
         Ok(received) => {
             let wait = received.retry_after(machine::now());
             let mut error = response::error(&received, auth, 1, ClockOffsets::default());

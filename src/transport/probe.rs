@@ -3,7 +3,7 @@
 
 use super::attempt_error::AttemptError;
 use super::http::{self, ClientUse};
-use super::{Transport, authentication, clock, send};
+use super::{Transport, attempt, authentication, clock};
 use crate::advice::Advice;
 use crate::error::{Error, Result};
 use crate::machine;
@@ -74,7 +74,7 @@ impl Transport {
                 probe.peer = response.remote_addr();
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
-                probe.clock_offset_ms = send::measure_offset(&response, sent);
+                probe.clock_offset_ms = attempt::measure_offset(&response, sent);
                 if probe.status == Some(407) {
                     let text = "the proxy requires authentication (status 407)".into();
                     let advice = Advice::GiveProxyCredentials;

@@ -1,231 +1,337 @@
 //! Sends one request, with retries.
 
+use super::attempt::{self, Attempt};
 use super::attempt_error::AttemptError;
 use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
-use super::inflate::{self, InflateError, InflateStep, Inflation};
-use super::limiter::Priority;
+use super::limiter::{Permit, Priority};
 use super::memory::Lease;
 use super::outage::Attempts;
-use super::redirect::{self, Redirect};
 use super::response::{self, ClockOffsets, ReceivedResponse};
 use super::retry::{self, FailureKind, RetryState};
-use super::{CallLimits, Response, Shared, clock};
+use super::{CallLimits, Response, Shared};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
 use crate::machine;
 use crate::operation::{self, Auth, Request};
-use crate::scrub::{Scrubbed, Scrubber};
-use reader::Body;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
-use std::panic::resume_unwind;
+use crate::scrub::Scrubbed;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
-use tokio::task::spawn_blocking;
-use tokio::time::error::Elapsed;
-use tokio::time::{Instant, sleep, timeout_at};
-use url::Url;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
-/// The bodies of errors are cut to this.
-const MAX_ERROR_BODY: usize = 64 * 1024;
-const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
-/// The peer chooses the `Content-Length`, so no more than this is allocated in advance.
-const MAX_INITIAL_CAPACITY: usize = 16 * 1024 * 1024;
-
-/// The result of an attempt.
-enum Attempt {
-    Response(ReceivedResponse, ClockOffsets),
-    Error(AttemptError),
+/// What a request is sent for, which decides its turn, its time and its retries.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose<'a> {
+    /// A call, whose attempts are counted even if it fails.
+    Call(&'a Attempts<'a>),
+    /// A live stream. It goes ahead of calls, and fails if an attempt has no response for this long. Time in the queue does
+    /// not count.
+    Stream(Duration),
+    /// As for a stream, with one attempt for the whole time.
+    StreamOnce(Duration),
 }
 
-/// Counts its attempts in `counter`, even if it fails. With a `silence_limit` the request belongs to a live stream: it goes
-/// ahead of calls, and fails if an attempt has no response for this long.
+/// Sends a request, with retries.
 pub(super) async fn send(
     shared: &Shared,
     request: &Request,
-    counter: &Attempts<'_>,
-    silence_limit: Option<Duration>,
+    purpose: Purpose<'_>,
     limits: Option<&CallLimits>,
 ) -> Result<Response> {
-    let scrubber = &shared.scrubber;
-    let authenticated = AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
-    let client = match limits {
-        Some(limits) => limits.client(shared, request.auth, authenticated.url())?,
-        None => shared.client(request.auth, authenticated.url())?,
-    };
-    let display_url = authenticated.display_url(scrubber);
-    let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
-    let max_retries = limits.map_or(shared.config.max_retries, |limits| limits.max_retries);
-    let priority = if silence_limit.is_some() { Priority::Live } else { Priority::Call };
-
-    let mut retry_state = RetryState::default();
-    let mut is_clock_corrected = false;
-    let mut attempts = 0;
-    let mut last_error = None;
-    let mut started: Option<Instant> = None;
-    let mut deadline = Instant::now() + total;
+    let mut retries = RetryContext::new(shared, request, purpose, limits)?;
     loop {
-        // Time in the client's own queue does not count towards the timeout.
-        let queued_at = Instant::now();
-        if priority == Priority::Call {
-            shared.memory.wait_for_space().await;
+        let failure = match retries.attempt().await? {
+            Outcome::Response(response) => return Ok(response),
+            Outcome::SendAgain => continue,
+            Outcome::Failure(failure) => failure,
+        };
+        retries.record_failure(&failure);
+        let Some(delay) = retries.delay(failure.kind) else { return failure.into_result() };
+        retries.record_retry(&failure.error, failure.kind, delay);
+        // The body is not needed any more: free its memory before the delay.
+        drop(failure);
+        sleep(delay).await;
+    }
+}
+
+/// What an attempt led to.
+enum Outcome {
+    Response(Response),
+    /// At once, which is no retry: the client's own memory was short, or the service's clock was learned.
+    SendAgain,
+    Failure(Failure),
+}
+
+struct Failure {
+    kind: FailureKind,
+    error: Error,
+    /// A response of status 200 whose body reports the error. It is returned, with its refusal, if no retry follows.
+    document: Option<Response>,
+}
+
+impl Failure {
+    fn into_result(self) -> Result<Response> {
+        let Some(response) = self.document else { return Err(self.error) };
+        Ok(Response { refusal: Some(Box::new(self.error)), ..response })
+    }
+}
+
+/// A request and its attempts so far.
+struct RetryContext<'a> {
+    shared: &'a Shared,
+    request: &'a Request,
+    authenticated: AuthenticatedRequest,
+    client: HttpClient,
+    display_url: Scrubbed,
+    purpose: Purpose<'a>,
+    total: Duration,
+    max_retries: u32,
+    attempts: u32,
+    state: RetryState,
+    is_clock_corrected: bool,
+    last_error: Option<Scrubbed>,
+    started: Option<Instant>,
+    deadline: Instant,
+}
+
+impl<'a> RetryContext<'a> {
+    fn new(
+        shared: &'a Shared,
+        request: &'a Request,
+        purpose: Purpose<'a>,
+        limits: Option<&CallLimits>,
+    ) -> Result<Self> {
+        let scrubber = &shared.scrubber;
+        let authenticated =
+            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
+        // The timeouts of a call are not those of a stream.
+        let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
+        let client = match limits {
+            Some(limits) => limits.client(shared, request.auth, authenticated.url())?,
+            None => shared.client(request.auth, authenticated.url())?,
+        };
+        let (total, max_retries) = match (purpose, limits) {
+            (Purpose::StreamOnce(limit), _) => (limit, 0),
+            (_, Some(limits)) => (limits.total, limits.max_retries),
+            (_, None) => (shared.config.timeouts.total, shared.config.max_retries),
+        };
+        Ok(Self {
+            shared,
+            request,
+            display_url: authenticated.display_url(scrubber),
+            authenticated,
+            client,
+            purpose,
+            total,
+            max_retries,
+            attempts: 0,
+            state: RetryState::default(),
+            is_clock_corrected: false,
+            last_error: None,
+            started: None,
+            deadline: Instant::now() + total,
+        })
+    }
+
+    /// Sends the request once.
+    async fn attempt(&mut self) -> Result<Outcome> {
+        let permit = self.queue().await;
+        let start = Instant::now();
+        self.started.get_or_insert(start);
+        self.attempts += 1;
+        if let Some(counter) = self.counter() {
+            counter.record_attempt();
         }
-        let permit = shared.limiter.acquire(priority).await;
-        deadline += queued_at.elapsed();
-        let attempt_start = Instant::now();
-        let started = *started.get_or_insert(attempt_start);
-        attempts += 1;
-        counter.record_attempt();
-        let silence_limit = silence_limit.filter(|limit| *limit < deadline.saturating_duration_since(attempt_start));
-        let attempt_deadline = silence_limit.map_or(deadline, |limit| attempt_start + limit);
-        let lease = Arc::new(shared.memory.lease());
-        let attempt =
-            run_until(attempt_deadline, &lease, attempt(shared, &client, &authenticated, &display_url, &lease)).await;
-        deadline += lease.wait_time();
-        let mut document_status = None;
-        if let Ok(Ok(Attempt::Response(received, _))) = &attempt {
-            shared.reached.store(true, Ordering::Relaxed);
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            document_status =
-                if received.status == 200 { response::error_document_status(received, request) } else { None };
-            match document_status.unwrap_or(received.status) {
-                // A delay beyond the deadline fails this request, but must not delay others.
-                429 => permit.record_refused(received.retry_after(machine::now()).filter(|delay| *delay < remaining)),
-                _ => permit.record_accepted(),
-            }
-        }
+        let silence_limit =
+            self.silence_limit().filter(|limit| *limit < self.deadline.saturating_duration_since(start));
+        let deadline = silence_limit.map_or(self.deadline, |limit| start + limit);
+        let lease = Arc::new(self.shared.memory.lease());
+        let attempt = attempt::attempt(self.shared, &self.client, &self.authenticated, &self.display_url, &lease);
+        let attempt = attempt::run_until(deadline, &lease, attempt).await;
+        self.deadline += lease.wait_time();
+        let document_status = match &attempt {
+            Ok(Ok(Attempt::Response(received, _))) => self.record_response(received, &permit),
+            _ => None,
+        };
         drop(permit);
-        let attempt_time = attempt_start.elapsed();
-        let context = || RequestContext { url: display_url.clone(), attempts, elapsed: started.elapsed() };
-        if matches!(&attempt, Ok(Ok(Attempt::Error(error))) if error.kind == FailureKind::Preempted) {
-            continue;
-        }
-
-        // A response of status 200 whose body reports an error. It is returned, with its refusal, if no retry follows.
-        let mut document = None;
-        let (failure, error) = match attempt {
-            Err(_) => {
-                let error = match silence_limit {
-                    Some(limit) => {
-                        Error::Timeout(RequestError::new(no_response(limit), Advice::TryAgain, Some(context())))
-                    }
-                    None => {
-                        AttemptError::total_timeout(total.as_secs_f64(), last_error).into_error(scrubber, context())
-                    }
-                };
-                counter.record_failure(&error, true);
-                return Err(error);
+        let (took, attempts, display_url) = (start.elapsed(), self.attempts, &self.display_url);
+        let Ok(attempt) = attempt else { return Ok(Outcome::Failure(self.timeout(silence_limit))) };
+        match attempt? {
+            Attempt::Error(error) if error.kind == FailureKind::Preempted => Ok(Outcome::SendAgain),
+            Attempt::Error(error) => {
+                let message = error.message(&self.shared.scrubber);
+                log::debug!("GET {display_url}: {message} (attempt {attempts}, {took:.1?})");
+                let (kind, error) = (error.kind, error.into_error(&self.shared.scrubber, self.context()));
+                Ok(Outcome::Failure(Failure { kind, error, document: None }))
             }
-            Ok(attempt) => match attempt? {
-                Attempt::Error(error) => {
-                    let message = error.message(scrubber);
-                    log::debug!("GET {display_url}: {message} (attempt {attempts}, {attempt_time:.1?})");
-                    (error.kind, error.into_error(scrubber, context()))
+            Attempt::Response(received, offsets) => {
+                log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", received.url, received.status);
+                if received.status == 200 && document_status.is_none() {
+                    return Ok(Outcome::Response(self.accept(received, lease)));
                 }
-                Attempt::Response(received, offsets) => {
-                    let (url, status) = (&received.url, received.status);
-                    log::debug!("GET {url}: {status} (attempt {attempts}, {attempt_time:.1?})");
-                    if status == 200 && document_status.is_none() {
-                        counter.record_response();
-                        // A token may be plain text, which no error may quote.
-                        let json_check = match request.operation {
-                            operation::SUBSCRIPTION_TOKEN => Ok(()),
-                            _ => response::check_json(&received),
-                        };
-                        let refusal = json_check.err().map(|error| match Error::decode(error, scrubber) {
-                            Error::Decode(wrong) => {
-                                Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong }))
-                            }
-                            other => Box::new(other),
-                        });
-                        return Ok(Response {
-                            refusal,
-                            lease: Some(lease),
-                            ..into_response(received, scrubber, started.elapsed(), attempts)
-                        });
-                    }
-                    let mut error = match document_status {
-                        Some(status) => response::document_error(&received, status, request.auth, attempts, offsets),
-                        None => response::error(&received, request.auth, attempts, offsets),
-                    };
-                    error.retry_after = received.retry_after(machine::now());
-                    error.elapsed = started.elapsed();
-                    // The request is sent again with the right date. This does not count as a retry.
-                    if request.auth == Auth::Signed
-                        && !is_clock_corrected
-                        && offsets.explains(&error)
-                        && learn_offset(shared, offsets)
-                    {
-                        is_clock_corrected = true;
-                        continue;
-                    }
-                    let failure = FailureKind::Status(document_status.unwrap_or(status), error.retry_after);
-                    document = document_status.map(|_| into_response(received, scrubber, started.elapsed(), attempts));
-                    (failure, Error::Api(Box::new(error)))
-                }
-            },
-        };
+                Ok(self.refuse(received, document_status, offsets))
+            }
+        }
+    }
 
-        counter.record_failure(&error, failure == FailureKind::Permanent);
-        let remaining = deadline.saturating_duration_since(Instant::now());
-        let Some(delay) = retry::delay(failure, retry_state, max_retries, remaining, machine::chance()) else {
-            let Some(response) = document else { return Err(error) };
-            return Ok(Response { refusal: Some(Box::new(error)), ..response });
+    /// Waits for a turn. Time in the client's own queue does not count towards the timeout.
+    async fn queue(&mut self) -> Permit<'a> {
+        let priority = if self.silence_limit().is_some() { Priority::Live } else { Priority::Call };
+        let start = Instant::now();
+        if priority == Priority::Call {
+            self.shared.memory.wait_for_space().await;
+        }
+        let permit = self.shared.limiter.acquire(priority).await;
+        self.deadline += start.elapsed();
+        permit
+    }
+
+    /// Tells the limiter how the service responded. Returns the status that the body of a 200 reports, if it is an error.
+    fn record_response(&self, received: &ReceivedResponse, permit: &Permit<'_>) -> Option<u16> {
+        self.shared.reached.store(true, Ordering::Relaxed);
+        let document_status = match received.status {
+            200 => response::error_document_status(received, self.request),
+            _ => None,
         };
-        retry_state.retries += 1;
-        retry_state.has_retried_500 |= matches!(failure, FailureKind::Status(500, _));
-        let reason = scrubber.composed(error.to_string());
-        let (seconds, retries) = (delay.as_secs_f64(), retry_state.retries);
+        match document_status.unwrap_or(received.status) {
+            // A delay beyond the deadline fails this request, but must not delay others.
+            429 => {
+                let retry_after = received.retry_after(machine::now());
+                permit.record_refused(retry_after.filter(|delay| *delay < self.remaining()));
+            }
+            _ => permit.record_accepted(),
+        }
+        document_status
+    }
+
+    /// Nothing came in time. Nothing follows either: the deadline is over, or the stream is told that it is silent.
+    fn timeout(&mut self, silence_limit: Option<Duration>) -> Failure {
+        let error = match silence_limit {
+            Some(limit) => {
+                Error::Timeout(RequestError::new(no_response(limit), Advice::TryAgain, Some(self.context())))
+            }
+            None => AttemptError::total_timeout(self.total.as_secs_f64(), self.last_error.take())
+                .into_error(&self.shared.scrubber, self.context()),
+        };
+        Failure { kind: FailureKind::Permanent, error, document: None }
+    }
+
+    /// A response of status 200. If its body is not JSON, it says so.
+    fn accept(&self, received: ReceivedResponse, lease: Arc<Lease>) -> Response {
+        if let Some(counter) = self.counter() {
+            counter.record_response();
+        }
+        let scrubber = &self.shared.scrubber;
+        // A token may be plain text, which no error may quote.
+        let json_check = match self.request.operation {
+            operation::SUBSCRIPTION_TOKEN => Ok(()),
+            _ => response::check_json(&received),
+        };
+        let refusal = json_check.err().map(|error| match Error::decode(error, scrubber) {
+            Error::Decode(wrong) => Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong })),
+            other => Box::new(other),
+        });
+        Response { refusal, lease: Some(lease), ..self.response(received) }
+    }
+
+    /// An error of the service, by its status or by the body of a 200.
+    fn refuse(&mut self, received: ReceivedResponse, document_status: Option<u16>, offsets: ClockOffsets) -> Outcome {
+        let auth = self.request.auth;
+        let mut error = match document_status {
+            Some(status) => response::document_error(&received, status, auth, self.attempts, offsets),
+            None => response::error(&received, auth, self.attempts, offsets),
+        };
+        error.retry_after = received.retry_after(machine::now());
+        error.elapsed = self.elapsed();
+        // The request is sent again with the right date. This does not count as a retry.
+        if auth == Auth::Signed
+            && !self.is_clock_corrected
+            && offsets.explains(&error)
+            && learn_offset(self.shared, offsets)
+        {
+            self.is_clock_corrected = true;
+            return Outcome::SendAgain;
+        }
+        let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
+        let document = document_status.map(|_| self.response(received));
+        Outcome::Failure(Failure { kind, error: Error::Api(Box::new(error)), document })
+    }
+
+    /// Counts a failure for the requests that are sent beside this one.
+    fn record_failure(&self, failure: &Failure) {
+        let is_permanent = failure.kind == FailureKind::Permanent;
+        if let Some(counter) = self.counter() {
+            counter.record_failure(&failure.error, is_permanent);
+        }
+    }
+
+    /// The delay before the next attempt, if one follows.
+    fn delay(&self, kind: FailureKind) -> Option<Duration> {
+        retry::delay(kind, self.state, self.max_retries, self.remaining(), machine::chance())
+    }
+
+    /// Counts a retry and logs why it is necessary.
+    fn record_retry(&mut self, error: &Error, kind: FailureKind, delay: Duration) {
+        self.state.retries += 1;
+        self.state.has_retried_500 |= matches!(kind, FailureKind::Status(500, _));
+        let reason = self.shared.scrubber.composed(error.to_string());
+        let (seconds, retries, max_retries) = (delay.as_secs_f64(), self.state.retries, self.max_retries);
         let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
-        match shared.retry_log.record(Instant::now()) {
+        match self.shared.retry_log.record(Instant::now()) {
             Some(0) => log::warn!("{message}"),
             Some(others) => log::warn!("{message}; {others} other retries since the last such warning"),
             None => log::debug!("{message}"),
         }
-        last_error = Some(reason);
-        // The body is not needed any more: free its memory before the delay.
-        drop(lease);
-        sleep(delay).await;
+        self.last_error = Some(reason);
+    }
+
+    fn counter(&self) -> Option<&'a Attempts<'a>> {
+        match self.purpose {
+            Purpose::Call(counter) => Some(counter),
+            Purpose::Stream(_) | Purpose::StreamOnce(_) => None,
+        }
+    }
+
+    fn silence_limit(&self) -> Option<Duration> {
+        match self.purpose {
+            Purpose::Call(_) => None,
+            Purpose::Stream(limit) | Purpose::StreamOnce(limit) => Some(limit),
+        }
+    }
+
+    fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.map_or(Duration::ZERO, |started| started.elapsed())
+    }
+
+    fn context(&self) -> RequestContext {
+        RequestContext { url: self.display_url.clone(), attempts: self.attempts, elapsed: self.elapsed() }
+    }
+
+    fn response(&self, received: ReceivedResponse) -> Response {
+        Response {
+            request_id: received.request_id(),
+            scrubber: self.shared.scrubber.clone(),
+            status: received.status,
+            headers: received.headers,
+            body: Arc::new(received.body),
+            url: received.url,
+            elapsed: self.elapsed(),
+            fetched_at: machine::now(),
+            attempts: self.attempts,
+            refusal: None,
+            lease: None,
+        }
     }
 }
 
 /// The error message for a live stream without a response within its limit.
 pub(crate) fn no_response(limit: Duration) -> Scrubbed {
     Scrubbed::local(format!("no response within {} s", limit.as_secs_f64()))
-}
-
-fn into_response(received: ReceivedResponse, scrubber: &Scrubber, elapsed: Duration, attempts: u32) -> Response {
-    Response {
-        request_id: received.request_id(),
-        scrubber: scrubber.clone(),
-        status: received.status,
-        headers: received.headers,
-        body: Arc::new(received.body),
-        url: received.url,
-        elapsed,
-        fetched_at: machine::now(),
-        attempts,
-        refusal: None,
-        lease: None,
-    }
-}
-
-/// Runs an attempt until the deadline, which is extended by the time that its lease waits for memory.
-async fn run_until<T>(
-    deadline: Instant,
-    lease: &Lease,
-    attempt: impl Future<Output = T>,
-) -> std::result::Result<T, Elapsed> {
-    let mut attempt = std::pin::pin!(attempt);
-    let mut extension = Duration::ZERO;
-    loop {
-        match timeout_at(deadline + extension, &mut attempt).await {
-            Err(elapsed) if lease.wait_time() <= extension => return Err(elapsed),
-            Err(_) => extension = lease.wait_time(),
-            Ok(attempt) => return Ok(attempt),
-        }
-    }
 }
 
 /// Learns the measured clock offset. Returns whether there is one to learn.
@@ -240,143 +346,4 @@ fn learn_offset(shared: &Shared, offsets: ClockOffsets) -> bool {
         );
     }
     true
-}
-
-/// One attempt, including redirects.
-async fn attempt(
-    shared: &Shared,
-    client: &HttpClient,
-    authenticated: &AuthenticatedRequest,
-    display_url: &Scrubbed,
-    lease: &Lease,
-) -> Result<Attempt> {
-    let mut url = authenticated.url().clone();
-    let mut redirects = 0;
-    loop {
-        let applied = shared.clock.offset_ms();
-        let sent = machine::now();
-        let response = match client.execute(authenticated.sign(&url, sent, applied)?).await {
-            Ok(response) => response,
-            Err(error) => return Ok(Attempt::Error(error)),
-        };
-        let offsets = ClockOffsets { measured: measure_offset(&response, sent), applied };
-        let redirect_refusal = match evaluate_redirect(shared, &response, &url, redirects) {
-            Redirect::Follow(to) => {
-                (url, redirects) = (to, redirects + 1);
-                continue;
-            }
-            Redirect::Refused(why) => Some(why),
-            Redirect::No => None,
-        };
-        let url = if redirects == 0 { display_url.clone() } else { shared.scrubber.url(url.as_str()) };
-        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, url, redirect_refusal).await {
-            Ok(received) => Attempt::Response(received, offsets),
-            Err(error) => Attempt::Error(error),
-        });
-    }
-}
-
-/// `redirects`: the number of redirects that have been followed already.
-pub(super) fn evaluate_redirect(shared: &Shared, response: &reqwest::Response, url: &Url, redirects: u32) -> Redirect {
-    let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
-    redirect::evaluate(url, response.status().as_u16(), location.as_deref(), redirects, &shared.scrubber)
-}
-
-/// The offset of the service's clock. `None` for a cached response (`Age`), whose date is in the past.
-pub(super) fn measure_offset(response: &reqwest::Response, sent: SystemTime) -> Option<i64> {
-    if response.headers().contains_key("age") {
-        return None;
-    }
-    let date = response.headers().get("date")?.to_str().ok()?;
-    clock::measure_offset(date, sent, machine::now())
-}
-
-/// Reads a response to its end.
-pub(super) async fn receive(
-    mut response: reqwest::Response,
-    lease: &Lease,
-    limit: usize,
-    scrubber: &Scrubber,
-    url: Scrubbed,
-    redirect_refusal: Option<Scrubbed>,
-) -> std::result::Result<ReceivedResponse, AttemptError> {
-    let status = response.status().as_u16();
-    let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-    if status == 200 && announced > limit {
-        return Err(AttemptError::body_too_large(limit));
-    }
-    // Lease all of it before reading: a body that waits here holds no memory that others need.
-    if status == 200 {
-        lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
-    }
-    let mut body = Body::with_capacity(announced.min(MAX_INITIAL_CAPACITY));
-    let error_deadline = Instant::now() + ERROR_BODY_TIMEOUT;
-    loop {
-        let chunk = match status {
-            200 => response.chunk().await,
-            // The status alone is an error, so do not wait long for the body.
-            _ => match timeout_at(error_deadline, response.chunk()).await {
-                Ok(chunk) => chunk,
-                Err(_) => break,
-            },
-        };
-        match chunk {
-            Ok(None) => break,
-            Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > MAX_ERROR_BODY => break,
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(AttemptError::body_too_large(limit)),
-            Ok(Some(chunk)) => {
-                // Error bodies are small and need no lease.
-                if status == 200 && body.len() + chunk.len() > announced {
-                    lease.grow_to(body.len() + chunk.len()).await.map_err(AttemptError::from_lease)?;
-                }
-                body.extend_from_slice(&chunk);
-            }
-            // The status matters more than the end of the body.
-            Err(_) if status != 200 => break,
-            Err(error) => return Err(AttemptError::from_reqwest(error)),
-        }
-    }
-    let is_compressed = response.headers().get(CONTENT_ENCODING).is_some_and(|value| {
-        // RFC 9110, 8.4.1.3: `x-gzip` is the same.
-        [&b"gzip"[..], b"x-gzip"].iter().any(|name| value.as_bytes().eq_ignore_ascii_case(name))
-    });
-    let body = match is_compressed {
-        false => body.finish(),
-        true if status != 200 => inflate::inflate_prefix(body.as_slice(), MAX_ERROR_BODY),
-        true => inflate_body(body, lease, limit).await?,
-    };
-    if status == 200 {
-        lease.shrink_to(body.len());
-    }
-    // These two headers do not describe an inflated body.
-    let is_kept = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
-    let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
-    let headers = response.headers().iter().filter(|(name, _)| is_kept(name));
-    let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
-    Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber: scrubber.clone() })
-}
-
-async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
-    let mut inflation = Inflation::new(compressed, limit);
-    loop {
-        lease.grow_to(inflation.required_memory()).await.map_err(AttemptError::from_lease)?;
-        let step = if inflation.is_inline() {
-            inflation.run()
-        } else {
-            match spawn_blocking(move || inflation.run()).await {
-                Ok(step) => step,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => resume_unwind(panic),
-                    // The runtime is shutting down, so the result does not matter.
-                    Err(_) => Err(InflateError::Damaged),
-                },
-            }
-        };
-        match step {
-            Ok(InflateStep::Done(body)) => return Ok(body),
-            Ok(InflateStep::More(more)) => inflation = more,
-            Err(InflateError::TooLarge) => return Err(AttemptError::body_too_large(limit)),
-            Err(InflateError::Damaged) => return Err(AttemptError::damaged_gzip()),
-        }
-    }
 }
