@@ -1,11 +1,1 @@
-"""Wakes tasks of an event loop when their results are ready."""
-
-from typing import Any
-
-
-def hear(inbox: Any) -> None:
-    """Make the step of the waiting task here and not below a frame of Rust, where no thread may end."""
-    last = inbox.hand_over()
-    if last is not None:
-        step, context, wait = last
-        context.run(step, wait)
+from ._client.inbox import *  # noqa: F403  the extension imports this name until it is compiled again

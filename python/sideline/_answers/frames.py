@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sideline._access import table_from_arrow
-from sideline._core import Table
-from sideline._frames import library
+from .._client import table_from_arrow
+from .._core import Table
+from .._rows import library
 
 if TYPE_CHECKING:
     import polars

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from sideline._frames import library
-from sideline.archive import _arrow
-from sideline.archive._decode import decode_tables
-from sideline.archive._plan import RESOURCES, TABLES, Unit
-from sideline.archive._store import MONTH, Store, internal_schemas, public_schema
-from sideline.archive._store_errors import find_damage, is_from_a_reader
-from sideline.errors import DecodeError
+from .._rows import library
+from ..errors import DecodeError
+from . import _arrow
+from ._decode import decode_tables
+from ._plan import RESOURCES, TABLES, Unit
+from ._store import MONTH, Store, internal_schemas, public_schema
+from ._store_errors import find_damage, is_from_a_reader
 
 if TYPE_CHECKING:
     import duckdb
@@ -271,7 +271,7 @@ class AsOf:
         return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
 
     def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
-        from sideline.archive._rosters import history
+        from ._rosters import history
 
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
             if name == "players":
