@@ -189,8 +189,8 @@ def test_public_names_have_examples(path: str) -> None:
 
 def test_every_method_of_the_clients_has_an_example() -> None:
     shown = {example.name for example in EXAMPLES}
-    for module, client in (("_client", "Client"), ("_async_client", "AsyncClient")):
-        assert {f"sideline.{module}.{client}.{one['name']}" for one in operations()} <= shown
+    for module, client in (("client", "Client"), ("async_client", "AsyncClient")):
+        assert {f"sideline._client.{module}.{client}.{one['name']}" for one in operations()} <= shown
 
 
 @needs(*PLOT, extra="plot")

@@ -10,10 +10,7 @@ Nothing happens at import: each name is loaded when it is first used.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import court as court
-    from . import metrics as metrics
-    from . import plot as plot
-    from . import spark as spark
+    from . import court as court, metrics as metrics, plot as plot, spark as spark
 
     # generated
     from ._answers import Clips, audit, clips, crosswalk, moments

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def open_door(room: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+def open_door(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a room, whose names are loaded when they are first used.
 
     `modules` has the names of each module, separated by spaces.
@@ -13,12 +13,12 @@ def open_door(room: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         if name not in places:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         from importlib import import_module
         from sys import modules as loaded
 
-        value = getattr(import_module(f"{room}.{places[name]}"), name)
-        setattr(loaded[room], name, value)
+        value = getattr(import_module(f"{package}.{places[name]}"), name)
+        setattr(loaded[package], name, value)
         return value
 
     return load

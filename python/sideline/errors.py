@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from ._lazy import LazyModule
 
 if TYPE_CHECKING:
-    from . import _core, archive
-    from . import batch as batches
+    from . import _core, archive, batch as batches
 else:
     _core, archive, batches = map(LazyModule, ("sideline._core", "sideline.archive", "sideline.batch"))
 

@@ -4,39 +4,45 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .access import (
-        check_sync,
-        core_of,
-        core_of_stream,
-        drift_of,
-        finding_of,
-        is_entered,
-        keep_alive,
-        options_of,
-        planned_units,
-        refusal_of,
-        shape_of,
-        size_of,
-        sport_of,
-        store_of,
-        table_from_arrow,
-        title_of,
-        units_of,
-        waits,
-        with_texts,
+        check_sync as check_sync,
+        core_of as core_of,
+        core_of_stream as core_of_stream,
+        drift_of as drift_of,
+        finding_of as finding_of,
+        is_entered as is_entered,
+        keep_alive as keep_alive,
+        options_of as options_of,
+        planned_units as planned_units,
+        refusal_of as refusal_of,
+        shape_of as shape_of,
+        size_of as size_of,
+        sport_of as sport_of,
+        store_of as store_of,
+        table_from_arrow as table_from_arrow,
+        title_of as title_of,
+        units_of as units_of,
+        waits as waits,
+        with_texts as with_texts,
     )
-    from .arguments import check_range, named
-    from .async_client import AsyncClient
-    from .base import BaseClient
-    from .client import Client
-    from .find import check_name, is_named
-    from .headers import Headers
-    from .inbox import hear
-    from .options import ClientOptions
-    from .progress import UPDATE_INTERVAL, Progress, ProgressOption, bar, progress_text
-    from .season import AsyncSeason, Season
-    from .streams import Overflow
-    from .timeout import Timeout, call_limits
-    from .types import Ids, OnError, Sport, TableName, Time
+    from .arguments import check_range as check_range, named as named
+    from .async_client import AsyncClient as AsyncClient
+    from .base import BaseClient as BaseClient
+    from .client import Client as Client
+    from .find import check_name as check_name, is_named as is_named
+    from .headers import Headers as Headers
+    from .inbox import hear as hear
+    from .options import ClientOptions as ClientOptions
+    from .progress import (
+        UPDATE_INTERVAL as UPDATE_INTERVAL,
+        Progress as Progress,
+        ProgressOption as ProgressOption,
+        bar as bar,
+        progress_text as progress_text,
+    )
+    from .season import AsyncSeason as AsyncSeason, Season as Season
+    from .streams import Overflow as Overflow
+    from .timeout import Timeout as Timeout, call_limits as call_limits
+    from .types import Ids as Ids, OnError as OnError, Sport as Sport, TableName as TableName, Time as Time
 else:
     from .._lazy import open_door
 

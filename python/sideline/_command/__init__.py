@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .archiving import print_status, sync_archive
-    from .completion import SHELLS, script
-    from .demonstration import demo
-    from .exits import Exit
+    from .archiving import print_status as print_status, sync_archive as sync_archive
+    from .completion import SHELLS as SHELLS, script as script
+    from .demonstration import demo as demo
+    from .exits import Exit as Exit
 else:
     from .._lazy import open_door
 

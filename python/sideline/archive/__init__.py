@@ -45,16 +45,14 @@ from .._lazy import LazyModule, open_door
 from .._rows import library
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _read
-from ._changes import KEYS, Changes, current_state, state_at
-from ._changes import changes as changes_between
-from ._export import Address, Exported
-from ._export import export as export_changes
+from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
+from ._export import Address, Exported, export as export_changes
 from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import TABLES
 from ._read import AsOf, names_damage
 from ._report import ArchiveInfo, SyncReport, is_hole
 from ._storage_options import Options
-from ._store import Store, internal_schemas, public_schema
+from ._store import Store as Store, internal_schemas, public_schema
 from ._sync import Sync
 from ._writer import coverage_row, rows_to_arrow
 
@@ -64,23 +62,23 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from .. import _answers, _client
-    from ._discovery import Discovery
-    from ._fetch import map_in_threads
-    from ._leases import is_available
-    from ._listing import Event
-    from ._memory import load_deltalake
+    from .. import _answers as audits, _client
+    from ._discovery import Discovery as Discovery
+    from ._fetch import map_in_threads as map_in_threads
+    from ._leases import is_available as is_available
+    from ._listing import Event as Event
+    from ._memory import load_deltalake as load_deltalake
     from ._plan import (
-        COMPLETE,
-        GAME_OPERATIONS,
-        RESOURCES,
-        SESSION_OPERATIONS,
-        team_numbers,
-        units_within,
-        unlisted_games,
+        COMPLETE as COMPLETE,
+        GAME_OPERATIONS as GAME_OPERATIONS,
+        RESOURCES as RESOURCES,
+        SESSION_OPERATIONS as SESSION_OPERATIONS,
+        team_numbers as team_numbers,
+        units_within as units_within,
+        unlisted_games as unlisted_games,
     )
-    from ._report import hole_line
-    from ._status import PROBLEMS, SEVERITY
+    from ._report import hole_line as hole_line
+    from ._status import PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
 else:
     # What other rooms use of this one.
     __getattr__ = open_door(
@@ -97,7 +95,7 @@ else:
         },
     )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
-    _answers, _client = LazyModule("sideline._answers"), LazyModule("sideline._client")
+    audits, _client = LazyModule("sideline._answers"), LazyModule("sideline._client")
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
 
@@ -374,7 +372,7 @@ class Archive:
         return made
 
     @names_damage
-    def audit(self) -> "_answers.Violations":
+    def audit(self) -> "audits.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
         Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.

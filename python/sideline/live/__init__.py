@@ -19,9 +19,9 @@ from ._stats import StreamStats
 from ._streams import Batches, LiveStream
 
 if TYPE_CHECKING:
-    from ._display import describe_notice, describe_update
-    from ._page import LivePage
-    from ._terminal import can_redraw, in_terminal
+    from ._display import describe_notice as describe_notice, describe_update as describe_update
+    from ._page import LivePage as LivePage
+    from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal
 else:
     from .._lazy import open_door
 

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from .._client import is_entered, title_of
+from .._lazy import LazyModule
 from ..court import COLLEGE_MEN
 from ._box_score import LiveBoxScore
 from ._court_svg import half_court
@@ -28,7 +29,9 @@ from ._scoreboard import GameView, Scoreboard
 from ._terminal import follow
 
 if TYPE_CHECKING:
-    from ._streams import LiveStream
+    from . import _streams
+else:
+    _streams = LazyModule("sideline.live._streams")
 
 __all__ = ["LivePage"]
 
@@ -74,7 +77,11 @@ class LivePage:
     _settings = Settings()
 
     def __init__(
-        self, stream: "LiveStream", score: LiveBoxScore, port: int, on_item: Callable[[object], object] | None = None
+        self,
+        stream: "_streams.LiveStream",
+        score: LiveBoxScore,
+        port: int,
+        on_item: Callable[[object], object] | None = None,
     ) -> None:
         self._stream = stream
         self._on_item = on_item

@@ -10,8 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 
 from ..court import Court
-from ._court import Rules, nothing, on_half, reach, rules
-from ._court import court as draw_court
+from ._court import Rules, court as draw_court, nothing, on_half, reach, rules
 from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
 from ._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
 

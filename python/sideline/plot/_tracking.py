@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from ..court import Court
-from ._court import Football, Rules, nothing
-from ._court import court as draw_court
+from ._court import Football, Rules, court as draw_court, nothing
 from ._data import Columns, Named, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
 from ._look import BALL, OTHER, team_colours, text_on
 
