@@ -1,1 +1,1 @@
-from ._client.headers import *  # noqa: F403  the extension imports this name until it is compiled again
+from ._client import Headers  # noqa: F401  the built extension imports it by this name

@@ -1,1 +1,1 @@
-from ._client.inbox import *  # noqa: F403  the extension imports this name until it is compiled again
+from ._client import hear  # noqa: F401  the built extension imports it by this name

@@ -1,1 +1,1 @@
-from ._rows.names import *  # noqa: F403  the extension imports this name until it is compiled again
+from ._rows import with_names  # noqa: F401  the built extension imports it by this name

@@ -1,1 +1,1 @@
-from ._rows.text import *  # noqa: F403  the extension imports this name until it is compiled again
+from ._rows import payload_html, schema_html, table_html, table_text  # noqa: F401  the built extension imports it by this name

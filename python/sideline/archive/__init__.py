@@ -16,13 +16,13 @@
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
-    _read.py             reads tables with polars, Arrow and DuckDB, now and as of a time
+    _read.py             reads tables with polars, Arrow and DuckDB
+    _as_of.py            reads tables as of a time
     _status.py           judges whether each table of each game is complete
     _audits.py           applies the rules of sideline.audit to the stored tables
     _changes.py          computes the rows by which two states differ
     _export.py           writes changes to another database
     _rebuild.py          decodes a table again from the stored bodies
-    _command.py          implements `sideline sync` and `sideline status`
     _report.py           summarises a sync and an archive
     _store_errors.py     explains missing credentials, damaged files and full disks
     _html_report.py      renders the morning report
@@ -45,11 +45,12 @@ from .._lazy import LazyModule, open_door
 from .._rows import library
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _read
+from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
 from ._export import Address, Exported, export as export_changes
 from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import TABLES
-from ._read import AsOf, names_damage
+from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport, is_hole
 from ._storage_options import Options
 from ._store import Store as Store, internal_schemas, public_schema
