@@ -76,15 +76,22 @@ class Package:
         base = parts[: len(parts) - (node.level - 1)]
         return ".".join([*base, *((node.module or "").split(".") if node.module else [])])
 
-    def targets(self, found: Import) -> list[str]:
+    def targets(self, imported_name: Import) -> list[str]:
         """Return the modules that an import runs: the doors on its way, and the module that defines the name."""
-        name = f"{found.module}.{found.name}".lstrip(".")
+        name = f"{imported_name.module}.{imported_name.name}".lstrip(".")
         if name in self.trees:
             return [name]
-        if found.module not in self.folders:
-            return [found.module]
-        behind = next((one for one in self.imports(found.module) if one.name == found.name and one.module != found.module), None)
-        return [found.module] if behind is None else [found.module, *self.targets(behind)]
+        if imported_name.module not in self.folders:
+            return [imported_name.module]
+        behind = next(
+            (
+                candidate
+                for candidate in self.imports(imported_name.module)
+                if candidate.name == imported_name.name and candidate.module != imported_name.module
+            ),
+            None,
+        )
+        return [imported_name.module] if behind is None else [imported_name.module, *self.targets(behind)]
 
 
 def statements(tree: ast.AST, is_typing: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
@@ -103,33 +110,33 @@ def statements(tree: ast.AST, is_typing: bool = False) -> Iterator[tuple[ast.Imp
 
 def imports_of_the_package(package: Package) -> list[str]:
     """Imports of the package itself: by its name, or relative imports of what its root only passes on."""
-    defined = {node.name for node in package.trees[""].body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    own_names = {node.name for node in package.trees[""].body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     violations = []
     for module in package.trees:
-        for one in package.imports(module):
-            is_absolute = one.module.partition(".")[0] == package.name and one.module not in package.trees
-            is_from_root = one.module == "" and module != "" and not is_own_module(package, one) and one.name not in defined
+        for name_import in package.imports(module):
+            is_absolute = name_import.module.partition(".")[0] == package.name and name_import.module not in package.trees
+            is_from_root = name_import.module == "" and module != "" and not is_own_module(package, name_import) and name_import.name not in own_names
             if is_absolute or is_from_root:
-                violations.append(f"{module or '__init__'}:{one.line} imports {one.name or one.module} from {package.name}")
+                violations.append(f"{module or '__init__'}:{name_import.line} imports {name_import.name or name_import.module} from {package.name}")
     return violations
 
 
-def is_own_module(package: Package, found: Import) -> bool:
+def is_own_module(package: Package, name_import: Import) -> bool:
     """Return whether `from .. import name` names a module. At run time only `_core` is one that its root does not pass on."""
-    return found.name in AT_THE_ROOT or (found.is_typing and found.name in package.trees)
+    return name_import.name in AT_THE_ROOT or (name_import.is_typing and name_import.name in package.trees)
 
 
 def imports_past_a_door(package: Package) -> list[str]:
     """Imports of a module from outside its folder, instead of from the folder's door."""
     violations = []
     for module in package.trees:
-        for one in package.imports(module):
-            name = f"{one.module}.{one.name}".lstrip(".")
-            target = name if name in package.trees else one.module
+        for name_import in package.imports(module):
+            name = f"{name_import.module}.{name_import.name}".lstrip(".")
+            target = name if name in package.trees else name_import.module
             folder = target.rpartition(".")[0]
-            own = package.folder_of(module)
-            if folder and own != folder and not own.startswith(f"{folder}."):
-                violations.append(f"{module or '__init__'}:{one.line} imports {target}, not from {folder}")
+            importer_folder = package.folder_of(module)
+            if folder and importer_folder != folder and not importer_folder.startswith(f"{folder}."):
+                violations.append(f"{module or '__init__'}:{name_import.line} imports {target}, not from {folder}")
     return violations
 
 
@@ -145,9 +152,9 @@ def graph(package: Package, with_typing: bool = False) -> dict[str, set[str]]:
     """
     edges: dict[str, set[str]] = {module: set() for module in package.trees}
     for module, targets in edges.items():
-        for one in package.imports(module):
-            if with_typing or not one.is_typing:
-                targets |= {target for target in package.targets(one) if target in package.trees and not is_above(target, module)}
+        for name_import in package.imports(module):
+            if with_typing or not name_import.is_typing:
+                targets |= {target for target in package.targets(name_import) if target in package.trees and not is_above(target, module)}
     edges.pop("", None)
     return edges
 
@@ -187,14 +194,19 @@ def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
 
 
 def imports_by_name(package: Package) -> set[tuple[str, str]]:
-    """Calls with the name of one of the package's modules, outside the tables of the doors and the annotations of `LazyModule`."""
-    found = set()
+    """Calls with the name of constant of the package's modules, outside the tables of the doors and the annotations of `LazyModule`."""
+    calls = set()
     for module, tree in package.trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__", "load_later"):
-                texts = [one.value for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-                found |= {(module, text) for text in texts if text.partition(".")[0] == package.name}
-    return found
+                texts = [
+                    constant.value
+                    for argument in node.args
+                    for constant in ast.walk(argument)
+                    if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+                ]
+                calls |= {(module, text) for text in texts if text.partition(".")[0] == package.name}
+    return calls
 
 
 def run_time_uses_of_lazy_modules(package: Package) -> list[str]:
@@ -218,8 +230,8 @@ def run_time_uses_of_lazy_modules(package: Package) -> list[str]:
 def lazy_modules(tree: ast.Module, package: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and "LazyModule" in ast.unparse(node.value) and f"{package}." in ast.unparse(node.value):
-            names = [one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)]
-            texts = [one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
+            names = [constant.id for target in node.targets for constant in ast.walk(target) if isinstance(constant, ast.Name)]
+            texts = [constant.value for constant in ast.walk(node.value) if isinstance(constant, ast.Constant)]
             yield from (name for name, text in zip(names, texts, strict=True) if str(text).startswith(f"{package}."))
 
 
@@ -234,9 +246,9 @@ def notes(node: ast.AST) -> Iterator[ast.expr]:
 def is_shadowed(tree: ast.Module, name: ast.Name) -> bool:
     """Return whether the function around a name has its own binding of it."""
     around = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and name in ast.walk(node)]
-    bound = {one.arg for node in around for one in ast.walk(node.args) if isinstance(one, ast.arg)}
-    bound |= {one.id for node in around for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return name.id in bound
+    bindings = {inner.arg for node in around for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
+    bindings |= {inner.id for node in around for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+    return name.id in bindings
 
 
 def doors_that_disagree(package: Package) -> list[str]:
@@ -247,9 +259,13 @@ def doors_that_disagree(package: Package) -> list[str]:
         if not calls:
             continue
         table = ast.literal_eval(calls[0].args[1])
-        listed = {(module, name) for module, names in table.items() for name in names.split()}
-        imported = {(one.module.removeprefix(f"{door}."), one.name) for one in package.imports(door) if one.is_typing and one.module.startswith(f"{door}.")}
-        violations += [f"{door}: {module}.{name}" for module, name in sorted(listed ^ imported)]
+        table_names = {(module, name) for module, names in table.items() for name in names.split()}
+        typing_names = {
+            (name_import.module.removeprefix(f"{door}."), name_import.name)
+            for name_import in package.imports(door)
+            if name_import.is_typing and name_import.module.startswith(f"{door}.")
+        }
+        violations += [f"{door}: {module}.{name}" for module, name in sorted(table_names ^ typing_names)]
     return violations
 
 
