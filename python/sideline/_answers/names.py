@@ -56,9 +56,6 @@ zach zack zac:zachary zachariah|zeke:ezekiel
 """
 """Short forms, and after the colon the full names. Two different full names are two people."""
 
-GRADES = ("name", "word order", "suffix", "nickname", "part of the name", "initial", "similar name")
-"""The ways in which two names agree, the best first. "suffix": one name lacks the other's Jr."""
-
 
 class Name(NamedTuple):
     """A name without accents, punctuation, case and suffix; given names first."""
@@ -88,7 +85,7 @@ def parse(text: str) -> Name | None:
 
 
 def grade(name: Name, other: Name, *, with_similar: bool = True) -> str | None:
-    """Return the best of `GRADES` in which two names agree, or `None`."""
+    """Return the best way in which two names agree, or `None`. "suffix": one name lacks the other's Jr."""
     if name.suffix and other.suffix and name.suffix != other.suffix:
         return None
     grade_name = _grade(name, other)
