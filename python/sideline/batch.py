@@ -540,7 +540,7 @@ class _Run:
     def end(self) -> None:
         """Close the progress bar."""
         if self.bar is not None:
-            self.bar(ended=True)
+            self.bar(is_over=True)
 
     def units(self, shape: Payload, found: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
         """Return the shape of a batch, and all its units."""

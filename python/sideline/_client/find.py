@@ -26,8 +26,10 @@ def words(name: str) -> list[str]:
     import unicodedata  # a library of its own, which few programs need
 
     # Folded twice: decomposing may produce a letter that folds again.
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
-    plain = "".join(letter for letter in folded if not unicodedata.combining(letter) and letter not in "'`\u2019\u02bc")
+    folded_name = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
+    plain = "".join(
+        letter for letter in folded_name if not unicodedata.combining(letter) and letter not in "'`\u2019\u02bc"
+    )
     return "".join(letter if letter.isalnum() else " " for letter in plain.translate(_PLAIN)).split()
 
 
@@ -39,17 +41,17 @@ def check_name(name: str) -> None:
         raise ValueError(f"name is {name!r}; it must have a letter or a digit")
 
 
-def is_named(wanted: str, *names: str | None) -> bool:
+def is_named(wanted_name: str, *names: str | None) -> bool:
     """Return whether each wanted word begins a word of these names."""
     name_words = [word for name in names if name for word in words(name)]
-    return all(any(word.startswith(prefix) for word in name_words) for prefix in words(wanted))
+    return all(any(word.startswith(prefix) for word in name_words) for prefix in words(wanted_name))
 
 
-def _rows_named(table: Table, wanted: str, columns: tuple[str, ...]) -> Table:
+def _rows_named(table: Table, wanted_name: str, columns: tuple[str, ...]) -> Table:
     names = zip(*(table[column] for column in columns), strict=True)
     from .access import take_rows
 
-    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted, *row)])
+    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted_name, *row)])
 
 
 def teams_named(teams: Payload, name: str) -> Table:
@@ -63,11 +65,11 @@ def players_named(rosters: "BaseBatch", name: str) -> Table:
         rosters.raise_if_incomplete()
     players = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
     teams = rosters.table("team", columns=["team_id", "name"])
-    named = dict(zip(teams["team_id"], teams["name"], strict=True))
+    team_names = dict(zip(teams["team_id"], teams["name"], strict=True))
     from .access import with_texts
 
     return with_texts(
-        players, [("team_name", "Team name", [named.get(team_id) for team_id in players["team_id"]], False)]
+        players, [("team_name", "Team name", [team_names.get(team_id) for team_id in players["team_id"]], False)]
     )
 
 

@@ -54,14 +54,14 @@ class Bar:
         self._last: tuple[int, int] | None = None
         self._next_update = self._started_at + delay
 
-    def __call__(self, ended: bool = False) -> None:
+    def __call__(self, is_over: bool = False) -> None:
         now = time.monotonic()
         seen = self._counters.done, self._counters.rows
-        if now < self._next_update and (not ended or self._last is None):
+        if now < self._next_update and (not is_over or self._last is None):
             return
-        if ended or seen != self._last:
+        if is_over or seen != self._last:
             self._last, self._next_update = seen, now + UPDATE_INTERVAL
-            self._show(Progress(self._operation, seen[0], self._total, seen[1], now - self._started_at), ended)
+            self._show(Progress(self._operation, seen[0], self._total, seen[1], now - self._started_at), is_over)
 
 
 def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgress) -> Bar | None:
@@ -84,8 +84,8 @@ def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgre
 
 def _tqdm_bar(where: str) -> "_Tqdm | None":
     """Return a tqdm bar, or `None` if tqdm or its notebook widgets are not installed."""
-    needed = ("tqdm", "ipywidgets") if where == "notebook" else ("tqdm",)
-    if not all(map(_is_installed, needed)):
+    libraries = ("tqdm", "ipywidgets") if where == "notebook" else ("tqdm",)
+    if not all(map(_is_installed, libraries)):
         return None
     return _Tqdm("tqdm.notebook" if where == "notebook" else "tqdm.std")
 
@@ -106,13 +106,13 @@ class _Tqdm:
         self._module = module
         self._bar: Any = None
 
-    def __call__(self, progress: Progress, ended: bool) -> None:
+    def __call__(self, progress: Progress, is_over: bool) -> None:
         if self._bar is None:
             self._bar = import_module(self._module).tqdm(total=progress.total, desc=progress.operation, mininterval=0)
         self._bar.set_postfix_str(f"{progress.rows:,} rows", refresh=False)
         self._bar.update(progress.done - self._bar.n)
         self._bar.refresh()
-        if ended:
+        if is_over:
             self._bar.close()
 
 
@@ -135,12 +135,12 @@ class _Line:
         self._terminal = terminal
         self._width = 0
 
-    def __call__(self, progress: Progress, ended: bool) -> None:
+    def __call__(self, progress: Progress, is_over: bool) -> None:
         if self._terminal:
             line = progress_text(progress)
-            sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if ended else ""))
+            sys.stderr.write("\r" + line.ljust(self._width) + ("\n" if is_over else ""))
             self._width = len(line)
-        elif ended:
+        elif is_over:
             sys.stderr.write(progress_text(progress) + "\n")
         sys.stderr.flush()
 
@@ -151,12 +151,12 @@ class _Notebook:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def __call__(self, progress: Progress, ended: bool) -> None:  # noqa: ARG002
-        shown = {"text/plain": progress_text(progress)}
+    def __call__(self, progress: Progress, is_over: bool) -> None:  # noqa: ARG002
+        content = {"text/plain": progress_text(progress)}
         if self._handle is None:
-            self._handle = sys.modules["IPython"].display.display(shown, raw=True, display_id=True)
+            self._handle = sys.modules["IPython"].display.display(content, raw=True, display_id=True)
         else:
-            self._handle.update(shown, raw=True)
+            self._handle.update(content, raw=True)
 
 
 def _is_notebook() -> bool:

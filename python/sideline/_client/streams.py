@@ -150,7 +150,7 @@ class Streams:
         try:
             if isinstance(sources, str):
                 raise TypeError(f"sources is a list of names: write [{sources!r}]")
-            what = {
+            request = {
                 "game_id": game_id,
                 "sources": list(sources),
                 "last_seq": last_seq,
@@ -171,7 +171,7 @@ class Streams:
             }
             from ..live import LiveStream
 
-            core = _live(self._core, what | {"token": token}, options)
+            core = _live(self._core, request | {"token": token}, options)
         finally:
             # A traceback with locals must not show it.
             del token

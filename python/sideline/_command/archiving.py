@@ -99,8 +99,8 @@ def print_status(root: str, teams: Sequence[int] | None, since: str | None, *, a
         return Exit.INCOMPLETE if problems else Exit.DONE
     counts = Counter(row["status"] for row in rows)
     state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
-    counted = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
-    print(f"{root}: {state}; {counted or 'no games'}")
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
+    print(f"{root}: {state}; {summary or 'no games'}")
     for row in problems:
         print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
     return Exit.INCOMPLETE if problems else Exit.DONE
@@ -135,13 +135,13 @@ def _exclusive(store: Store) -> Iterator[None]:
         path = (
             Path(tempfile.gettempdir()) / f"sideline-sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
         )
-    made = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     with _locked(path, store.root):
         try:
             yield
         finally:
-            if store.is_local and not any(one != path for one in path.parent.iterdir()):
-                _remove(path, made)
+            if store.is_local and not any(entry != path for entry in path.parent.iterdir()):
+                _remove(path, new_folders)
 
 
 @contextmanager

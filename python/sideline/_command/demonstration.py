@@ -55,8 +55,8 @@ def demo(seed: int, out: Path) -> None:
 def last_played(games: Table) -> dict[str, Any]:
     """Return the last game that was over one day before now."""
     yesterday = datetime.fromisoformat(NOW) - timedelta(days=1)
-    played = [game for game in games.to_dicts() if game["tipoff_at"] < yesterday]
-    return max(played, key=lambda game: game["tipoff_at"])
+    games_played = [game for game in games.to_dicts() if game["tipoff_at"] < yesterday]
+    return max(games_played, key=lambda game: game["tipoff_at"])
 
 
 def one(parts: Sequence[Table]) -> Any:

@@ -57,19 +57,19 @@ class _Source:
         if n_rows == 0:
             yield pl.DataFrame(schema={name: self._types[name] for name in columns})
             return
-        needed = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
+        needed_columns = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
         # A limit with a predicate counts the rows before it, which must then be the same rows.
         terms = [] if predicate is None or n_rows is not None else _terms(predicate)
-        whole = self._plan(terms)
-        units = tuple(unit for unit in planned_units(whole) if _may_hold(unit, terms))
-        chosen = replace(whole, columns=tuple(needed), _units=units)
+        complete_plan = self._plan(terms)
+        units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, terms))
+        narrowed_plan = replace(complete_plan, columns=tuple(needed_columns), _units=units)
         # The first unit probably has enough rows.
         growing = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
         sizes = repeat(BATCH_SIZE) if n_rows is None else growing
         left = n_rows
         yield pl.DataFrame(schema={name: self._types[name] for name in columns})
-        for table in tables(chosen, self._client, sizes):
-            frame = table.to_polars().select(pl.col(name).cast(self._types[name]) for name in needed)
+        for table in tables(narrowed_plan, self._client, sizes):
+            frame = table.to_polars().select(pl.col(name).cast(self._types[name]) for name in needed_columns)
             if left is not None:
                 frame = frame.head(left)
                 left -= frame.height
@@ -100,15 +100,15 @@ class _Source:
 
 def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the unit's keys."""
-    known: dict[str, list[Any]] = {}
+    key_values: dict[str, list[Any]] = {}
     if unit.session_id is not None:
-        known["session_id"] = [unit.session_id]
+        key_values["session_id"] = [unit.session_id]
     if unit.event_id is not None:
-        known["game_id"] = [unit.game_id]
+        key_values["game_id"] = [unit.game_id]
     if unit.team_ids:
-        known["team_id"] = [*unit.team_ids, None]
-    usable = [term for term in terms if set(term.meta.root_names()) <= known.keys()]
-    rows = [dict(zip(known, values, strict=True)) for values in product(*known.values())]
+        key_values["team_id"] = [*unit.team_ids, None]
+    usable = [term for term in terms if set(term.meta.root_names()) <= key_values.keys()]
+    rows = [dict(zip(key_values, values, strict=True)) for values in product(*key_values.values())]
     return not usable or _holds_for_any(usable, rows)
 
 

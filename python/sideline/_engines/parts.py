@@ -37,18 +37,18 @@ class Outcome(NamedTuple):
     """How a unit of a plan ended."""
 
     unit: "PlanUnit"
-    ended: Unit
+    result: Unit
     batch: Batch
 
     @property
     def is_unavailable(self) -> bool:
         """Whether it is a 404 of a resource without a link, which is not a hole."""
-        return self.ended.status == "missing" and not self.unit.is_linked
+        return self.result.status == "missing" and not self.unit.is_linked
 
     @property
     def payload(self) -> Payload | None:
         """The response, if it counts as data."""
-        return self.ended.payload if self.ended.is_answered else None
+        return self.result.payload if self.result.is_answered else None
 
 
 def client_of(plan: "Plan") -> "Client":
@@ -92,7 +92,7 @@ def _batch(client: "Client", operation: str, units: "Sequence[PlanUnit]") -> lis
     if units[0].session_id is not None:
         options["game_id"] = [unit.game_id for unit in units]
     batch: Batch = getattr(client, operation)([unit.id for unit in units], **options)
-    return [Outcome(unit, ended, batch) for unit, ended in zip(units, units_of(batch), strict=True)]
+    return [Outcome(unit, result, batch) for unit, result in zip(units, units_of(batch), strict=True)]
 
 
 def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
@@ -112,17 +112,17 @@ def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
 
 def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
     """Raise `IncompleteError` if a unit is missing."""
-    holes = [outcome for outcome in outcomes if not outcome.ended.is_answered and not outcome.is_unavailable]
+    holes = [outcome for outcome in outcomes if not outcome.result.is_answered and not outcome.is_unavailable]
     if not holes:
         return
-    counts = Counter(hole.ended.status for hole in holes)
+    counts = Counter(hole.result.status for hole in holes)
     first = holes[0]
     raise IncompleteError(
         f"{plan.table}: {len(holes)} of {len(outcomes)} units are missing "
         f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
-        f"{first.ended.error}. Read again, or use part.bodies(), which has a row for each missing unit",
+        f"{first.result.error}. Read again, or use part.bodies(), which has a row for each missing unit",
         batch=first.batch,
-    ) from first.ended.error
+    ) from first.result.error
 
 
 def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
@@ -141,8 +141,8 @@ def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | Non
     if until is None:
         return payload.table(name, columns)
     pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
-    needed = None if columns is None else list(dict.fromkeys((*columns, "t")))
-    rows = payload.table(name, needed).to_arrow()
+    needed_columns = None if columns is None else list(dict.fromkeys((*columns, "t")))
+    rows = payload.table(name, needed_columns).to_arrow()
     rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
     return table_from_arrow(name, rows if columns is None else rows.select(list(columns)))
 
@@ -152,14 +152,14 @@ def read(plan: "Plan", client: "Client | None") -> Table:
     if plan.operation == "locations":
         pa = library("pyarrow", "arrow")
         arrow_tables = [table.to_arrow() for table in tables(plan, client)]
-        whole = pa.concat_tables([plan.schema.to_arrow().empty_table(), *arrow_tables]).unify_dictionaries()
-        return table_from_arrow(plan.table, whole)
+        complete_table = pa.concat_tables([plan.schema.to_arrow().empty_table(), *arrow_tables]).unify_dictionaries()
+        return table_from_arrow(plan.table, complete_table)
     payloads: list[Payload] = []
     shape: Payload | None = None
-    for ended in outcomes(plan, client):
-        raise_holes(plan, ended)
-        shape = shape_of(ended[0].batch)
-        payloads += [outcome.payload for outcome in ended if outcome.payload is not None]
+    for group in outcomes(plan, client):
+        raise_holes(plan, group)
+        shape = shape_of(group[0].batch)
+        payloads += [outcome.payload for outcome in group if outcome.payload is not None]
     if shape is None:
         return table_from_arrow(plan.table, plan.schema.to_arrow().empty_table())
     return _batch_table(shape, payloads, plan.table, plan.columns)
@@ -189,12 +189,12 @@ def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Tabl
     for part in outcomes(plan, client):
         rows = []
         for outcome in part:
-            row = list(outcome.ended.row)
+            row = list(outcome.result.row)
             if outcome.is_unavailable:
                 row[_STATUS_INDEX] = "unavailable"
             rows.append(tuple(row))
         table = _coverage_table(rows).to_arrow()
-        raw = [None if outcome.ended.payload is None else outcome.ended.payload.raw for outcome in part]
+        raw = [None if outcome.result.payload is None else outcome.result.payload.raw for outcome in part]
         table = table.append_column("has_next", pa.array([outcome.unit.has_next for outcome in part]))
         yield table.append_column("body", pa.array(raw, pa.binary()))
 
@@ -202,5 +202,5 @@ def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Tabl
 def bodies(plan: "Plan", client: "Client | None") -> Table:
     """Return coverage and bodies of all units as one table."""
     pa = library("pyarrow", "arrow")
-    whole = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
-    return table_from_arrow("bodies", whole)
+    complete_table = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
+    return table_from_arrow("bodies", complete_table)

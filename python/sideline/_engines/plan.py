@@ -235,8 +235,8 @@ class Plan:
             version = content["version"]
             if version != _VERSION:
                 raise ValueError(f"its version is {version!r}, but this sideline reads version {_VERSION}: plan again")
-            if unknown := sorted(set(content["service"]) - OPTIONS):
-                raise ValueError(f"its service has the unknown option {unknown[0]!r}")
+            if unknown_options := sorted(set(content["service"]) - OPTIONS):
+                raise ValueError(f"its service has the unknown option {unknown_options[0]!r}")
             unknown_event: tuple[str | None, bool, tuple[int, ...]] = (None, False, ())
             events = [(event, bool(is_game), tuple(teams)) for event, is_game, teams in content["events"]]
             units = tuple(
@@ -352,8 +352,8 @@ class Part:
         return f"<sideline.Part {self.number}: {describe(self.plan)}>"
 
 
-def _unpickled_plan(compressed: bytes) -> Plan:
-    return Plan.from_json(zlib.decompress(compressed).decode())
+def _unpickled_plan(compressed_text: bytes) -> Plan:
+    return Plan.from_json(zlib.decompress(compressed_text).decode())
 
 
 def describe(plan: Plan) -> str:
@@ -383,11 +383,11 @@ def operation_of(table: str) -> str:
     """Return the operation whose responses have the table. Raises `ValueError` for a table that no plan reads."""
     from ..archive import GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS
 
-    planned = {
+    table_operations = {
         name: operation for operation in (*SESSION_OPERATIONS, *GAME_OPERATIONS) for name in RESOURCES[operation].tables
     }
-    if table in planned:
-        return planned[table]
+    if table in table_operations:
+        return table_operations[table]
     instead = {
         "teams": "client.teams()",
         **dict.fromkeys(("players", "special_services", "team"), "client.roster(team_ids)"),
@@ -396,23 +396,23 @@ def operation_of(table: str) -> str:
     }
     if table in instead:
         raise ValueError(f"{table} is not a table of sessions or games: {instead[table]}.table({table!r}) has it")
-    raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(planned)}")
+    raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(table_operations)}")
 
 
 def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball") -> Schema:
     """Return the schema of a table, or of some of its columns in their order."""
     from .._rows import SCHEMAS
 
-    whole = SCHEMAS.of_sport(sport)[table]
+    table_schema = SCHEMAS.of_sport(sport)[table]
     if columns is None:
-        return whole
+        return table_schema
     pa = library("pyarrow", "arrow")
-    arrow = whole.to_arrow()
+    arrow = table_schema.to_arrow()
     selection = pa.schema([arrow.field(name) for name in columns], arrow.metadata)
     return table_from_arrow(table, selection.empty_table()).schema
 
 
 def ids(name: str, values: object) -> list[str]:
     """Return one id or many as the text that tables have, without duplicates."""
-    resolved = several(name, values)
-    return list(dict.fromkeys(map(str, [values] if resolved is None else resolved)))
+    resolved_ids = several(name, values)
+    return list(dict.fromkeys(map(str, [values] if resolved_ids is None else resolved_ids)))

@@ -103,8 +103,8 @@ def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter |
     lists.read_lists(team_ids, start, end, with_teams=False)
     lists.read_games(unlisted_games(lists.games.values(), lists.events, lists.clock))
     # A game in the schedule that responds with 404 was not tracked.
-    untracked = [game for game in lists.missing_games if game.is_absence]
-    for game in untracked:
+    untracked_games = [game for game in lists.missing_games if game.is_absence]
+    for game in untracked_games:
         lists.missing_games.remove(game)
         _logger().warning("the plan of %s leaves out game %s: %s", selection.table, game.unit.id, game.error)
 
@@ -114,24 +114,24 @@ def _raise_holes(table: str, lists: Discovery) -> None:
     holes += [*lists.problems, *lists.missing_games]
     if not holes:
         return
-    named = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_MAX_NAMED])
+    shown_holes = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_MAX_NAMED])
     more = f"; and {len(holes) - _MAX_NAMED} more" if len(holes) > _MAX_NAMED else ""
     raise IncompleteError(
         f"the plan of {table} would lack sessions, because {len(holes)} lists or entries could not be read: "
-        f"{named}{more}. Plan again, or pass team_ids=, game_ids= or session_ids= without them"
+        f"{shown_holes}{more}. Plan again, or pass team_ids=, game_ids= or session_ids= without them"
     ) from holes[0].cause
 
 
 def _units(events: Iterable[Event], operation: str, clock: "datetime") -> list[PlanUnit]:
     units: list[PlanUnit] = []
     problems: list[str] = []
-    planned: set[str] = set()
+    planned_ids: set[str] = set()
     for event in sorted(events, key=lambda event: (str(event.starts_at or ""), event.id)):
         spans = {session.id: (session.start, session.end) for session in event.sessions}
         for unit in units_within(event, {operation}, clock):
-            if unit.name in planned:
+            if unit.name in planned_ids:
                 continue
-            planned.add(unit.name)
+            planned_ids.add(unit.name)
             if unit.problem is not None:
                 problems.append(f"{unit.name}: {unit.problem}")
                 continue
@@ -180,8 +180,8 @@ def _milliseconds(time: "Time | datetime | None") -> int | None:
 
 
 def _teams(values: object) -> list[int]:
-    resolved = several("team_ids", values)
-    return team_numbers(_ids("team_ids", [values]) if resolved is None else resolved)
+    resolved_ids = several("team_ids", values)
+    return team_numbers(_ids("team_ids", [values]) if resolved_ids is None else resolved_ids)
 
 
 def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> tuple[str, ...]:
@@ -191,8 +191,8 @@ def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> t
         raise TypeError(f"columns is a list of names: write [{columns!r}]")
     selection = tuple(columns)
     names = SCHEMAS.of_sport(sport)[table].names
-    if unknown := [name for name in selection if name not in names]:
-        raise ValueError(f"{table} has no column {unknown[0]!r}; it has {', '.join(names)}")
+    if unknown_names := [name for name in selection if name not in names]:
+        raise ValueError(f"{table} has no column {unknown_names[0]!r}; it has {', '.join(names)}")
     if not selection:
         raise ValueError("columns names no column; leave it out for all of them")
     return selection

@@ -49,13 +49,13 @@ class SidelineDataSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: "StructType") -> "SidelineReader":
         """Return a reader of the schema's columns."""
         options = _check_options(self.options)
-        known = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
+        types = {field.name: field.dataType for field in struct(arrow_schema(_table(options), None))}
         for field in schema:
-            if known.get(field.name) != field.dataType:
-                has = known[field.name].simpleString() if field.name in known else "no such column"
+            if types.get(field.name) != field.dataType:
+                own_type = types[field.name].simpleString() if field.name in types else "no such column"
                 raise ValueError(
                     f"the given schema has {field.name} as {field.dataType.simpleString()}, and "
-                    f"{_table(options)} has {has}: leave .schema(...) out, and cast or select afterwards"
+                    f"{_table(options)} has {own_type}: leave .schema(...) out, and cast or select afterwards"
                 )
         return SidelineReader(options, [field.name for field in schema])
 

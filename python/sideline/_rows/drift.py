@@ -27,10 +27,10 @@ def report_drift(payload: Payload, *, warn: bool) -> None:
         if is_new:
             field, _, problem = path.partition(" (")
             if problem.startswith("not a whole"):
-                what = f"a number that is not whole where a table has integers: {field}"
+                problem_text = f"a number that is not whole where a table has integers: {field}"
             else:
-                what = f"an unknown field: {path} ({kind})" if kind else f"a response without {field}"
-            text = f"{payload.operation}: the service sent {what}; to_dict() has it, client.drift() lists all"
+                problem_text = f"an unknown field: {path} ({kind})" if kind else f"a response without {field}"
+            text = f"{payload.operation}: the service sent {problem_text}; to_dict() has it, client.drift() lists all"
             _logger().warning("%s", text)
             if warn:
                 warnings.warn(text, SchemaDriftWarning, stacklevel=_stack_level())

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def library(name: str, extra: str) -> Any:
     """Import an optional library; if it is missing, the error names the extra to install."""
     # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
-    if (loaded := sys.modules.get(name)) is not None and not getattr(
-        getattr(loaded, "__spec__", None), "_initializing", False
+    if (module := sys.modules.get(name)) is not None and not getattr(
+        getattr(module, "__spec__", None), "_initializing", False
     ):
-        return loaded
+        return module
     package = name.partition(".")[0]
     try:
         return import_module(name)
@@ -122,15 +122,15 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
     if isinstance(names := getattr(source, "tables", None), list):
         frames: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
         if not frames:
-            has = ", ".join(names) or "none"
-            raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {has}")
+            table_names = ", ".join(names) or "none"
+            raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
         return {name: _plain(polars.DataFrame(table)) for name, table in frames.items()}
     if isinstance(source, polars.LazyFrame):
         source = source.collect()
     elif not hasattr(source, "__arrow_c_stream__"):
         kind = type(source).__name__
-        accepted = "a payload, a Table, a polars frame, an Arrow table or a list of them"
-        raise TypeError(f"{argument} is {accepted}, not {kind}")
+        accepted_types = "a payload, a Table, a polars frame, an Arrow table or a list of them"
+        raise TypeError(f"{argument} is {accepted_types}, not {kind}")
     frame = polars.DataFrame(source)
     missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
     name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None

@@ -32,12 +32,12 @@ def _objects(content: Any, key: str = "") -> Iterator[tuple[str, dict[str, Any]]
     """Yield each object with the key above it."""
     waiting = [(key, content)]
     while waiting:
-        key, one = waiting.pop()
-        if isinstance(one, dict):
-            yield key, one
-            waiting.extend((name, value) for name, value in one.items() if isinstance(value, (dict, list)))
-        elif isinstance(one, list):
-            waiting.extend((key, value) for value in one if isinstance(value, (dict, list)))
+        key, node = waiting.pop()
+        if isinstance(node, dict):
+            yield key, node
+            waiting.extend((name, value) for name, value in node.items() if isinstance(value, (dict, list)))
+        elif isinstance(node, list):
+            waiting.extend((key, value) for value in node if isinstance(value, (dict, list)))
 
 
 def _number(value: Any) -> int | None:
@@ -54,7 +54,7 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
     """
     columns = table.column_names
     lookup: Found | None = None
-    added: list[tuple[str, str, list[Any], bool]] = []
+    new_columns: list[tuple[str, str, list[Any], bool]] = []
     for column in columns:
         name, is_list = _named(column)
         if name is None or name in columns or (name == "player_name" and "last_name" in columns):
@@ -65,8 +65,8 @@ def with_names(table: Table, payloads: Iterable[Payload]) -> Table:
             values: list[Any] = [None if ids is None else [names.get(key) for key in ids] for ids in table[column]]
         else:
             values = [names.get(key) for key in table[column]]
-        added.append((name, f"Name of {column}; null if the same body has none", values, is_list))
-    return with_texts(table, added) if added else table
+        new_columns.append((name, f"Name of {column}; null if the same body has none", values, is_list))
+    return with_texts(table, new_columns) if new_columns else table
 
 
 def _named(column: str) -> tuple[str | None, bool]:

@@ -89,8 +89,8 @@ def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
     from .schemas import SCHEMAS
 
     names = table.column_names
-    own = SCHEMAS[table.name].names if table.name in SCHEMAS else []
-    if set(names) < set(own):
+    own_columns = SCHEMAS[table.name].names if table.name in SCHEMAS else []
+    if set(names) < set(own_columns):
         return names
 
     def rank(name: str) -> tuple[bool, int, int]:
@@ -157,15 +157,17 @@ def table_text(table: "Table", line: int | None = None) -> str:
     line = max(40, _terminal_width() if line is None else line)
     records = table.head(MAX_ROWS).to_dicts()
     names = ordered(table, records)
-    shown = len(names)
-    while shown > 1 and max(map(len, aligned_records(records, names[:shown]).splitlines())) > line:
-        shown -= 1
+    visible_count = len(names)
+    while visible_count > 1 and max(map(len, aligned_records(records, names[:visible_count]).splitlines())) > line:
+        visible_count -= 1
     size = f"{visible(table.name)}: {_count(table.num_rows, 'row')}, {_count(len(names), 'column')}"
     left = (
-        f"\n… columns not shown: {shorten(visible(', '.join(names[shown:])), line - 21)}" if shown < len(names) else ""
+        f"\n… columns not shown: {shorten(visible(', '.join(names[visible_count:])), line - 21)}"
+        if visible_count < len(names)
+        else ""
     )
     more = "\n…" if table.num_rows > len(records) else ""
-    return f"{size}\n{aligned_records(records, names[:shown])}{more}{left}"
+    return f"{size}\n{aligned_records(records, names[:visible_count])}{more}{left}"
 
 
 def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = MAX_ROWS) -> str:
@@ -233,14 +235,14 @@ def fact(value: object) -> str:
 def payload_html(payload: "Payload") -> str:
     """Format a payload for a notebook: its facts, and the first rows of its first table."""
     at, elapsed = payload.fetched_at, payload.elapsed
-    took = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
+    duration = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
     facts = facts_html(
         payload.operation,
         {
             "status": payload.status,
             "address": payload.url,
             "request id": payload.request_id,
-            "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{took}",
+            "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{duration}",
             "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
             "bytes": size_of(payload),
             "unknown fields": len(drift_of(payload)) or None,
@@ -262,5 +264,5 @@ def _first_rows(payload: "Payload") -> str:
         return f"<div>{escape(visible(str(error)))}</div>"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, kind: str) -> str:
+    return f"{number:,} {kind}{'' if number == 1 else 's'}"

@@ -62,9 +62,9 @@ class View:
             return None
         rows = table.to_dicts()
         # Messages have only ids; a seeded box score has names.
-        named = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
-        team = "team_name" if "team_name" in named else "team_id"
-        return [team, "player_id", *(named & {"last_name"}), *STATISTICS]
+        name_columns = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
+        team = "team_name" if "team_name" in name_columns else "team_id"
+        return [team, "player_id", *(name_columns & {"last_name"}), *STATISTICS]
 
     def html(self) -> str:
         """Render the whole view as HTML."""
@@ -150,7 +150,7 @@ def screen() -> Screen:
 
 def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
     """Show a stream until it ends or is interrupted; then close it, unless it was entered with `with`."""
-    core, entered = core_of_stream(view.stream), is_entered(view.stream)
+    core, is_inside = core_of_stream(view.stream), is_entered(view.stream)
     try:
         core.open()
         on.show(view)
@@ -170,7 +170,7 @@ def run(view: View, on: Screen, every: float, now: Callable[[], float] = monoton
     except KeyboardInterrupt:
         pass
     finally:
-        if not entered:
+        if not is_inside:
             core.close()
         on.finish(view)
 

@@ -204,8 +204,10 @@ def event(seen: Sections | None, newest: Sections) -> bytes:
     """Return the event that brings a browser up to date: the whole state, or the members that changed."""
     if newest is seen:
         return b":\n\n"
-    changed = newest if seen is None else {name: text for name, text in newest.items() if seen.get(name) != text}
-    document = ",".join(f'"{name}":{text}' for name, text in changed.items())
+    changed_sections = (
+        newest if seen is None else {name: text for name, text in newest.items() if seen.get(name) != text}
+    )
+    document = ",".join(f'"{name}":{text}' for name, text in changed_sections.items())
     return f"event: {'state' if seen is None else 'change'}\ndata: {{{document}}}\n\n".encode()
 
 
@@ -215,8 +217,8 @@ def refusal(path: str, hosts: list[str], origin: str | None, site: str | None, p
     A page of another site may reach this one by a name that resolves to loopback (DNS rebinding), which its Host header
     reveals, or directly, which Origin and Sec-Fetch-Site reveal.
     """
-    own = {f"{HOST}:{port}", f"localhost:{port}"} | ({HOST, "localhost"} if port == 80 else set())
-    if len(hosts) != 1 or hosts[0].lower() not in own:
+    own_origins = {f"{HOST}:{port}", f"localhost:{port}"} | ({HOST, "localhost"} if port == 80 else set())
+    if len(hosts) != 1 or hosts[0].lower() not in own_origins:
         return HTTPStatus.MISDIRECTED_REQUEST
     if path == "/":
         return None

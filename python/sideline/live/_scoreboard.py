@@ -153,7 +153,7 @@ class Scoreboard:
         players = {(row["team_id"], row["player_id"]): _player(row) for row in rows}
         columns = _columns(rows)
         teams = [self._team(team, [row for row in rows if row["team_id"] == team], columns) for team in ids]
-        names = {team: shown["name"] for team, shown in zip(ids, teams, strict=True)}
+        names = {team: team_view["name"] for team, team_view in zip(ids, teams, strict=True)}
         return {
             "title": self._title,
             "state": state,
@@ -212,9 +212,9 @@ class Scoreboard:
                 self._scores[side] = score
         # A box score has no team without a line, so none before the game.
         for team_fields in _dicts(data.get("teams")):
-            named, name = _whole(team_fields.get("id")), team_fields.get("name")
-            if named is not None and named in self._sides.values() and isinstance(name, str) and name:
-                self._names[named] = _text(name)
+            team_id, name = _whole(team_fields.get("id")), team_fields.get("name")
+            if team_id is not None and team_id in self._sides.values() and isinstance(name, str) and name:
+                self._names[team_id] = _text(name)
 
     def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
         period = data.get("period")
@@ -280,12 +280,12 @@ class Scoreboard:
 
     def _team_ids(self, rows: Sequence[Mapping[str, Any]]) -> list[int]:
         """Return the two teams, the home team first if it is known."""
-        known = [self._sides[side] for side in ("home", "away") if side in self._sides]
-        ids = dict.fromkeys([*known, *(row["team_id"] for row in rows if row["team_id"] is not None)])
+        known_sides = [self._sides[side] for side in ("home", "away") if side in self._sides]
+        ids = dict.fromkeys([*known_sides, *(row["team_id"] for row in rows if row["team_id"] is not None)])
         return list(ids)[:2]
 
     def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
-        side = next((side for side, known in self._sides.items() if known == team), "")
+        side = next((side for side, side_team in self._sides.items() if side_team == team), "")
         total = next((row for row in rows if row["is_team_total"]), None)
         name = next((row["team_name"] for row in rows if row["team_name"]), None) or self._names.get(team)
         score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
