@@ -14,8 +14,8 @@ pytestmark = pytest.mark.source
 
 PACKAGE = Path(__file__).parent.parent / "python" / "sideline"
 
-AT_THE_ROOT = {"_core", "_lazy", "_frames", "_headers", "_inbox", "_names", "_text"}
-"""Private modules at the root: the extension, the helper of the doors, and the names that the built extension imports."""
+AT_THE_ROOT = {"_core", "_lazy"}
+"""Private modules at the root: the extension, and the helper of the doors."""
 
 LATE = {("_engines.parts", "sideline._client")}
 """Imports by name at run time that would close a cycle: a worker that has only a plan builds the client of that plan."""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from .client import Client as Client
     from .find import check_name as check_name, is_named as is_named
     from .headers import Headers as Headers
-    from .inbox import hear as hear
     from .options import ClientOptions as ClientOptions
     from .progress import (
         UPDATE_INTERVAL as UPDATE_INTERVAL,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from .streams import Overflow as Overflow
     from .timeout import Timeout as Timeout, call_limits as call_limits
     from .types import Ids as Ids, OnError as OnError, Sport as Sport, TableName as TableName, Time as Time
+    from .wakeups import run_next_step as run_next_step
 else:
     from .._lazy import open_door
 
@@ -60,7 +60,7 @@ else:
             "client": "Client",
             "find": "check_name is_named",
             "headers": "Headers",
-            "inbox": "hear",
+            "wakeups": "run_next_step",
             "options": "ClientOptions",
             "progress": "UPDATE_INTERVAL Progress ProgressOption bar progress_text",
             "season": "AsyncSeason Season",

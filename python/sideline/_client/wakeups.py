@@ -3,9 +3,9 @@
 from typing import Any
 
 
-def hear(inbox: Any) -> None:
+def run_next_step(queue: Any) -> None:
     """Make the step of the waiting task here and not below a frame of Rust, where no thread may end."""
-    last = inbox.hand_over()
+    last = queue.hand_over()
     if last is not None:
         step, context, wait = last
         context.run(step, wait)
