@@ -121,21 +121,21 @@ def crosswalk(
     pl = library("polars", "polars")
     rows = frame_of("other", other)
     names = [name] if isinstance(name, str) else list(name)
-    wanted: dict[str, Sequence[str | None]] = {
+    requested_columns: dict[str, Sequence[str | None]] = {
         "name": names,
         "team": [team],
         "jersey": [jersey],
         "birth_date": [birth_date],
     }
-    for argument, columns in wanted.items():
+    for argument, columns in requested_columns.items():
         for column in columns:
             if column is not None and column not in rows.columns:
                 raise ValueError(f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}")
     if not names:
         raise ValueError("name must be the column of other with the names, or a list of several")
-    known = _players(players)
+    known_players = _players(players)
     are_ids = team is not None and _are_ids(rows[team])
-    ids, people = _people(known, birth_date, are_team_ids=are_ids, needs_team=team is not None)
+    ids, people = _people(known_players, birth_date, are_team_ids=are_ids, needs_team=team is not None)
     others = [
         _Person(
             _parse_names([" ".join(str(row[column]) for column in names if row[column] is not None)]),
@@ -145,30 +145,36 @@ def crosswalk(
         )
         for row in rows.select(*dict.fromkeys([*names, *filter(None, (team, jersey, birth_date))])).to_dicts()
     ]
-    decided = _decide(people, others)
-    taken = {player for player, *_ in decided if player is not None}
-    listed = {candidate for _, method, _, candidates in decided if method == "ambiguous" for candidate in candidates}
-    left = [number for number in range(len(people)) if number not in taken]
-    kind = known["player_id"].dtype
-    found = rows.rename(
+    decisions = _decide(people, others)
+    taken_players = {player for player, *_ in decisions if player is not None}
+    listed_players = {
+        candidate for _, method, _, candidates in decisions if method == "ambiguous" for candidate in candidates
+    }
+    left = [number for number in range(len(people)) if number not in taken_players]
+    kind = known_players["player_id"].dtype
+    found_rows = rows.rename(
         {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
     )
-    matched = pl.DataFrame(
+    matches = pl.DataFrame(
         {
-            "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decided], dtype=kind),
-            "method": pl.Series([method for _, method, _, _ in decided], dtype=pl.String),
-            "confidence": pl.Series([confidence for _, _, confidence, _ in decided], dtype=pl.Float64),
-            "candidates": pl.Series([[ids[one] for one in found] for *_, found in decided], dtype=pl.List(kind)),
+            "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decisions], dtype=kind),
+            "method": pl.Series([method for _, method, _, _ in decisions], dtype=pl.String),
+            "confidence": pl.Series([confidence for _, _, confidence, _ in decisions], dtype=pl.Float64),
+            "candidates": pl.Series(
+                [[ids[one] for one in found_rows] for *_, found_rows in decisions], dtype=pl.List(kind)
+            ),
         }
     )
-    alone = pl.DataFrame(
+    unmatched_players = pl.DataFrame(
         {
             "player_id": pl.Series([ids[number] for number in left], dtype=kind),
-            "method": pl.Series(["ambiguous" if number in listed else "unmatched" for number in left], dtype=pl.String),
+            "method": pl.Series(
+                ["ambiguous" if number in listed_players else "unmatched" for number in left], dtype=pl.String
+            ),
         }
     )
-    whole = pl.concat([pl.concat([found, matched], how="horizontal"), alone], how="diagonal")
-    return table_of("crosswalk", whole.select("player_id", *found.columns, *_RESULT_COLUMNS))
+    complete_frame = pl.concat([pl.concat([found_rows, matches], how="horizontal"), unmatched_players], how="diagonal")
+    return table_of("crosswalk", complete_frame.select("player_id", *found_rows.columns, *_RESULT_COLUMNS))
 
 
 _RESULT_COLUMNS = ("method", "confidence", "candidates")
@@ -191,32 +197,32 @@ def _decide(
     """The candidates, by the first row of each group."""
     for first, *_ in groups.values():
         near = set().union(*(index.get(key, ()) for key in others[first].keys))
-        compared = ((player, _compare(people[player], others[first], counts)) for player in sorted(near))
-        claims[first] = {player: match for player, match in compared if match is not None}
+        comparisons = ((player, _compare(people[player], others[first], counts)) for player in sorted(near))
+        claims[first] = {player: match for player, match in comparisons if match is not None}
     rivals: dict[int, list[float]] = {}
     for candidates in claims.values():
         for player, match in candidates.items():
             rivals.setdefault(player, []).append(match.doubt)
-    decided: dict[int, tuple[int | None, str, float | None, list[int]]] = {}
+    decisions: dict[int, tuple[int | None, str, float | None, list[int]]] = {}
     for group in groups.values():
         candidates = claims[group[0]]
-        ordered = sorted(candidates, key=lambda player: candidates[player].doubt)
-        verdict: tuple[int | None, str, float | None, list[int]] = (None, "unmatched", None, ordered)
-        if ordered:
-            best = candidates[ordered[0]]
-            seconds = [candidates[player].doubt for player in ordered[1:]]
-            others_claims = sorted(rivals[ordered[0]])
+        ordered_players = sorted(candidates, key=lambda player: candidates[player].doubt)
+        verdict: tuple[int | None, str, float | None, list[int]] = (None, "unmatched", None, ordered_players)
+        if ordered_players:
+            best = candidates[ordered_players[0]]
+            seconds = [candidates[player].doubt for player in ordered_players[1:]]
+            others_claims = sorted(rivals[ordered_players[0]])
             others_claims.remove(best.doubt)
             is_good = 1 - best.doubt >= MIN_CONFIDENCE
             is_clear = all(doubt >= _MIN_DOUBT_RATIO * best.doubt for doubt in (*seconds, *others_claims))
             is_beaten = bool(others_claims) and others_claims[0] * _MIN_DOUBT_RATIO <= best.doubt
             if is_good and is_clear:
-                verdict = ordered[0], best.method, round(1 - best.doubt, 4), []
+                verdict = ordered_players[0], best.method, round(1 - best.doubt, 4), []
             elif is_good and not is_beaten:
-                verdict = None, "ambiguous", None, ordered
+                verdict = None, "ambiguous", None, ordered_players
         for row in group:
-            decided[row] = verdict
-    return [decided[row] for row in range(len(others))]
+            decisions[row] = verdict
+    return [decisions[row] for row in range(len(others))]
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,9 @@ class _NameCounts:
         distinct = [person for side in sides for person in {person.key: person for person in side}.values()]
         first_names = Counter(word for person in distinct for word in {name.words[0] for name in person.names})
         family = Counter(
-            word for person in distinct for word in {word for one in person.names for word in one.words[1:]}
+            word
+            for person in distinct
+            for word in {word for person_name in person.names for word in person_name.words[1:]}
         )
         teams = {team for person in distinct for team in person.teams}
         return cls(first_names, family, len(distinct), max(1, len(teams)))
@@ -253,8 +261,8 @@ class _NameCounts:
 def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | None:
     """Return the doubt whether the two are one person, or `None` if they are not."""
     evidence = [
-        (what, bool(own_values & other_values))
-        for what, own_values, other_values in (
+        (kind, bool(own_values & other_values))
+        for kind, own_values, other_values in (
             ("team", player.teams, other.teams),
             ("jersey", player.jerseys, other.jerseys),
             ("birth_date", player.birth_dates, other.birth_dates),
@@ -268,24 +276,24 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
     best: tuple[float, str] | None = None
     for own_name in player.names:
         for other_name in other.names:
-            agreed = grade(own_name, other_name, with_similar=with_similar)
-            if agreed is None:
+            agreement = grade(own_name, other_name, with_similar=with_similar)
+            if agreement is None:
                 continue
-            doubt = _DOUBTS[agreed] * (_SINGLE_WORD_FACTOR if len(own_name.words) == 1 else 1.0)
+            doubt = _DOUBTS[agreement] * (_SINGLE_WORD_FACTOR if len(own_name.words) == 1 else 1.0)
             doubt += (
                 _NAMESAKE_DOUBT
                 * counts.namesakes(own_name, other_name)
                 / (counts.teams if ("team", True) in evidence else 1)
             )
             if best is None or doubt < best[0]:
-                best = doubt, agreed
+                best = doubt, agreement
     if best is None:
         return None
     doubt, method = best
-    for what, agrees in evidence:
-        is_alone = what == "jersey" and agrees and ("team", True) not in evidence
-        doubt *= _JERSEY_FACTOR_WITHOUT_TEAM if is_alone else _DOUBT_FACTORS[what, agrees]
-        method += f"{'+' if agrees else '-'}{what}"
+    for kind, agrees in evidence:
+        is_alone = kind == "jersey" and agrees and ("team", True) not in evidence
+        doubt *= _JERSEY_FACTOR_WITHOUT_TEAM if is_alone else _DOUBT_FACTORS[kind, agrees]
+        method += f"{'+' if agrees else '-'}{kind}"
     return _Match(min(doubt, 1.0), method)
 
 
@@ -293,8 +301,8 @@ def _players(players: object) -> "polars.DataFrame":
     """Return the players, with `team_name` if the same responses have it."""
     pl = library("polars", "polars")
     if isinstance(players, list | tuple) and players:
-        whole: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
-        return whole
+        complete_frame: polars.DataFrame = pl.concat([_players(part) for part in players], how="diagonal_relaxed")
+        return complete_frame
     if "players" in (tables := getattr(players, "tables", None) or ()):
         frame = frame_of("players", players.table("players"))  # type: ignore[attr-defined]
         if "team" in tables:
@@ -308,9 +316,9 @@ def _players(players: object) -> "polars.DataFrame":
 
 
 def _people(
-    known: "polars.DataFrame", birth_date: str | None, *, are_team_ids: bool, needs_team: bool
+    known_players: "polars.DataFrame", birth_date: str | None, *, are_team_ids: bool, needs_team: bool
 ) -> tuple[list[Any], list[_Person]]:
-    columns = set(known.columns)
+    columns = set(known_players.columns)
     if not columns & {"last_name", "display_name", "name"}:
         raise ValueError("players has no names: add first_name and last_name, display_name or name")
     team = "team_id" if are_team_ids else "team_name"
@@ -323,10 +331,10 @@ def _people(
             f"birth_date cannot be compared: players has no column {birth_date!r}; join it on, or leave it out"
         )
     people: dict[Any, _Person] = {}
-    for row in known.to_dicts():
+    for row in known_players.to_dicts():
         person = people.setdefault(row["player_id"], _Person([]))
-        whole = " ".join(row.get(part) or "" for part in ("first_name", "last_name"))
-        for name in _parse_names([whole, row.get("display_name"), row.get("name")]):
+        full_name = " ".join(row.get(part) or "" for part in ("first_name", "last_name"))
+        for name in _parse_names([full_name, row.get("display_name"), row.get("name")]):
             if name not in person.names:
                 person.names.append(name)
         person.teams |= _values(row.get(team), _team_id if are_team_ids else _plain)

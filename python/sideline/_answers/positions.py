@@ -53,10 +53,10 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
     pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)
-    needed = ["session_id", *(["hoop_y"] if normalize else [])]
-    if missing := [name for name in needed if name not in frame.columns]:
-        why = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
-        raise ValueError(f"rows has no column {' and '.join(missing)}{why}")
+    needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
+    if missing := [name for name in needed_columns if name not in frame.columns]:
+        reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
+        raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
     at = pl.col(time).dt.epoch("ms")
     windows = (
         frame.with_row_index("row")
@@ -92,10 +92,10 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         )
         for part in _around(windows, lazy, is_lazy=isinstance(locations, pl.LazyFrame))
     )
-    return table_from_arrow("moments", _joined(parts))
+    return table_from_arrow("moments", _join_parts(parts))
 
 
-def _joined(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
+def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
     """Concatenate tables, one after another, in memory or in a temporary file that is mapped into it.
 
     The file has no name, and its space is free again when the result is.
@@ -111,21 +111,23 @@ def _joined(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
             file.seek(0)
             return ipc.open_stream(file.read()).read_all()
         file.flush()
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return ipc.open_stream(pa.py_buffer(mapped)).read_all()
+        memory_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return ipc.open_stream(pa.py_buffer(memory_map)).read_all()
 
 
 def _locations(source: object) -> "polars.LazyFrame":
     """Return the needed columns of the locations, with equal types."""
     pl = library("polars", "polars")
     lazy: Any = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
-    has = lazy.collect_schema()
-    if missing := [name for name in _REQUIRED_COLUMNS if name not in has]:
-        raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(has)}")
+    frame_schema = lazy.collect_schema()
+    if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
+        raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(frame_schema)}")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
-    columns = [pl.col(name) if name in has else pl.lit(None, kind).alias(name) for name, kind in optional.items()]
-    needed: polars.LazyFrame = lazy.select(*_REQUIRED_COLUMNS, *columns)
-    return needed
+    columns = [
+        pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()
+    ]
+    needed_frame: polars.LazyFrame = lazy.select(*_REQUIRED_COLUMNS, *columns)
+    return needed_frame
 
 
 def _around(
@@ -133,7 +135,7 @@ def _around(
 ) -> "Iterator[polars.DataFrame]":
     """Yield each session's windows with the positions in them, by row and time."""
     pl = library("polars", "polars")
-    nothing = locations.clear().collect()
+    empty_frame = locations.clear().collect()
     by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
     for (session,), near in windows.group_by("session_id", maintain_order=True):
         if is_lazy:
@@ -142,12 +144,12 @@ def _around(
                 for end in (near["start"].min(), near["end"].max())
             )
             within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
-            found = within.collect(engine="streaming")
+            found_rows = within.collect(engine="streaming")
         else:
-            found = by_session.get((session,), nothing)
-        yield _in_windows(near, found)
+            found_rows = by_session.get((session,), empty_frame)
+        yield _in_windows(near, found_rows)
     if windows.is_empty():
-        yield _in_windows(windows, nothing)
+        yield _in_windows(windows, empty_frame)
 
 
 def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":

@@ -127,8 +127,8 @@ class Clips(Table):
                 lines += [f"#EXTINF:{end - start:.3f},{label}", f"#EXTVLCOPT:start-time={start:.3f}"]
                 lines += [f"#EXTVLCOPT:stop-time={end:.3f}", f"{video}#t={start:.3f},{end:.3f}"]
             else:
-                quoted = video.replace("'", "'\\''")
-                lines += [f"# {label}", f"file '{quoted}'", f"inpoint {start:.3f}", f"outpoint {end:.3f}"]
+                quoted_path = video.replace("'", "'\\''")
+                lines += [f"# {label}", f"file '{quoted_path}'", f"inpoint {start:.3f}", f"outpoint {end:.3f}"]
         target.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
     def _clips(self) -> list[dict[str, Any]]:
@@ -136,14 +136,14 @@ class Clips(Table):
 
     def _played_parts(self) -> "Iterator[tuple[str, float, float, str]]":
         """Yield address, start, end and label of the part of each clip that the previous one has not shown."""
-        video, ended = None, 0.0
+        video, ended_at = None, 0.0
         for row in self._clips():
             start, end = row["start_s"], row["end_s"]
-            if row["video"] == video and row["reason"] == OVERLAPPING and start < ended:
-                start = ended
+            if row["video"] == video and row["reason"] == OVERLAPPING and start < ended_at:
+                start = ended_at
             if end > start:
                 yield _line(row["video"]), start, end, _line(row["label"])
-            video, ended = row["video"], max(end, ended if row["video"] == video else 0.0)
+            video, ended_at = row["video"], max(end, ended_at if row["video"] == video else 0.0)
 
 
 def clips(rows: object, videos: object, before: float = 5, after: float = 3, offset: float = 0) -> Clips:
@@ -179,13 +179,13 @@ def clips(rows: object, videos: object, before: float = 5, after: float = 3, off
     time = time_column("rows", frame)
     label = _labeller(frame)
     files = _videos(videos, offset)
-    shown: dict[str, list[tuple[float, float]]] = {}
-    found = []
+    shown_spans: dict[str, list[tuple[float, float]]] = {}
+    found_rows = []
     for number, row in enumerate(frame.to_dicts()):
         video, start, end, reason = _place(row, row[time], row.get("end_timestamp"), files, before, after)
         if video is not None:
-            reason = OVERLAPPING if _overlaps(shown.setdefault(video, []), start, end) else None
-        found.append(
+            reason = OVERLAPPING if _overlaps(shown_spans.setdefault(video, []), start, end) else None
+        found_rows.append(
             {
                 "row": number,
                 **{name: _text(row.get(name)) for name in ("game_id", "session_id")},
@@ -204,7 +204,7 @@ def clips(rows: object, videos: object, before: float = 5, after: float = 3, off
     kinds = dict.fromkeys(texts, pl.String) | {"start_s": pl.Float64, "end_s": pl.Float64, "row": pl.Int64}
     order = ("row", *texts[:3], "start_s", "end_s", *texts[3:6], "player_ids", *texts[6:])
     schema = {name: kinds.get(name, pl.List(pl.Int64)) for name in order}
-    return Clips(arrow_of(pl.DataFrame(found, schema)))
+    return Clips(arrow_of(pl.DataFrame(found_rows, schema)))
 
 
 def _place(
@@ -227,19 +227,24 @@ def _place(
     return None, 0.0, 0.0, OUTSIDE if of_row else NO_VIDEO
 
 
-def _overlaps(shown: list[tuple[float, float]], start: float, end: float) -> bool:
+def _overlaps(shown_spans: list[tuple[float, float]], start: float, end: float) -> bool:
     """Return whether a clip overlaps the earlier ones, and add it to them; they are merged and in order."""
-    first = bisect_left(shown, start, key=itemgetter(1))
-    last = bisect_right(shown, end, key=itemgetter(0))
-    overlapped = shown[first:last]
-    shown[first:last] = [(min([start, *(one for one, _ in overlapped)]), max([end, *(one for _, one in overlapped)]))]
-    return any(one < end and start < other for one, other in overlapped)
+    first = bisect_left(shown_spans, start, key=itemgetter(1))
+    last = bisect_right(shown_spans, end, key=itemgetter(0))
+    overlapped_spans = shown_spans[first:last]
+    shown_spans[first:last] = [
+        (
+            min([start, *(span_start for span_start, _ in overlapped_spans)]),
+            max([end, *(span_start for _, span_start in overlapped_spans)]),
+        )
+    ]
+    return any(span_start < end and start < other for span_start, other in overlapped_spans)
 
 
 def _videos(source: object, offset: float) -> list[_Video]:
     """Return each file once, in the order of the list."""
-    if isinstance(source, list | tuple) and all(isinstance(one, Mapping) for one in source):
-        rows: list[dict[str, Any]] = [dict(one) for one in source]
+    if isinstance(source, list | tuple) and all(isinstance(record, Mapping) for record in source):
+        rows: list[dict[str, Any]] = [dict(record) for record in source]
     else:
         rows = frame_of("videos", source).to_dicts()
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}

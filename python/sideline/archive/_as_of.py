@@ -40,18 +40,18 @@ class AsOf:
         if name not in TABLES:
             raise ValueError(f"{name} describes only the current archive; tables with a past: {', '.join(TABLES)}")
         frame = scan(self._store, name)
-        changed, then = self._changed(name)
-        if not changed:
+        changed_ids, sequences = self._changed(name)
+        if not changed_ids:
             return frame
         key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-        unchanged = frame.filter(
-            ~pl.col(key).is_in(pl.Series(list(changed)).cast(frame.collect_schema()[key]).implode())
+        unchanged_rows = frame.filter(
+            ~pl.col(key).is_in(pl.Series(list(changed_ids)).cast(frame.collect_schema()[key]).implode())
         )
-        parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, then)]
-        whole: polars.LazyFrame = pl.concat(
-            [unchanged, *(with_public_types(part, name) for part in parts)], how="diagonal"
+        parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, sequences)]
+        complete_frame: polars.LazyFrame = pl.concat(
+            [unchanged_rows, *(with_public_types(part, name) for part in parts)], how="diagonal"
         )
-        return whole
+        return complete_frame
 
     @names_damage
     def to_arrow(self, name: str) -> "pyarrow.Table":
@@ -62,7 +62,7 @@ class AsOf:
         """Return the ids whose body has changed, and for each of their units the sequence of its body at that time."""
         operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
         ids: dict[str, str] = {}
-        then: dict[str, int] = {}
+        sequences: dict[str, int] = {}
         last: dict[str, int] = {}
         for row in bodies(self._store, columns=("unit", "operation", "id", "sequence", "status", "stored_at")):
             if row["operation"] not in operations or row["status"] == "undecodable":
@@ -71,12 +71,14 @@ class AsOf:
             ids[unit] = row["id"]
             last[unit] = max(sequence, last.get(unit, 0))
             if row["stored_at"] <= self.when:
-                then[unit] = max(sequence, then.get(unit, 0))
-        changed = {unit for unit in last if then.get(unit) != last[unit]}
-        return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
+                sequences[unit] = max(sequence, sequences.get(unit, 0))
+        changed_units = {unit for unit in last if sequences.get(unit) != last[unit]}
+        return {ids[unit] for unit in changed_units}, {
+            unit: sequence for unit, sequence in sequences.items() if unit in changed_units
+        }
 
-    def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
-        for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
+    def _decoded(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
+        for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in sequences.items()]):
             if name == "players":
                 yield history(self._store, unit_of_body(row), row["sequence"])
             elif row["body"] is not None:

@@ -28,27 +28,29 @@ LINE_TOLERANCE_MM = 500
 
 def five_a_side(tables: Tables) -> Rows:
     pl = tables.pl
-    own, other = pl.col("player_ids"), pl.col("opposing_player_ids")
+    own_players, other = pl.col("player_ids"), pl.col("opposing_player_ids")
     fives = tables.scoped(tables["possessions"]).with_columns(
-        own_ok=((own.list.len() == 5) & (own.list.n_unique() == 5)).fill_null(False),
+        own_ok=((own_players.list.len() == 5) & (own_players.list.n_unique() == 5)).fill_null(False),
         other_ok=((other.list.len() == 5) & (other.list.n_unique() == 5)).fill_null(False),
-        both=own.list.set_intersection(other),
+        both=own_players.list.set_intersection(other),
     )
-    apart = (pl.col("both").list.len() == 0).fill_null(True)
-    wrong = fives.filter(~pl.col("own_ok") | ~pl.col("other_ok") | ~apart)
-    for row in wrong.iter_rows(named=True):
-        where = f"{who(row)}: possession {row['possession']} has"
+    is_separate = (pl.col("both").list.len() == 0).fill_null(True)
+    invalid_fives = fives.filter(~pl.col("own_ok") | ~pl.col("other_ok") | ~is_separate)
+    for row in invalid_fives.iter_rows(named=True):
+        label = f"{who(row)}: possession {row['possession']} has"
         for ok, ids, side in (
             (row["own_ok"], row["player_ids"], "on its side"),
             (row["other_ok"], row["opposing_player_ids"], "on the other side"),
         ):
             if not ok:
                 players = None if ids is None else ", ".join(map(str, ids))
-                message = f"{where} {players or 'nobody'} {side}, not five different players"
+                message = f"{label} {players or 'nobody'} {side}, not five different players"
                 yield violation("five_a_side", row, message, "five different players", players)
         if row["both"]:
-            both = ", ".join(map(str, row["both"]))
-            yield violation("five_a_side", row, f"{where} {both} on both sides", "nobody on both sides", both)
+            shared_players = ", ".join(map(str, row["both"]))
+            yield violation(
+                "five_a_side", row, f"{label} {shared_players} on both sides", "nobody on both sides", shared_players
+            )
 
 
 def shot_frames_agree(tables: Tables) -> Rows:
@@ -138,7 +140,7 @@ def _distances(tables: Tables) -> "polars.DataFrame":
         events = events.with_columns(is_3point=pl.col("stat") == "FGA3")
         parts.append(events.select(*columns, table=pl.lit("the stat event"), at="occurred_at", distance=distance))
     # A whole court away is off the court, which `shots_on_court` reports.
-    known: polars.DataFrame = pl.concat(parts, how="vertical_relaxed").filter(pl.col("distance") <= 40_000)
+    distances: polars.DataFrame = pl.concat(parts, how="vertical_relaxed").filter(pl.col("distance") <= 40_000)
     three, distance = pl.col("is_3point"), pl.col("distance")
     inside = three & (distance < NEAREST_LINE_MM - LINE_TOLERANCE_MM)
-    return known.filter(inside | (~three & (distance > FARTHEST_LINE_MM + LINE_TOLERANCE_MM)))
+    return distances.filter(inside | (~three & (distance > FARTHEST_LINE_MM + LINE_TOLERANCE_MM)))

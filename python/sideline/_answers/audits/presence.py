@@ -14,7 +14,7 @@ MAX_UNCOVERED_S = 600
 """The largest part of a game's time outside its sessions; beyond it a session is missing."""
 
 _OPERATIONS = {"stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots"}
-_EXPLAINED = ("forbidden", "unavailable", "failed", "withdrawn")
+_EXPLAINED_STATUSES = ("forbidden", "unavailable", "failed", "withdrawn")
 
 
 def _of_sessions(tables: Tables) -> "polars.DataFrame":
@@ -30,23 +30,23 @@ def _of_sessions(tables: Tables) -> "polars.DataFrame":
             parts.append(
                 rows.agg(game_id=pl.col("game_id").first(), at=when.cast(kind)).with_columns(table=pl.lit(name))
             )
-    found: polars.DataFrame = pl.concat(parts, how="vertical_relaxed")
-    return found
+    rows_seen: polars.DataFrame = pl.concat(parts, how="vertical_relaxed")
+    return rows_seen
 
 
 def sessions_are_listed(tables: Tables) -> Rows:
-    for row in _unlisted(tables).iter_rows(named=True):
-        where = ", ".join(row["tables"])
+    for row in _unlisted_sessions(tables).iter_rows(named=True):
+        table_names = ", ".join(row["tables"])
         yield violation(
             "sessions_are_listed",
             row,
-            f"the session has rows in {where}, and no event lists it",
+            f"the session has rows in {table_names}, and no event lists it",
             "a session of an event",
-            where,
+            table_names,
         )
 
 
-def _unlisted(tables: Tables) -> "polars.DataFrame":
+def _unlisted_sessions(tables: Tables) -> "polars.DataFrame":
     pl = tables.pl
     rows = _of_sessions(tables).join(tables.sessions.select("session_id"), on="session_id", how="anti")
     withdrawn = _withdrawn(tables)
@@ -65,7 +65,7 @@ def sessions_have_rows(tables: Tables) -> Rows:
     expected = expected.filter(length > pl.duration(seconds=MIN_SESSION_WITH_ROWS_S))
     missing = expected.join(present, on="session_id", how="anti")
     if "coverage" in tables:
-        missing = missing.join(_explained(tables), on="session_id", how="anti")
+        missing = missing.join(_explained_sessions(tables), on="session_id", how="anti")
     elif tables.is_one_session:
         # Responses of one session, passed with its whole game, say nothing about the game's other sessions.
         return
@@ -76,39 +76,41 @@ def sessions_have_rows(tables: Tables) -> Rows:
         yield violation("sessions_have_rows", row, message, f"rows in {' or '.join(names)}", None)
 
 
-def _explained(tables: Tables) -> "polars.DataFrame":
+def _explained_sessions(tables: Tables) -> "polars.DataFrame":
     """Return sessions whose coverage explains why there are no rows, and those without a requested unit."""
     pl = tables.pl
     units = tables["coverage"].filter(pl.col("operation").is_in(list(_OPERATIONS.values())))
-    why = units.filter(pl.col("status").is_in(_EXPLAINED)).select("session_id")
+    explained_sessions = units.filter(pl.col("status").is_in(_EXPLAINED_STATUSES)).select("session_id")
     never = tables.sessions.join(units, on="session_id", how="anti")
-    asked = tables.sessions.join(units, on="session_id", how="semi").select("event_id").unique()
-    never = never.join(asked, on="event_id", how="anti").select("session_id")
-    explained: polars.DataFrame = pl.concat([why, never]).unique()
-    return explained
+    requested_events = tables.sessions.join(units, on="session_id", how="semi").select("event_id").unique()
+    never = never.join(requested_events, on="event_id", how="anti").select("session_id")
+    explained_rows: polars.DataFrame = pl.concat([explained_sessions, never]).unique()
+    return explained_rows
 
 
 def games_have_all_sessions(tables: Tables) -> Rows:
     pl = tables.pl
-    unlisted = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted(tables).to_dicts()
+    unlisted_rows = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted_sessions(tables).to_dicts()
     events = tables.events.filter(tables.is_over(pl.col("event_end")), pl.col("event_start") < pl.col("event_end"))
     # A session without times, or with reversed ones, leaves the game's time unknown.
     is_known = (pl.col("started_at") <= pl.col("ended_at")).fill_null(False).all()
-    grouped = tables.sessions.drop_nulls("event_id").sort("started_at").group_by("event_id", maintain_order=True)
-    spans = grouped.agg(
+    by_event = tables.sessions.drop_nulls("event_id").sort("started_at").group_by("event_id", maintain_order=True)
+    spans = by_event.agg(
         *("started_at", "ended_at"), game_id=pl.col("game_id").drop_nulls().first(), count=pl.len(), is_known=is_known
     ).filter("is_known")
     regular = pl.col("game_type").replace_strict(REGULAR_SESSIONS, default=0, return_dtype=pl.Int64)
     games = events.join(spans, on="event_id", how="inner", maintain_order="left").with_columns(regular=regular)
     if "coverage" in tables:
         # A withdrawn session is no longer expected, though the game's end may still include it.
-        gone = tables["coverage"].filter(pl.col("status") == "withdrawn").select("game_id").drop_nulls()
-        games = games.join(gone, on="game_id", how="anti")
+        withdrawn_games = tables["coverage"].filter(pl.col("status") == "withdrawn").select("game_id").drop_nulls()
+        games = games.join(withdrawn_games, on="game_id", how="anti")
     for row in games.filter(pl.col("count") < pl.col("regular")).iter_rows(named=True):
         ends = [row["event_start"], *row["ended_at"]]
         holes = list(zip(ends, [*row["started_at"], row["event_end"]], strict=True))
         start, end = max(holes, key=lambda hole: hole[1] - hole[0])
-        rows_have_it = any(row["event_start"] <= other["at"] <= row["event_end"] for other in unlisted if other["at"])
+        rows_have_it = any(
+            row["event_start"] <= other["at"] <= row["event_end"] for other in unlisted_rows if other["at"]
+        )
         if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
             sessions = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
             message = f"the game of type {row['game_type']} has {sessions}"
@@ -137,13 +139,13 @@ def players_are_on_a_roster(tables: Tables) -> Rows:
     seen = seen.group_by("scope", "session_id", "team_id", "player_id", maintain_order=True).agg(
         pl.col("table").unique(maintain_order=True)
     )
-    unknown = seen.join(rosters, on="player_id", how="anti").join(teams, on="team_id", how="inner")
+    unknown_players = seen.join(rosters, on="player_id", how="anti").join(teams, on="team_id", how="inner")
     starts = tables.sessions.select("session_id", "started_at")
-    unknown = unknown.join(starts, on="session_id", how="left", maintain_order="left")
-    judged = pl.col("since").is_null() | (pl.col("started_at") >= pl.col("since")).fill_null(False)
-    for row in unknown.filter(judged).iter_rows(named=True):
-        where = ", ".join(row["table"])
-        message = f"player {row['player_id']} of team {row['team_id']} has rows in {where} and is on no roster"
+    unknown_players = unknown_players.join(starts, on="session_id", how="left", maintain_order="left")
+    is_judged = pl.col("since").is_null() | (pl.col("started_at") >= pl.col("since")).fill_null(False)
+    for row in unknown_players.filter(is_judged).iter_rows(named=True):
+        table_names = ", ".join(row["table"])
+        message = f"player {row['player_id']} of team {row['team_id']} has rows in {table_names} and is on no roster"
         yield violation("players_are_on_a_roster", row, message, "a player of a roster", row["player_id"])
 
 
@@ -153,13 +155,13 @@ def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
     if withdrawn is None:
         return
     rows = _of_sessions(tables).join(withdrawn, on=["session_id", "table"], how="semi")
-    grouped = rows.group_by("session_id", maintain_order=True)
-    for row in grouped.agg(tables=pl.col("table"), game_id=pl.col("game_id").drop_nulls().first()).iter_rows(
+    by_session = rows.group_by("session_id", maintain_order=True)
+    for row in by_session.agg(tables=pl.col("table"), game_id=pl.col("game_id").drop_nulls().first()).iter_rows(
         named=True
     ):
-        where = ", ".join(row["tables"])
-        message = f"the session was withdrawn, and still has rows in {where}"
-        yield violation("withdrawn_sessions_have_no_rows", row, message, "no rows", where)
+        table_names = ", ".join(row["tables"])
+        message = f"the session was withdrawn, and still has rows in {table_names}"
+        yield violation("withdrawn_sessions_have_no_rows", row, message, "no rows", table_names)
 
 
 def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
@@ -167,7 +169,7 @@ def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
     if "coverage" not in tables:
         return None
     pl = tables.pl
-    gone = tables["coverage"].filter(pl.col("status") == "withdrawn", pl.col("session_id").is_not_null())
+    withdrawn_rows = tables["coverage"].filter(pl.col("status") == "withdrawn", pl.col("session_id").is_not_null())
     names = {operation: name for name, operation in _OPERATIONS.items()}
     table = pl.col("operation").replace_strict(names, default=None, return_dtype=pl.String)
-    return gone.select("session_id", table=table).drop_nulls().unique()
+    return withdrawn_rows.select("session_id", table=table).drop_nulls().unique()

@@ -154,10 +154,12 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.
     """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
     for argument in ("stats", "details", "possessions", "shots"):
         source = sources.get(argument)
-        if isinstance(source, list | tuple) and any(hasattr(one, "tables") for one in source):
+        if isinstance(source, list | tuple) and any(hasattr(item, "tables") for item in source):
             return False
     names = {"player_stats", "box_score", "stat_events", "possessions", "shots"} & frames.keys()
-    ids = {one for name in names if "session_id" in frames[name].columns for one in frames[name]["session_id"].unique()}
+    ids = {
+        item for name in names if "session_id" in frames[name].columns for item in frames[name]["session_id"].unique()
+    }
     return len(ids) <= 1
 
 

@@ -31,21 +31,21 @@ def team_is_sum_of_players(tables: Tables) -> Rows:
     keys = ["team_id", "stat"]
     stats = tables.scoped(tables["stats"])
     total = tables.pl.col("is_team_total")
-    players, own = _sums(tables, stats.filter(~total), keys), _sums(tables, stats.filter(total), keys)
-    for row in _differences(players, own, ["scope", "team_id"]):
+    players, own_lines = _sums(tables, stats.filter(~total), keys), _sums(tables, stats.filter(total), keys)
+    for row in _differences(players, own_lines, ["scope", "team_id"]):
         message = "{who}: {stat} is {found} in its own line, its players sum to {expected}"
         yield _difference("team_is_sum_of_players", row, message, "players", "a line of its own")
 
 
 def points_from_makes(tables: Tables) -> Rows:
     pl, stats = tables.pl, tables["stats"]
-    sent = set(stats["stat"].unique())
-    if not {"PTS", "FG3"} <= sent or not sent & {"FG", "FG2"}:
+    sent_codes = set(stats["stat"].unique())
+    if not {"PTS", "FG3"} <= sent_codes or not sent_codes & {"FG", "FG2"}:
         return
-    of = {code: pl.col("stat") == code for code in ("PTS", "FG", "FG2", "FG3", "FT")}
-    codes = {code: pl.col("value").filter(rows).sum() for code, rows in of.items()}
+    has_code = {code: pl.col("stat") == code for code in ("PTS", "FG", "FG2", "FG3", "FT")}
+    codes = {code: pl.col("value").filter(rows).sum() for code, rows in has_code.items()}
     lines = tables.scoped(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
-    twos = pl.col("FG2") if "FG2" in sent else pl.col("FG") - pl.col("FG3")
+    twos = pl.col("FG2") if "FG2" in sent_codes else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
     for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
@@ -55,14 +55,16 @@ def points_from_makes(tables: Tables) -> Rows:
 
 def possessions_match_events(tables: Tables) -> Rows:
     pl = tables.pl
-    possessed, events = tables.common(tables["possession_events"], tables["stat_events"])
+    possession_events, events = tables.common(tables["possession_events"], tables["stat_events"])
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     # Once, should a possession name its type among the details too.
-    possessed = possessed.drop_nulls("player_id").with_columns(stat=codes.list.unique(), value=1.0).explode("stat")
-    compared = {*_POSSESSION_CODES, *possessed["stat"].drop_nulls()} - {"PTS"}
-    events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared)))
+    possession_events = (
+        possession_events.drop_nulls("player_id").with_columns(stat=codes.list.unique(), value=1.0).explode("stat")
+    )
+    compared_codes = {*_POSSESSION_CODES, *possession_events["stat"].drop_nulls()} - {"PTS"}
+    events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(compared_codes)))
     keys = ["player_id", "stat"]
-    counts = _sums(tables, possessed.filter(pl.col("stat").is_in(list(compared))), keys)
+    counts = _sums(tables, possession_events.filter(pl.col("stat").is_in(list(compared_codes))), keys)
     for row in _differences(_sums(tables, events, keys), counts, ["scope"], _teams(events)):
         message = "{who}: {stat} is {found} in the possessions, {expected} in the stat events"
         yield _difference("possessions_match_events", row, message, "stat events", "events of possessions")
@@ -90,8 +92,10 @@ def turnovers_match_events(tables: Tables) -> Rows:
     keys = ["session_id", "team_id", "possession"]
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     events = tables["possession_events"].with_columns(is_turnover=codes.list.contains("TO"))
-    counted = events.group_by(keys).agg(counted=pl.col("is_turnover").sum().cast(pl.Int64))
-    possessions = tables["possessions"].join(counted, on=keys, how="left").with_columns(pl.col("counted").fill_null(0))
+    turnover_counts = events.group_by(keys).agg(counted=pl.col("is_turnover").sum().cast(pl.Int64))
+    possessions = (
+        tables["possessions"].join(turnover_counts, on=keys, how="left").with_columns(pl.col("counted").fill_null(0))
+    )
     # A team's turnover has no player: possessions may omit it, and the stat events have it in the team's row.
     possessions = possessions.with_columns(others=_turnovers_nearby(tables, possessions))
     # The attribute may be a count or a flag.
@@ -118,15 +122,15 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
     keys = ["session_id", "team_id", "start_timestamp", "end_timestamp"]
     pairs = possessions.select(keys).unique().join(events, on=["session_id", "team_id"], how="inner")
     counts = pairs.filter(inside).group_by(keys).agg(others=pl.len().cast(pl.Int64))
-    joined = possessions.select(keys).join(counts, on=keys, how="left", maintain_order="left")
-    counted: polars.Series = joined["others"].fill_null(0)
-    return counted
+    joined_rows = possessions.select(keys).join(counts, on=keys, how="left", maintain_order="left")
+    other_counts: polars.Series = joined_rows["others"].fill_null(0)
+    return other_counts
 
 
 def _sums(tables: Tables, frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
     pl = tables.pl
-    counted = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
-    sums = counted.group_by("scope", *keys).agg(pl.col("value").sum())
+    counted_stats = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
+    sums = counted_stats.group_by("scope", *keys).agg(pl.col("value").sum())
     return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
 
 
@@ -136,25 +140,27 @@ def _teams(events: "polars.DataFrame") -> "polars.DataFrame":
 
 def _differences(
     expected: "polars.DataFrame",
-    found: "polars.DataFrame",
-    whole: list[str],
+    found_sums: "polars.DataFrame",
+    complete_keys: list[str],
     teams: "polars.DataFrame | None" = None,
 ) -> Rows:
     """Return where two sums differ. If one side lacks a whole session, that is one row without `stat`."""
     from polars import col
 
     keys = [name for name in expected.columns if name != "value"]
-    for own, other, lacks in ((expected, found, "found"), (found, expected, "expected")):
-        lonely = own.join(other, on=whole, how="anti").select(whole).unique().sort(whole)
+    for own_sums, other, lacks in ((expected, found_sums, "found"), (found_sums, expected, "expected")):
+        lonely = own_sums.join(other, on=complete_keys, how="anti").select(complete_keys).unique().sort(complete_keys)
         for row in lonely.iter_rows(named=True):
             yield {**row, "stat": None, "lacks": lacks}
-    shared = expected.select(whole).unique().join(found.select(whole).unique(), on=whole)
-    expected, found = expected.rename({"value": "expected"}), found.rename({"value": "found"})
-    both = expected.join(found, on=keys, how="full", coalesce=True)
-    both = both.join(shared, on=whole, how="semi").with_columns(col("expected", "found").fill_null(0.0))
+    shared = expected.select(complete_keys).unique().join(found_sums.select(complete_keys).unique(), on=complete_keys)
+    expected, found_sums = expected.rename({"value": "expected"}), found_sums.rename({"value": "found"})
+    both_sums = expected.join(found_sums, on=keys, how="full", coalesce=True)
+    both_sums = both_sums.join(shared, on=complete_keys, how="semi").with_columns(
+        col("expected", "found").fill_null(0.0)
+    )
     if teams is not None:
-        both = both.join(teams, on=["scope", "player_id"], how="left")
-    different = both.filter((col("expected") - col("found")).abs() > ROUNDING_TOLERANCE)
+        both_sums = both_sums.join(teams, on=["scope", "player_id"], how="left")
+    different = both_sums.filter((col("expected") - col("found")).abs() > ROUNDING_TOLERANCE)
     yield from different.sort(keys).iter_rows(named=True)
 
 

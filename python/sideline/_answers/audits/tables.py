@@ -155,8 +155,8 @@ class Tables:
                 schema={**texts, "position": pl.Int32, **times, "is_practice": pl.Boolean}
             )
             return empty
-        listed = self["sessions"].select(columns).unique("session_id", maintain_order=True, keep="first")
-        return listed.join(self.events, on="event_id", how="left")
+        listed_sessions = self["sessions"].select(columns).unique("session_id", maintain_order=True, keep="first")
+        return listed_sessions.join(self.events, on="event_id", how="left")
 
     @cached_property
     def events(self) -> "polars.DataFrame":
@@ -196,8 +196,10 @@ class Tables:
     def is_practice(self) -> "polars.Expr":
         """Return whether a row with `session_id` is known to be of a practice."""
         pl = self.pl
-        known = self.sessions
-        practices = known.filter(pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout")))
+        known_sessions = self.sessions
+        practices = known_sessions.filter(
+            pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout"))
+        )
         is_known: polars.Expr = pl.col("session_id").is_in(practices["session_id"].to_list()).fill_null(False)
         return is_known
 
@@ -224,7 +226,7 @@ class Tables:
         return frame.join(spans.filter(in_order), on="session_id", how="left")
 
 
-def violation(rule: str, row: Row, message: str, expected: Any, found: Any) -> Row:
+def violation(rule: str, row: Row, message: str, expected: Any, found_value: Any) -> Row:
     """Return a row of `violations`; `row` has `scope` or the ids, and the player and team."""
     if "scope" in row:
         key, _, scope = row["scope"].partition(" ")
@@ -238,7 +240,7 @@ def violation(rule: str, row: Row, message: str, expected: Any, found: Any) -> R
         "session_id": session_id,
         "player_id": row.get("player_id"),
         "expected": number(expected),
-        "found": number(found),
+        "found": number(found_value),
         "message": message,
     }
 

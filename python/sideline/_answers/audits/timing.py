@@ -43,12 +43,12 @@ _MOMENTS = (
 
 
 def happens_inside_session(tables: Tables) -> Rows:
-    for name, column, what in _MOMENTS:
+    for name, column, event_name in _MOMENTS:
         if name in tables:
             frame = tables.scoped(tables.with_span(tables[name]))
             for row in frame.filter(~_is_inside_session(tables, column)).iter_rows(named=True):
                 span, when = f"{moment(row['started_at'])} to {moment(row['ended_at'])}", moment(row[column])
-                message = f"{who(row)}: {what} at {when}, the session is from {span}"
+                message = f"{who(row)}: {event_name} at {when}, the session is from {span}"
                 yield violation("happens_inside_session", row, message, span, when)
 
 
@@ -84,31 +84,35 @@ def _is_inside_possession(tables: Tables) -> "polars.Expr":
     slack = pl.duration(seconds=POSSESSION_TOLERANCE_S)
     after = pl.col("timestamp") >= pl.col("start_timestamp") - slack
     before = pl.col("timestamp") <= pl.col("end_timestamp") + slack
-    ordered = pl.col("start_timestamp") <= pl.col("end_timestamp")
-    is_inside: polars.Expr = (after.fill_null(True) & before.fill_null(True)) | ~ordered.fill_null(True)
+    is_ordered = pl.col("start_timestamp") <= pl.col("end_timestamp")
+    is_inside: polars.Expr = (after.fill_null(True) & before.fill_null(True)) | ~is_ordered.fill_null(True)
     return is_inside
 
 
 def possessions_follow_each_other(tables: Tables) -> Rows:
     pl = tables.pl
     start, end = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
-    clocked = tables["possessions"].drop_nulls(["session_id", "start_timestamp"])
+    clocked_possessions = tables["possessions"].drop_nulls(["session_id", "start_timestamp"])
     plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + ROUNDING_TOLERANCE)
     # Without a valid clock nothing is known about the possessions on either side.
-    clocked = clocked.with_columns(is_known=plausible.fill_null(False)).sort(
+    clocked_possessions = clocked_possessions.with_columns(is_known=plausible.fill_null(False)).sort(
         "session_id", "start_timestamp", "end_timestamp"
     )
     within = "session_id"
-    steps = clocked.with_columns(
+    steps = clocked_possessions.with_columns(
         gap=pl.col("end_game_clock_s").shift(1).over(within) - start,
         pair=pl.col("is_known") & pl.col("is_known").shift(1).over(within),
         before=pl.col("end_game_clock_s").shift(1).over(within),
     )
     pairs = steps.filter(pl.col("pair"))
-    tiled = pairs.group_by(within).agg(share=(pl.col("gap").abs() <= ADJACENT_TOLERANCE_S).mean(), count=pl.len())
-    tiled = tiled.filter(pl.col("share") >= 0.9, pl.col("count") >= 9)
+    tiled_periods = pairs.group_by(within).agg(
+        share=(pl.col("gap").abs() <= ADJACENT_TOLERANCE_S).mean(), count=pl.len()
+    )
+    tiled_periods = tiled_periods.filter(pl.col("share") >= 0.9, pl.col("count") >= 9)
     for row in (
-        pairs.join(tiled, on=within, how="semi").filter(pl.col("gap") > ADJACENT_TOLERANCE_S).iter_rows(named=True)
+        pairs.join(tiled_periods, on=within, how="semi")
+        .filter(pl.col("gap") > ADJACENT_TOLERANCE_S)
+        .iter_rows(named=True)
     ):
         before, after = number(row["before"]), number(row["start_game_clock_s"])
         message = (
@@ -116,11 +120,13 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         )
         yield violation("possessions_follow_each_other", row, message, f"{before} s", f"{after} s")
     # A finished period has been played to the end of its clock.
-    ends = clocked.filter(pl.col("end_timestamp") == pl.col("end_timestamp").max().over(within))
+    ends = clocked_possessions.filter(pl.col("end_timestamp") == pl.col("end_timestamp").max().over(within))
     last = ends.group_by(within, maintain_order=True).last().filter(pl.col("is_known"))
-    last = last.join(tiled, on=within, how="semi").filter(end > PERIOD_END_TOLERANCE_S, end <= MAX_LAST_POSSESSION_S)
-    over = tables.sessions.filter(tables.is_over(pl.col("ended_at")))
-    for row in last.join(over, on=within, how="semi").iter_rows(named=True):
+    last = last.join(tiled_periods, on=within, how="semi").filter(
+        end > PERIOD_END_TOLERANCE_S, end <= MAX_LAST_POSSESSION_S
+    )
+    ended_sessions = tables.sessions.filter(tables.is_over(pl.col("ended_at")))
+    for row in last.join(ended_sessions, on=within, how="semi").iter_rows(named=True):
         left = number(row["end_game_clock_s"])
         message = f"the last possession ends with {left} s on the game clock: the one after it is missing"
         row = row | {"team_id": None}
@@ -162,12 +168,12 @@ def _rises(tables: Tables, label: str, moments: "polars.DataFrame") -> Rows:
     keys = ["scope", "period"]
     # Rows at one moment have one clock, or no order in which it could rise.
     by_moment = moments.drop_nulls(["at", "clock"]).group_by(*keys, "at")
-    ordered = by_moment.agg(low=pl.min("clock"), high=pl.max("clock")).sort(*keys, "at")
-    ordered = ordered.with_columns(before=pl.col("low").shift(1).over(keys))
-    for row in ordered.filter(pl.col("high") > pl.col("before") + ROUNDING_TOLERANCE).iter_rows(named=True):
+    ordered_moments = by_moment.agg(low=pl.min("clock"), high=pl.max("clock")).sort(*keys, "at")
+    ordered_moments = ordered_moments.with_columns(before=pl.col("low").shift(1).over(keys))
+    for row in ordered_moments.filter(pl.col("high") > pl.col("before") + ROUNDING_TOLERANCE).iter_rows(named=True):
         high, before = number(row["high"]), number(row["before"])
-        where = f"{label}: at {moment(row['at'])} the game clock of {row['period'] or 'a period'}"
-        message = f"{where} rises from {before} s to {high} s"
+        label_at = f"{label}: at {moment(row['at'])} the game clock of {row['period'] or 'a period'}"
+        message = f"{label_at} rises from {before} s to {high} s"
         yield violation("clocks_never_rise", row, message, f"at most {before} s", f"{high} s")
 
 
@@ -198,9 +204,9 @@ def shot_clock_in_range(tables: Tables) -> Rows:
             frame = tables.scoped(tables[name]).filter(~tables.is_football, ~tables.is_practice)
             clock = pl.col("shot_clock_s")
             for row in frame.filter((clock > SHOT_CLOCK_LIMIT_S) | (clock < 0)).iter_rows(named=True):
-                limit, found = f"0 to {number(SHOT_CLOCK_LIMIT_S)} s", f"{number(row['shot_clock_s'])} s"
-                message = f"{who(row)}: the shot clock of {name} {at(row[when])} is {found}, outside {limit}"
-                yield violation("shot_clock_in_range", row, message, limit, found)
+                limit, found_text = f"0 to {number(SHOT_CLOCK_LIMIT_S)} s", f"{number(row['shot_clock_s'])} s"
+                message = f"{who(row)}: the shot clock of {name} {at(row[when])} is {found_text}, outside {limit}"
+                yield violation("shot_clock_in_range", row, message, limit, found_text)
 
 
 def periods_in_order(tables: Tables) -> Rows:
@@ -226,10 +232,10 @@ def periods_in_order(tables: Tables) -> Rows:
     for row in others.filter(pl.col("label") != pl.col("usual")).sort("started_at").iter_rows(named=True):
         message = f"{row['rows']} rows of the session have the period {row['label']}, the others {row['usual']}"
         yield violation("periods_in_order", row, message, row["usual"], row["label"])
-    ordered = main.sort("event_id", "family", "place").with_columns(
+    ordered_scores = main.sort("event_id", "family", "place").with_columns(
         before=pl.col("index").cum_max().shift(1).over("event_id", "family")
     )
-    for row in ordered.filter(pl.col("index") < pl.col("before")).iter_rows(named=True):
+    for row in ordered_scores.filter(pl.col("index") < pl.col("before")).iter_rows(named=True):
         earlier = f"{row['family']}{row['before']}"
         message = f"the session has the period {row['label']} and comes after one that has {earlier}"
         yield violation("periods_in_order", row, message, f"{earlier} or later", row["label"])
@@ -250,24 +256,24 @@ def _labels(tables: Tables) -> "polars.DataFrame | None":
 
 def windows_touch(tables: Tables) -> Rows:
     pl = tables.pl
-    ordered = _once(tables).sort("session_id", "start", "end")
-    after = ordered.with_columns(before=pl.col("end").shift(1).over("session_id"))
+    ordered_windows = _distinct_windows(tables).sort("session_id", "start", "end")
+    after = ordered_windows.with_columns(before=pl.col("end").shift(1).over("session_id"))
     for row in after.filter(pl.col("start") != pl.col("before")).iter_rows(named=True):
         start, before = moment(row["start"]), moment(row["before"])
-        what = "a hole" if row["start"] > row["before"] else "an overlap"
-        message = f"{what}: a window of locations starts at {start}, the one before it ends at {before}"
+        problem = "a hole" if row["start"] > row["before"] else "an overlap"
+        message = f"{problem}: a window of locations starts at {start}, the one before it ends at {before}"
         yield violation("windows_touch", row, message, before, start)
 
 
-def _once(tables: Tables) -> "polars.DataFrame":
+def _distinct_windows(tables: Tables) -> "polars.DataFrame":
     """Return the windows of each session once: the lists of both teams repeat them."""
     pl, windows = tables.pl, tables["location_windows"]
     if "sessions" not in tables:
         return windows
-    listed = tables["sessions"].group_by("session_id").agg(listed=pl.len())
+    listed_counts = tables["sessions"].group_by("session_id").agg(listed=pl.len())
     place = pl.int_range(pl.len()).over("session_id", "start", "end")
-    counted = windows.join(listed, on="session_id", how="left").with_columns(place=place)
-    return counted.filter(pl.col("place") % pl.col("listed").fill_null(1) == 0)
+    counted_windows = windows.join(listed_counts, on="session_id", how="left").with_columns(place=place)
+    return counted_windows.filter(pl.col("place") % pl.col("listed").fill_null(1) == 0)
 
 
 def windows_cover(tables: Tables) -> Rows:
@@ -275,8 +281,8 @@ def windows_cover(tables: Tables) -> Rows:
     reach = tables["location_windows"].group_by("session_id").agg(start=pl.min("start"), end=pl.max("end"))
     sessions = tables.sessions.drop_nulls(["started_at", "ended_at"]).filter(pl.col("started_at") < pl.col("ended_at"))
     sessions = sessions.join(reach, on="session_id", how="left")
-    covered = (pl.col("start") <= pl.col("started_at")) & (pl.col("end") >= pl.col("ended_at"))
-    for row in tables.scoped(sessions.filter(~covered.fill_null(False))).iter_rows(named=True):
+    is_covered = (pl.col("start") <= pl.col("started_at")) & (pl.col("end") >= pl.col("ended_at"))
+    for row in tables.scoped(sessions.filter(~is_covered.fill_null(False))).iter_rows(named=True):
         expected = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
         span = f"{moment(row['start'])} to {moment(row['end'])}" if row["start"] else None
         message = f"the session is from {expected}, its windows of locations {'from ' + span if span else 'none'}"

@@ -116,26 +116,28 @@ def four_factors(box_score: object, possessions: object, *, by: Sequence[str] = 
     boxes = box_scores(box_score, "the four factors", codes, by)
     if "session_id" not in boxes.columns or boxes["session_id"].null_count():
         raise ValueError("box_score has rows without a session_id, which possessions need: use client.stats")
-    played = tables_of("possessions", possessions, {"possessions": POSSESSION_KEY})["possessions"]
-    counts = check_unique(played).group_by("session_id", "team_id").agg(n=pl.len())
+    possession_rows = tables_of("possessions", possessions, {"possessions": POSSESSION_KEY})["possessions"]
+    counts = check_unique(possession_rows).group_by("session_id", "team_id").agg(n=pl.len())
     lines = sum_by(boxes.filter("is_team_total"), [*dict.fromkeys((*by, "session_id", "team_id"))], codes)
     lines = lines.join(counts, on=["session_id", "team_id"], how="left")
     others = lines.select("session_id", other="team_id", **{f"opponent_{code}": code for code in (*codes, "n")})
     pairs = lines.join(others, on="session_id").filter(pl.col("team_id") != pl.col("other"))
-    alone = boxes.join(pairs, on=["session_id", "team_id"], how="anti")["session_id"]
-    crowded = pairs.filter(pl.struct("session_id", "team_id").is_duplicated())["session_id"]
-    for session in (*alone, *crowded):
+    single_teams = boxes.join(pairs, on=["session_id", "team_id"], how="anti")["session_id"]
+    crowded_sessions = pairs.filter(pl.struct("session_id", "team_id").is_duplicated())["session_id"]
+    for session in (*single_teams, *crowded_sessions):
         raise ValueError(f"box_score does not have the own rows (player 0) of two teams in session {session}")
     for session in lines.filter(pl.col("n").is_null())["session_id"]:
         raise ValueError(f"possessions has none of a team of the box score in session {session}")
-    sums = sum_by(pairs, [*by, "team_id"], [whose + code for whose in ("", "opponent_") for code in (*codes, "n")])
+    sums = sum_by(pairs, [*by, "team_id"], [prefix + code for prefix in ("", "opponent_") for code in (*codes, "n")])
 
-    def factors(own: str, other: str) -> "Iterator[polars.Expr]":
-        of = {code: pl.col(own + code) for code in (*codes, "n")}
-        rebounds = of["OFFENSIVE_REB"] + pl.col(f"{other}DEFENSIVE_REB")
-        yield share(of["FG"] + 0.5 * of["FG3"], of["FGA"]).alias(f"{own}effective_field_goal")
-        yield share(of["TO"], of["n"]).alias(f"{own}turnover_rate")
-        yield share(of["OFFENSIVE_REB"], rebounds).alias(f"{own}offensive_rebound_rate")
-        yield share(of["FT"], of["FGA"]).alias(f"{own}free_throw_rate")
+    def factors(own_prefix: str, other: str) -> "Iterator[polars.Expr]":
+        own_columns = {code: pl.col(own_prefix + code) for code in (*codes, "n")}
+        rebounds = own_columns["OFFENSIVE_REB"] + pl.col(f"{other}DEFENSIVE_REB")
+        yield share(own_columns["FG"] + 0.5 * own_columns["FG3"], own_columns["FGA"]).alias(
+            f"{own_prefix}effective_field_goal"
+        )
+        yield share(own_columns["TO"], own_columns["n"]).alias(f"{own_prefix}turnover_rate")
+        yield share(own_columns["OFFENSIVE_REB"], rebounds).alias(f"{own_prefix}offensive_rebound_rate")
+        yield share(own_columns["FT"], own_columns["FGA"]).alias(f"{own_prefix}free_throw_rate")
 
     return sums.select(*by, "team_id", *factors("", "opponent_"), *factors("opponent_", ""))

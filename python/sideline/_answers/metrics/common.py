@@ -76,13 +76,13 @@ def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str
 
 def stat(code: str) -> "polars.Expr":
     """Return the column of a code, with 0 for rows without it."""
-    counted: polars.Expr = library("polars", "polars").col(code)
-    return counted.fill_null(0)
+    column: polars.Expr = library("polars", "polars").col(code)
+    return column.fill_null(0)
 
 
-def share(part: "polars.Expr", whole: "polars.Expr") -> "polars.Expr":
+def share(part: "polars.Expr", total: "polars.Expr") -> "polars.Expr":
     pl = library("polars", "polars")
-    share: polars.Expr = pl.when(whole > 0).then(part / whole)
+    share: polars.Expr = pl.when(total > 0).then(part / total)
     return share
 
 

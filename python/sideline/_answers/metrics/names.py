@@ -22,8 +22,8 @@ def player_names(*sources: object) -> "polars.DataFrame":
         if isinstance(source, list | tuple):
             waiting[:0] = source
         elif isinstance(tables := getattr(source, "tables", None), list):
-            named = [name for name in ("possession_players", "player_stats") if name in tables]
-            parts += [pl.DataFrame(source.table(name, columns=columns)) for name in named[:1]]
+            named_tables = [name for name in ("possession_players", "player_stats") if name in tables]
+            parts += [pl.DataFrame(source.table(name, columns=columns)) for name in named_tables[:1]]
         elif source is not None:
             frame = source.collect() if isinstance(source, pl.LazyFrame) else pl.DataFrame(source)
             parts += [frame.select(columns)] if set(columns) <= set(frame.columns) else []
@@ -36,9 +36,9 @@ def player_names(*sources: object) -> "polars.DataFrame":
 
 def with_player_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
     """Add `player_name` after `player_id`."""
-    named = table.join(player_names(*sources), on="player_id", how="left", maintain_order="left")
+    named_rows = table.join(player_names(*sources), on="player_id", how="left", maintain_order="left")
     place = table.columns.index("player_id") + 1
-    return named.select(*table.columns[:place], "player_name", *table.columns[place:])
+    return named_rows.select(*table.columns[:place], "player_name", *table.columns[place:])
 
 
 def with_lineup_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":

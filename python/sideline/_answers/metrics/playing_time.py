@@ -52,8 +52,8 @@ def minutes(possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame
     """
     pl = library("polars", "polars")
     players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
-    timed = players.select(*by, "team_id", "player_id", minutes=pl.col("seconds") / 60)
-    return with_player_names(timed, possessions)
+    player_minutes = players.select(*by, "team_id", "player_id", minutes=pl.col("seconds") / 60)
+    return with_player_names(player_minutes, possessions)
 
 
 def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
@@ -73,8 +73,8 @@ def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "
     pl = library("polars", "polars")
     sums = ("possessions", "opponent_possessions", "seconds")
     teams = sides_of_play(possessions, by).group_by(*by, "team_id").agg(pl.col(sums).sum()).sort(*by, "team_id")
-    both = pl.col("possessions") + pl.col("opponent_possessions")
-    return teams.with_columns(pace=share(per * 60 * both, 2 * pl.col("seconds")))
+    both_counts = pl.col("possessions") + pl.col("opponent_possessions")
+    return teams.with_columns(pace=share(per * 60 * both_counts, 2 * pl.col("seconds")))
 
 
 def per_36(
@@ -94,13 +94,15 @@ def per_36(
     """
     pl = library("polars", "polars")
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
-    known = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
+    known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = [*by, "team_id", "player_id"]
-    lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known)
-    timed = lines.join(minutes(possessions, by=by).drop("player_name"), on=keys, how="left")
-    unknown = pl.lit(None, pl.Float64)
-    rates = [(share(36 * pl.col(code), pl.col("minutes")) if code in known else unknown).alias(code) for code in stats]
-    return with_player_names(timed.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
+    lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
+    timed_lines = lines.join(minutes(possessions, by=by).drop("player_name"), on=keys, how="left")
+    no_value = pl.lit(None, pl.Float64)
+    rates = [
+        (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
+    ]
+    return with_player_names(timed_lines.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
 
 
 def usage(
@@ -130,28 +132,28 @@ def usage(
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]
-    timed = minutes(possessions, by=by).drop("player_name")
+    player_minutes = minutes(possessions, by=by).drop("player_name")
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), [*keys, "player_id"], codes).join(
-        timed, on=[*keys, "player_id"], how="left"
+        player_minutes, on=[*keys, "player_id"], how="left"
     )
     totals = sum_by(boxes.filter("is_team_total"), keys, codes)
     opponents = pl.col("REB").sum().over(by) - pl.col("REB") if by else pl.col("REB").sum() - pl.col("REB")
     teams = totals.with_columns(other_REB=pl.when(pl.len().over(by or pl.lit(1)) == 2).then(opponents))
-    fifth = timed.group_by(keys).agg(fifth=pl.col("minutes").sum() / 5)
-    whole = teams.join(fifth, on=keys, how="left").rename({code: f"team_{code}" for code in codes})
-    both = lines.join(whole, on=keys, how="left")
+    fifth = player_minutes.group_by(keys).agg(fifth=pl.col("minutes").sum() / 5)
+    team_sums = teams.join(fifth, on=keys, how="left").rename({code: f"team_{code}" for code in codes})
+    joined_lines = lines.join(team_sums, on=keys, how="left")
 
-    def ends(prefix: str) -> Any:
+    def count_ends(prefix: str) -> Any:
         return pl.col(f"{prefix}FGA") + free_throw_weight * pl.col(f"{prefix}FTA") + pl.col(f"{prefix}TO")
 
-    played, of_team = pl.col("minutes"), pl.col("fifth")
-    mates = played / of_team * pl.col("team_FG") - pl.col("FG")
-    rebounds = played * (pl.col("team_REB") + pl.col("other_REB"))
-    shares = both.select(
+    minutes_played, of_team = pl.col("minutes"), pl.col("fifth")
+    mates = minutes_played / of_team * pl.col("team_FG") - pl.col("FG")
+    rebounds = minutes_played * (pl.col("team_REB") + pl.col("other_REB"))
+    shares = joined_lines.select(
         *keys,
         "player_id",
         "minutes",
-        usage=share(ends("") * of_team, played * ends("team_")),
+        usage=share(count_ends("") * of_team, minutes_played * count_ends("team_")),
         assist_share=share(pl.col("AST"), mates),
         rebound_share=share(pl.col("REB") * of_team, rebounds),
     )

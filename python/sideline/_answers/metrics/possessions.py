@@ -55,8 +55,8 @@ def plus_minus(possessions: object, possession_events: object = None, *, by: Seq
     0
     """
     players = sums_by_players(sides_with_points("plus-minus", possessions, possession_events, by), [*by, "team_id"], 1)
-    measured = players.sort(*by, "team_id", "player_id").with_columns(*rating_columns(), plus_minus_column())
-    return with_player_names(measured, possessions)
+    measured_players = players.sort(*by, "team_id", "player_id").with_columns(*rating_columns(), plus_minus_column())
+    return with_player_names(measured_players, possessions)
 
 
 def on_off(possessions: object, possession_events: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame":
@@ -74,9 +74,9 @@ def on_off(possessions: object, possession_events: object = None, *, by: Sequenc
     pl = library("polars", "polars")
     team, player = [*by, "team_id"], [*by, "team_id", "player_id"]
     sides = sides_with_points("on and off", possessions, possession_events, by)
-    whole = sides.group_by(team).agg(pl.col(SUM_COLUMNS).sum())
+    team_sums = sides.group_by(team).agg(pl.col(SUM_COLUMNS).sum())
     on = sums_by_players(sides, team, 1)
-    off = on.join(whole, on=team, suffix="_whole").select(
+    off = on.join(team_sums, on=team, suffix="_whole").select(
         *player, *(pl.col(f"{n}_whole") - pl.col(n) for n in SUM_COLUMNS)
     )
     off = off.rename({f"{name}_whole": name for name in SUM_COLUMNS})
@@ -85,9 +85,9 @@ def on_off(possessions: object, possession_events: object = None, *, by: Sequenc
         for prefix, half in (("on_", on), ("off_", off))
     ]
     # A possession without players has no off: null joins with nothing.
-    both = halves[0].join(halves[1], on=player).sort(player)
+    joined_halves = halves[0].join(halves[1], on=player).sort(player)
     difference = pl.col("on_net_rating") - pl.col("off_net_rating")
-    return with_player_names(both.with_columns(net_rating_difference=difference), possessions)
+    return with_player_names(joined_halves.with_columns(net_rating_difference=difference), possessions)
 
 
 def lineups(
@@ -112,5 +112,5 @@ def lineups(
     keys = [*by, "team_id"]
     units = sums_by_players(sides_with_points("a lineup", possessions, possession_events, by), keys, size)
     most_first = -(pl.col("possessions") + pl.col("opponent_possessions"))
-    measured = units.sort(*keys, most_first, "lineup").with_columns(*rating_columns(), plus_minus_column())
-    return with_lineup_names(measured, possessions)
+    measured_units = units.sort(*keys, most_first, "lineup").with_columns(*rating_columns(), plus_minus_column())
+    return with_lineup_names(measured_units, possessions)

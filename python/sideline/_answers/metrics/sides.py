@@ -44,8 +44,11 @@ def possessions_with_points(
 ) -> "polars.DataFrame":
     """Return each possession with its points, `own` and `other`."""
     pl = library("polars", "polars")
-    wanted: dict[str, tuple[str, ...]] = {**POSSESSION_COLUMNS, **({} if event_source is not None else EVENT_COLUMNS)}
-    frames = tables_of("possessions", source, wanted)
+    requested_columns: dict[str, tuple[str, ...]] = {
+        **POSSESSION_COLUMNS,
+        **({} if event_source is not None else EVENT_COLUMNS),
+    }
+    frames = tables_of("possessions", source, requested_columns)
     if event_source is not None:
         frames |= tables_of("possession_events", event_source, EVENT_COLUMNS)
     if len(frames) < 2:
@@ -55,12 +58,12 @@ def possessions_with_points(
     for session in events.join(possessions, on=POSSESSION_KEY, how="anti")["session_id"]:
         raise ValueError(f"possession_events has a possession of session {session} that is not in possessions")
     fives = possessions.select(*POSSESSION_KEY, "player_ids", "opposing_player_ids")
-    own, other = (pl.col(ids).list.contains(pl.col("player_id")).fill_null(False) for ids in LINEUP_COLUMNS[:2])
-    against = other & ~own
+    own_players, other = (pl.col(ids).list.contains(pl.col("player_id")).fill_null(False) for ids in LINEUP_COLUMNS[:2])
+    against = other & ~own_players
     points = events.join(fives, on=POSSESSION_KEY).group_by(POSSESSION_KEY)
-    scored = points.agg(own=pl.col("worth").filter(~against).sum(), other=pl.col("worth").filter(against).sum())
-    played = possessions.join(scored, on=POSSESSION_KEY, how="left")
-    return with_opponent(played.with_columns(pl.col("own", "other").fill_null(0)))
+    points_scored = points.agg(own=pl.col("worth").filter(~against).sum(), other=pl.col("worth").filter(against).sum())
+    possession_rows = possessions.join(points_scored, on=POSSESSION_KEY, how="left")
+    return with_opponent(possession_rows.with_columns(pl.col("own", "other").fill_null(0)))
 
 
 def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
@@ -74,9 +77,9 @@ def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
     return joined_rows.with_columns(opponent=opponent)
 
 
-def from_both_sides(played: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
+def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
     pl = library("polars", "polars")
-    played = played.with_columns(
+    possession_rows = possession_rows.with_columns(
         seconds=pl.col("start_game_clock_s") - pl.col("end_game_clock_s"),
         one=pl.lit(1, pl.Int64),
         none=pl.lit(0, pl.Int64),
@@ -85,7 +88,7 @@ def from_both_sides(played: "polars.DataFrame", by: Sequence[str]) -> "polars.Da
     views.append(("opponent", "opposing_player_ids", "none", "one", "other", "own"))
     names = ("team_id", "ids", *SUM_COLUMNS[:-1])
     sides: polars.DataFrame = pl.concat(
-        [played.select(*by, **dict(zip(names, view, strict=True)), seconds="seconds") for view in views]
+        [possession_rows.select(*by, **dict(zip(names, view, strict=True)), seconds="seconds") for view in views]
     )
     return sides
 
@@ -95,16 +98,16 @@ def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFram
     pl = library("polars", "polars")
     codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
     events = events.with_columns(codes=codes)
-    sent = set(events["codes"].explode().drop_nulls())
-    unknown = []
-    if "PTS" not in sent:
-        unknown += ["FG"] if "FGA" in sent and not sent & {"FG", "FG2", "FG3"} else []
-        unknown += ["FT"] if "FTA" in sent and "FT" not in sent else []
-    if unknown:
-        raise MissingStat(measure, unknown)
+    sent_codes = set(events["codes"].explode().drop_nulls())
+    unknown_codes = []
+    if "PTS" not in sent_codes:
+        unknown_codes += ["FG"] if "FGA" in sent_codes and not sent_codes & {"FG", "FG2", "FG3"} else []
+        unknown_codes += ["FT"] if "FTA" in sent_codes and "FT" not in sent_codes else []
+    if unknown_codes:
+        raise MissingStat(measure, unknown_codes)
 
-    def has(*of: str) -> Any:
-        return pl.any_horizontal(pl.col("codes").list.contains(code) for code in of)
+    def has(*codes: str) -> Any:
+        return pl.any_horizontal(pl.col("codes").list.contains(code) for code in codes)
 
     beyond = pl.col("is_3point").fill_null(False) if "is_3point" in events.columns else pl.lit(False)
     worth = pl.when(has("FT", "FTA")).then(1).when(has("FG3", "FGA3") | beyond).then(3).otherwise(2)
@@ -122,9 +125,9 @@ def sums_by_players(sides: "polars.DataFrame", keys: list[str], size: int) -> "p
     parts: list[tuple[str, str | None]] = []
     for ids in fives["five"].unique():
         players = ids.split("-") if ids else []
-        known = size <= len(players) <= 5
-        parts.extend((ids, "-".join(part)) for part in combinations(players, size) if known)
-        if not known:
+        is_known = size <= len(players) <= 5
+        parts.extend((ids, "-".join(part)) for part in combinations(players, size) if is_known)
+        if not is_known:
             parts.append((ids, None))
     name, kind = ("player_id", pl.Int64) if size == 1 else ("lineup", pl.String)
     split = pl.DataFrame(parts, schema={"five": pl.String, name: pl.String}, orient="row")

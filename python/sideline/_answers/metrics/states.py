@@ -36,15 +36,15 @@ def game_state(
     (0, True)
     """
     pl = library("polars", "polars")
-    played = possessions_with_points("the state of a game", possessions, possession_events, ())
+    possession_rows = possessions_with_points("the state of a game", possessions, possession_events, ())
     period = pl.col("period").cast(pl.String).str.to_uppercase()
-    played = played.with_columns(
+    possession_rows = possession_rows.with_columns(
         kind=period.str.extract(r"^(H|Q|OT)\d*$"), number=period.str.extract(r"(\d+)$").cast(pl.Int64).fill_null(1)
     )
-    for wrong in played.filter(pl.col("kind").is_null())["period"]:
-        raise ValueError(f"the period {wrong!r} is not a half (H1), quarter (Q1) or overtime (OT1)")
+    for invalid_period in possession_rows.filter(pl.col("kind").is_null())["period"]:
+        raise ValueError(f"the period {invalid_period!r} is not a half (H1), quarter (Q1) or overtime (OT1)")
     game = pl.col("game_id").fill_null("")
-    sessions = played.select(game.alias("game"), "period", "session_id").unique().filter(pl.col("game") == "")
+    sessions = possession_rows.select(game.alias("game"), "period", "session_id").unique().filter(pl.col("game") == "")
     if sessions.select("period").is_duplicated().any():
         raise ValueError(
             "two sessions have the same period and no game_id: client.possessions(client.game(id)) fills it"
@@ -57,18 +57,18 @@ def game_state(
         length = pl.lit(60.0 * period_minutes)
     later = pl.when(pl.col("kind") == "OT").then(0).when(pl.col("kind") == "H").then(2 - pl.col("number"))
     later = later.otherwise(4 - pl.col("number"))
-    played = played.with_columns(
+    possession_rows = possession_rows.with_columns(
         seconds_left=clock + later * length,
         order=pl.col("number") + pl.when(pl.col("kind") == "OT").then(10).otherwise(0),
     ).sort(game, "order", -clock, "start_timestamp", nulls_last=True, maintain_order=True)
     # From the side of the team with the lower id, negated for the other.
     first = pl.col("team_id").min().over(game) == pl.col("team_id")
     sign = pl.when(first).then(1).otherwise(-1)
-    gained = (sign * (pl.col("own") - pl.col("other"))).alias("gained")
-    played = played.with_columns(gained, sign=sign).with_columns(
+    points_gained = (sign * (pl.col("own") - pl.col("other"))).alias("gained")
+    possession_rows = possession_rows.with_columns(points_gained, sign=sign).with_columns(
         before=(pl.col("gained").cum_sum() - pl.col("gained")).over(game)
     )
-    return played.select(
+    return possession_rows.select(
         "game_id",
         "session_id",
         "team_id",
