@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
-from ._client import UPDATE_INTERVAL, OnError, ProgressOption, TableName, Timeout, bar, call_limits, waits
+from ._client import UPDATE_INTERVAL, OnError, ProgressOption, TableName, Timeout, bar, call_limits
 from ._core import (
     CoreProgress,
     CoreUnits,
@@ -328,6 +328,8 @@ class AsyncBatch(BaseBatch):
 
 def _same_class(used: Any, value: Any) -> Any:
     """Return the given client, or else the one that was used; both must be of the same class."""
+    from ._client import waits
+
     if value is not None and waits(value) is not waits(used):
         name, kind = "Client" if waits(used) else "AsyncClient", type(value).__name__
         raise TypeError(f"client must be a {name}, like the client of this batch, not {kind}")
