@@ -31,8 +31,8 @@ PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --n
 unexport PYTHONDONTWRITEBYTECODE
 
 # Quick files without waits: what `make check` runs of Python.
-UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language metrics \
-	metrics_players private_imports ranges reprs roots signature specification table tables workflows))
+UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language \
+	metrics metrics_players private_imports ranges reprs rooms roots signature specification table tables workflows))
 
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
 	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock rehearse
@@ -42,7 +42,7 @@ help:
 	@echo "make check   what a change needs: format, lint, types, unit tests"
 	@echo "make test    everything that proves a promise of the documentation"
 	@echo "make test-all  the same with larger numbers, Spark, a soak, packaging, mutants"
-	@echo "make lint    rustfmt, clippy, ruff, mypy, zizmor, cargo-deny"
+	@echo "make lint    rustfmt, clippy, ruff, mypy, vulture, zizmor, cargo-deny"
 	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
 	@echo "make generate  write the clients, Faults.add, the exports and their tables from the declarations"
@@ -95,6 +95,8 @@ lint-python: $(VENV)/.tested-with
 	$(BIN)/ruff check $(PY)
 	$(BIN)/ruff format --check $(PY)
 	$(BIN)/mypy
+	@$(BIN)/vulture --version >/dev/null
+	! $(BIN)/vulture | grep '^python/'
 	$(BIN)/zizmor --offline --quiet .github/workflows
 
 # Licences, sources and duplicate versions, offline. Advisories come from a database that must be fetched: where it cannot be

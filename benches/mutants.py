@@ -36,13 +36,13 @@ RUST = {
 """The files of each area and the unit tests that are run against its mutants: all of them would take a minute for each."""
 
 PYTHON = {
-    "audits": (["_audit/*"], ["test_audit.py", "test_audit_rules.py"]),
+    "audits": (["_answers/audits/*"], ["test_audit.py", "test_audit_rules.py"]),
     "archive: status": (["archive/_status.py"], ["test_status.py"]),
     "archive: changes": (
         ["archive/_changes.py", "archive/_corrections.py"],
         ["test_archive_corrections.py", "test_archive_lakehouse.py"],
     ),
-    "metrics": (["_metrics/*", "metrics.py"], ["test_metrics.py", "test_metrics_players.py"]),
+    "metrics": (["_answers/metrics/*", "metrics.py"], ["test_metrics.py", "test_metrics_players.py"]),
 }
 """The files of each area and the tests that are run against its mutants."""
 

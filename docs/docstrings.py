@@ -14,7 +14,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         rewrite(pkg)
         # Inherited members would come first: streams before the requests, which every user needs first.
-        for module in ("_client", "_async_client"):
+        for module in ("_client.client", "_client.async_client"):
             for client in pkg[module].classes.values():
                 for name, member in client.inherited_members.items():
                     client.set_member(name, griffe.Alias(name, member.final_target, parent=client))

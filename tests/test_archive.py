@@ -20,10 +20,7 @@ from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, l
 from needs import library
 
 import sideline
-from sideline.archive import _fetch as fetch
-from sideline.archive import _listing as listing
-from sideline.archive import _plan as plan
-from sideline.archive import _sync as sync
+from sideline.archive import _fetch as fetch, _listing as listing, _plan as plan, _sync as sync
 from test_audit import OPERATIONS, SEEDED
 
 deltalake = library("deltalake")

@@ -18,9 +18,9 @@ from service import Features
 
 import sideline
 from clean_games import NOW, of_service, of_simulator
-from sideline._audit.run import check
-from sideline._audit.tables import COLUMNS
-from sideline._frames import tables_of
+from sideline._answers.audits.run import check_rules
+from sideline._answers.audits.tables import COLUMNS
+from sideline._rows.frames import tables_of
 from test_audit import SEEDED
 
 require("polars", "pyarrow", extra="archive")
@@ -532,7 +532,7 @@ def test_a_session_that_may_still_be_played_is_not_missed(planted: Game) -> None
     half = planted["game"]["results"][1]
 
     def rules(at: int) -> list[str]:
-        return [row["rule"] for row in check(frames, served_at=datetime.fromtimestamp(at / 1000, UTC)).to_dicts()]
+        return [row["rule"] for row in check_rules(frames, served_at=datetime.fromtimestamp(at / 1000, UTC)).to_dicts()]
 
     assert rules(half["started_at"] + MINUTE) == []
     assert rules(half["ended_at"] + MINUTE) == []

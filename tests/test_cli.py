@@ -16,7 +16,7 @@ import pytest
 from needs import library
 
 import sideline
-from sideline._exits import Exit
+from sideline._command.exits import Exit
 from sideline.cli import _parser, main
 
 parquet = library("pyarrow.parquet")

@@ -12,7 +12,7 @@ import pytest
 from needs import library
 
 import sideline
-from sideline._answers.crosswalk import MIN_CONFIDENCE
+from sideline._answers.matching import MIN_CONFIDENCE
 from sideline._answers.names import grade, parse
 
 pl = library("polars")

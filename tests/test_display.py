@@ -21,7 +21,7 @@ import pytest
 from jupyter_client import BlockingKernelClient, KernelManager
 
 import sideline
-from sideline._display import View, describe_notice
+from sideline.live._display import View, describe_notice
 from streams import HEAD, Server, server
 
 

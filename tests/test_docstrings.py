@@ -59,24 +59,7 @@ def of_the_extension() -> Iterator[doctest.DocTest]:
                     yield found
 
 
-SHOWN = tuple(
-    f"sideline.{name}"
-    for name in (
-        "_answers",
-        "_async_client",
-        "_audit",
-        "_client",
-        "_display",
-        "_metrics",
-        "_plan",
-        "_progress",
-        "_season",
-        "_serve",
-        "_streams",
-        "_timeout",
-        "archive",
-    )
-)
+SHOWN = tuple(f"sideline.{name}" for name in ("_answers", "_client", "_engines.plan", "archive"))
 """Private modules of public names."""
 FOUND = pkgutil.walk_packages(sideline.__path__, "sideline.")
 NAMES = [module.name for module in FOUND if not module.name.startswith("sideline._") or module.name.startswith(SHOWN)]
@@ -92,7 +75,7 @@ def archived(tmp_path_factory: pytest.TempPathFactory, client: sideline.Client, 
     return archive
 
 
-AWAITED = ("sideline._async_client", "sideline.batch.AsyncBatch", "sideline._season.AsyncSeason")
+AWAITED = ("sideline._client.async_client", "sideline.batch.AsyncBatch", "sideline._client.season.AsyncSeason")
 """Whose examples have an `AsyncClient` and await at the top level, as in a notebook."""
 
 
@@ -206,8 +189,8 @@ def test_public_names_have_examples(path: str) -> None:
 
 def test_every_method_of_the_clients_has_an_example() -> None:
     shown = {example.name for example in EXAMPLES}
-    for module, client in (("_client", "Client"), ("_async_client", "AsyncClient")):
-        assert {f"sideline.{module}.{client}.{one['name']}" for one in operations()} <= shown
+    for module, client in (("client", "Client"), ("async_client", "AsyncClient")):
+        assert {f"sideline._client.{module}.{client}.{one['name']}" for one in operations()} <= shown
 
 
 @needs(*PLOT, extra="plot")

@@ -20,7 +20,7 @@ from needs import library, needs
 from service import Service
 
 import sideline
-from sideline._find import is_named, words
+from sideline._client.find import is_named, words
 
 pl = library("polars")
 pa = library("pyarrow")

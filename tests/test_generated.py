@@ -12,7 +12,7 @@ import pytest
 from contract import operations
 
 import sideline
-from sideline._options import ClientOptions
+from sideline._client.options import ClientOptions
 
 ROOT = Path(__file__).parent.parent
 

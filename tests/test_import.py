@@ -87,7 +87,7 @@ def test_a_printed_table_is_as_wide_as_the_terminal(columns: str | None, expecte
 
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 67))
-    code = "import shutil, sys; from sideline._text import _terminal_width as width; print([width(), shutil.get_terminal_size((120, 24)).columns], file=sys.stderr)"
+    code = "import shutil, sys; from sideline._rows.text import _terminal_width as width; print([width(), shutil.get_terminal_size((120, 24)).columns], file=sys.stderr)"
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | ({"COLUMNS": columns} if columns else {})
     for out, width in ((theirs, expected), (subprocess.DEVNULL, expected if columns == "53" else 120)):
         done = subprocess.run([sys.executable, "-c", code], env=env, check=True, stdout=out, stderr=subprocess.PIPE, text=True)

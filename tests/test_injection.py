@@ -17,8 +17,8 @@ from needs import PLOT, library, needs
 
 import sideline
 import streams
-from sideline._names import Found
-from sideline._text import visible
+from sideline._rows.names import Found
+from sideline._rows.text import visible
 
 NAME = "\x1b[31mred\r\n\u202eback\u200b\x9b"
 SECRET, KEY = "s3cret/canary+one=", "key/canary+two="

@@ -24,7 +24,7 @@ import pytest
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline._serve import LivePage, News, Settings, event, page, refusal
+from sideline.live._page import LivePage, News, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'

@@ -17,7 +17,8 @@ from service import NO_DATA, Features, Season, Service, differences
 from service.season import MINUTE
 
 import sideline
-from sideline import Part, Plan, _parts
+from sideline import Part, Plan
+from sideline._engines import parts as _parts
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}

@@ -9,16 +9,15 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.console import Console
 
 import sideline
 from sideline import court
-from sideline._court_svg import half_court
-from sideline._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
-from sideline._watch import render
 from sideline.live import StreamStats
+from sideline.live._court_svg import half_court
+from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
+from sideline.live._terminal import render
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
 STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, repeats=0, dropped=0, lag=0.0)

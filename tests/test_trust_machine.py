@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 from archives import Killed, killed_after
-from hypothesis import HealthCheck, note, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, note, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from needs import ARCHIVE, require
 from service import Fault, Features, Mutations, Season, Service

@@ -7,10 +7,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
-import sideline
-from sideline._client_base import BaseClient, doctor_async, plan_async
-from sideline._core import Payload, Table
-from sideline._find import (
+from .._core import Payload, Table
+from .._lazy import LazyModule
+from ..batch import AsyncBatch, checked, fetch_async, query
+from ..errors import NotFound, SidelineError
+from .base import BaseClient, doctor_async, plan_async
+from .find import (
     LOOKUP_LIMITS,
     as_list,
     check_name,
@@ -19,16 +21,15 @@ from sideline._find import (
     possible_game_id,
     teams_named,
 )
-from sideline._progress import ProgressOption
-from sideline._timeout import Timeout, call_limits
-from sideline._types import CatchUpResource, GameIds, Id, Ids, LazyModule, Many, OnError, TableName, Time
-from sideline.batch import AsyncBatch, checked, fetch_async, query
-from sideline.errors import NotFound, SidelineError
+from .progress import ProgressOption
+from .timeout import Timeout, call_limits
+from .types import CatchUpResource, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
-    from sideline import doctor
+    from .. import _client, _engines, doctor
+    from . import season as _season
 else:
-    doctor = LazyModule("sideline.doctor")
+    _engines, _season, doctor = map(LazyModule, ("sideline._engines", "sideline._client.season", "sideline.doctor"))
 
 __all__ = ["AsyncClient"]
 
@@ -181,7 +182,7 @@ class AsyncClient(BaseClient):
         start: Time | None = None,
         end: Time | None = None,
         columns: Sequence[str] | None = None,
-    ) -> sideline.Plan:
+    ) -> _engines.Plan:
         """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
@@ -199,7 +200,7 @@ class AsyncClient(BaseClient):
         >>> await client.plan("shots", game_ids=[game_id])
         <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
         """
-        from sideline._planner import Selection
+        from .._engines import Selection
 
         selection = Selection(
             table,
@@ -212,7 +213,7 @@ class AsyncClient(BaseClient):
         )
         return await plan_async(self, selection)
 
-    def season(self, season: str | int, *, team_ids: Any = None) -> sideline.AsyncSeason:
+    def season(self, season: str | int, *, team_ids: Any = None) -> _season.AsyncSeason:
         """Return a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
         The season plans and scans tables over its range. This sends no request.
@@ -220,9 +221,16 @@ class AsyncClient(BaseClient):
         >>> client.season("2026-27").name
         '2026-27'
         """
-        from sideline._season import AsyncSeason
+        from .season import AsyncSeason
 
         return AsyncSeason(self, season, team_ids)
+
+    _waits = False
+
+    def _waiting(self) -> _client.Client:
+        from .client import Client
+
+        return self._as(Client)
 
     async def doctor(self) -> doctor.Report:
         """Check the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.

@@ -79,12 +79,12 @@ def main() -> None:
 
 def files() -> dict[Path, str]:
     """Return the text of every generated file."""
-    types, simulator, package = PACKAGE / "_types.py", PACKAGE / "simulator.py", PACKAGE / "__init__.py"
+    types, simulator, package = PACKAGE / "_client" / "types.py", PACKAGE / "simulator.py", PACKAGE / "__init__.py"
     exports = between(package.read_text(encoding="utf-8"), "    # generated\n", "    # end\n", imports())
     pages = {"guide": methods(), "testing": faults(), "errors": advice(), "reference": references()}
     return {
-        PACKAGE / "_client.py": HEADER + client(is_async=False),
-        PACKAGE / "_async_client.py": HEADER + client(is_async=True),
+        PACKAGE / "_client" / "client.py": HEADER + client(is_async=False),
+        PACKAGE / "_client" / "async_client.py": HEADER + client(is_async=True),
         types: between(types.read_text(encoding="utf-8"), "# generated\n", "# end\n", closed_sets()),
         PACKAGE / "_core.pyi": stub((PACKAGE / "_core.pyi").read_text(encoding="utf-8")),
         simulator: between(simulator.read_text(encoding="utf-8"), MARK, "    # end\n", add_fault()),
@@ -146,6 +146,8 @@ def synchronous(source: str) -> str:
         (r"_async\b", "_sync"),
         (r"\basync_client\b", "client"),
         (r"\b__a(enter|exit)__", r"__\1__"),
+        (r"\b_waits = False\b", "_waits = True"),
+        (r" +from \.client import Client\n\n", ""),
         (r"\baclose\b", "close"),
         (r"\ban `(Client|Batch)", r"a `\1"),
     ):
@@ -431,7 +433,7 @@ def imports() -> str:
         modules.setdefault(module, []).append(name)
     lines = []
     for module, names in sorted(modules.items()):
-        head, ordered = f"    from sideline.{module} import ", sorted(names, key=rank)
+        head, ordered = f"    from .{module} import ", sorted(names, key=rank)
         line = head + ", ".join(ordered)
         listed = "".join(f"        {name},\n" for name in ordered)
         lines.append(f"{line}\n" if len(line) <= WIDTH else f"{head}(\n{listed}    )\n")

@@ -10,28 +10,17 @@ Nothing happens at import: each name is loaded when it is first used.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sideline import court as court
-    from sideline import metrics as metrics
-    from sideline import plot as plot
-    from sideline import spark as spark
+    from . import court as court, metrics as metrics, plot as plot, spark as spark
 
     # generated
-    from sideline._answers.clips import Clips, clips
-    from sideline._answers.crosswalk import crosswalk
-    from sideline._answers.moments import moments
-    from sideline._async_client import AsyncClient
-    from sideline._audit import audit
-    from sideline._client import Client
-    from sideline._core import Field, Payload, Schema, Table, Update, __version__
-    from sideline._plan import Part, Plan
-    from sideline._progress import Progress
-    from sideline._schemas import SCHEMAS
-    from sideline._season import AsyncSeason, Season
-    from sideline._serve import LivePage
-    from sideline._timeout import Timeout
-    from sideline.archive import Archive, SyncReport
-    from sideline.batch import AsyncBatch, Batch
-    from sideline.errors import (
+    from ._answers import Clips, audit, clips, crosswalk, moments
+    from ._client import AsyncClient, AsyncSeason, Client, Progress, Season, Timeout
+    from ._core import Field, Payload, Schema, Table, Update, __version__
+    from ._engines import Part, Plan
+    from ._rows import SCHEMAS
+    from .archive import Archive, SyncReport
+    from .batch import AsyncBatch, Batch
+    from .errors import (
         ApiError,
         AuthenticationError,
         ConfigurationError,
@@ -50,9 +39,9 @@ if TYPE_CHECKING:
         StreamClosed,
         TransportError,
     )
-    from sideline.journal import replay
-    from sideline.live import Connected, Disconnected, Gap, LiveBoxScore, LiveStream, Notice, Quiet, Recovered
-    from sideline.simulator import Simulator
+    from .journal import replay
+    from .live import Connected, Disconnected, Gap, LiveBoxScore, LivePage, LiveStream, Notice, Quiet, Recovered
+    from .simulator import Simulator
     # end
 
 # generated
@@ -114,40 +103,40 @@ __all__ = [
 
 # The module of each public name, but for those of `errors.__all__`. `make generate` writes the imports and `__all__`.
 _MODULES = {
-    "SCHEMAS": "_schemas",
+    "SCHEMAS": "_rows",
     "Archive": "archive",
     "AsyncBatch": "batch",
-    "AsyncClient": "_async_client",
-    "AsyncSeason": "_season",
+    "AsyncClient": "_client",
+    "AsyncSeason": "_client",
     "Batch": "batch",
     "Client": "_client",
-    "Clips": "_answers.clips",
+    "Clips": "_answers",
     "Connected": "live",
     "Disconnected": "live",
     "Field": "_core",
     "Gap": "live",
     "LiveBoxScore": "live",
-    "LivePage": "_serve",
+    "LivePage": "live",
     "LiveStream": "live",
     "Notice": "live",
-    "Part": "_plan",
+    "Part": "_engines",
     "Payload": "_core",
-    "Plan": "_plan",
-    "Progress": "_progress",
+    "Plan": "_engines",
+    "Progress": "_client",
     "Quiet": "live",
     "Recovered": "live",
     "Schema": "_core",
-    "Season": "_season",
+    "Season": "_client",
     "Simulator": "simulator",
     "SyncReport": "archive",
     "Table": "_core",
-    "Timeout": "_timeout",
+    "Timeout": "_client",
     "Update": "_core",
     "__version__": "_core",
-    "audit": "_audit",
-    "clips": "_answers.clips",
-    "crosswalk": "_answers.crosswalk",
-    "moments": "_answers.moments",
+    "audit": "_answers",
+    "clips": "_answers",
+    "crosswalk": "_answers",
+    "moments": "_answers",
     "replay": "journal",
 }
 

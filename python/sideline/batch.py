@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
-import sideline
-from sideline._core import (
+from ._client import UPDATE_INTERVAL, OnError, ProgressOption, TableName, Timeout, bar, call_limits
+from ._core import (
     CoreProgress,
     CoreUnits,
     Payload,
@@ -17,17 +17,18 @@ from sideline._core import (
     _coverage_table,
     _ids,
 )
-from sideline._drift import report_drift
-from sideline._progress import UPDATE_INTERVAL, ProgressOption, bar
-from sideline._timeout import Timeout, call_limits
-from sideline._types import LazyModule, OnError, TableName
-from sideline.errors import AuthenticationError, IncompleteError
+from ._lazy import LazyModule
+from ._rows import report_drift
+from .errors import AuthenticationError, IncompleteError
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from . import _client
 else:
+    _client = LazyModule("sideline._client")
     pandas, polars, pyarrow = LazyModule("pandas"), LazyModule("polars"), LazyModule("pyarrow")
 
 __all__ = ["AsyncBatch", "Batch", "OnError"]
@@ -86,7 +87,7 @@ class BaseBatch:
 
     def __init__(
         self,
-        client: "sideline.Client | sideline.AsyncClient",
+        client: "_client.Client | _client.AsyncClient",
         query: Query,
         shape: Payload,
         units: "Sequence[Unit] | CoreUnits",
@@ -136,7 +137,7 @@ class BaseBatch:
         """
         table = _batch_table(self._shape, list(self), name, columns)
         if names:
-            from sideline._names import with_names
+            from ._rows import with_names
 
             return with_names(table, self)
         return table
@@ -236,7 +237,7 @@ class BaseBatch:
         return f"<sideline.{type(self).__name__} {self.operation}: {units}{counts}; {tables}>"
 
     def _repr_html_(self) -> str:
-        from sideline._text import facts_html
+        from ._rows import facts_html
 
         fetched = [unit.payload.fetched_at for unit in self._units if unit.payload is not None]
         last = max((at for at in fetched if at is not None), default=None)
@@ -273,7 +274,7 @@ class Batch(BaseBatch):
     def retry(
         self,
         *,
-        client: "sideline.Client | None" = None,
+        client: "_client.Client | None" = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
     ) -> "Batch":
@@ -307,7 +308,7 @@ class AsyncBatch(BaseBatch):
     async def retry(
         self,
         *,
-        client: "sideline.AsyncClient | None" = None,
+        client: "_client.AsyncClient | None" = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
     ) -> "AsyncBatch":
@@ -327,11 +328,10 @@ class AsyncBatch(BaseBatch):
 
 def _same_class(used: Any, value: Any) -> Any:
     """Return the given client, or else the one that was used; both must be of the same class."""
-    from sideline._client import Client
+    from ._client import waits
 
-    expected = Client if isinstance(used, Client) else sideline.AsyncClient
-    if value is not None and not isinstance(value, expected):
-        name, kind = expected.__name__, type(value).__name__
+    if value is not None and waits(value) is not waits(used):
+        name, kind = "Client" if waits(used) else "AsyncClient", type(value).__name__
         raise TypeError(f"client must be a {name}, like the client of this batch, not {kind}")
     return used if value is None else value
 
@@ -348,7 +348,7 @@ def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
         names = value.column_names
         rows = value.to_dicts() if name in names else []
     else:
-        from sideline._schemas import SCHEMAS
+        from ._rows import SCHEMAS
 
         table: TableName | None = next((table for table in value.tables if name in SCHEMAS[table].names), None)
         names = [] if table is None else [column for column in wanted if column in SCHEMAS[table].names]
@@ -463,7 +463,7 @@ def check(on_error: str) -> None:
 
 
 def fetch_sync(
-    client: "sideline.Client",
+    client: "_client.Client",
     query: Query,
     on_error: OnError,
     progress: ProgressOption,
@@ -483,7 +483,7 @@ def fetch_sync(
 
 
 async def fetch_async(
-    client: "sideline.AsyncClient",
+    client: "_client.AsyncClient",
     query: Query,
     on_error: OnError,
     progress: ProgressOption,
@@ -515,7 +515,7 @@ class _Run:
 
     def __init__(
         self,
-        client: "sideline.Client | sideline.AsyncClient",
+        client: "_client.Client | _client.AsyncClient",
         query: Query,
         progress: ProgressOption,
         before: BaseBatch | None,
@@ -542,7 +542,7 @@ class _Run:
     def end(self) -> None:
         """Close the progress bar."""
         if self.bar is not None:
-            self.bar(ended=True)
+            self.bar(is_over=True)
 
     def units(self, shape: Payload, found: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
         """Return the shape of a batch, and all its units."""

@@ -12,17 +12,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sideline._access import core_of, core_of_stream
-from sideline._completion import SHELLS, script
-from sideline._core import Update, __version__
-from sideline._exits import Exit
-from sideline.errors import DecodeError, SidelineError
-from sideline.live import Disconnected
-from sideline.simulator import Simulator
+from ._client import core_of, core_of_stream
+from ._command import SHELLS, Exit, script
+from ._core import Update, __version__
+from .errors import DecodeError, SidelineError
+from .live import Disconnected
+from .simulator import Simulator
 
 if TYPE_CHECKING:
-    from sideline._client import Client
-    from sideline.live import LiveBoxScore, LiveStream
+    from ._client import Client
+    from .live import LiveBoxScore, LiveStream
 
 __all__ = ["main"]
 
@@ -258,7 +257,7 @@ def _plain(value: object) -> object:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from sideline.archive import Archive
+    from .archive import Archive
 
     archive = Archive(args.path)
     archive.report(args.out, since=args.since)
@@ -272,8 +271,8 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    from sideline._display import describe_notice, describe_update
-    from sideline.journal import replay
+    from .journal import replay
+    from .live import describe_notice, describe_update
 
     speed = None if args.fast else args.speed
     for item in replay(args.path, speed):
@@ -308,7 +307,7 @@ def _add_stream(parser: argparse.ArgumentParser) -> "argparse._MutuallyExclusive
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from sideline._demo import demo
+    from ._command import demo
 
     demo(args.seed, args.out)
     return Exit.DONE
@@ -341,7 +340,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def _sync(args: argparse.Namespace) -> int:
-    from sideline.archive._command import sync
+    from ._command import sync_archive
 
     if args.start is None and args.games is None:
         raise ValueError("give the range: --from, and --to where it is not now; or --games")
@@ -349,7 +348,7 @@ def _sync(args: argparse.Namespace) -> int:
         window = None if args.correction_window == math.inf else timedelta(days=args.correction_window)
     except (OverflowError, ValueError):
         raise ValueError(f"--correction-window is {args.correction_window}; it is a number of days, or inf") from None
-    return sync(
+    return sync_archive(
         args.path,
         args.teams,
         args.games,
@@ -363,13 +362,13 @@ def _sync(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> int:
-    from sideline.archive._command import status
+    from ._command import print_status
 
-    return status(args.path, args.teams, args.since, as_json=args.json)
+    return print_status(args.path, args.teams, args.since, as_json=args.json)
 
 
 def _export(args: argparse.Namespace) -> int:
-    from sideline.archive import Archive
+    from .archive import Archive
 
     done = Archive(args.path).export(args.to, schema=args.schema)
     print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
@@ -377,14 +376,14 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _compact(args: argparse.Namespace) -> int:
-    from sideline.archive import Archive
+    from .archive import Archive
 
     Archive(args.path).compact()
     return Exit.DONE
 
 
 def _vacuum(args: argparse.Namespace) -> int:
-    from sideline.archive import Archive
+    from .archive import Archive
 
     try:
         retain = timedelta(days=args.retain)
@@ -395,7 +394,7 @@ def _vacuum(args: argparse.Namespace) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from sideline._client import Client
+    from ._client import Client
 
     with Client(environment=args.environment, sport=args.sport) as client:
         report = client.doctor()
@@ -407,8 +406,8 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _live(args: argparse.Namespace) -> int:
-    from sideline._client import Client
-    from sideline._watch import can_redraw, in_terminal
+    from ._client import Client
+    from .live import can_redraw, in_terminal
 
     if args.port is not None and not args.serve:
         args.refuse("--port needs --serve")
@@ -441,7 +440,7 @@ class _Refusal:
 
 def _score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
     """Return a box score with the names of teams and players, which messages may lack; an error is only printed."""
-    from sideline.live import LiveBoxScore
+    from .live import LiveBoxScore
 
     score = LiveBoxScore()
     if game_id is None:
@@ -460,8 +459,7 @@ def _serve(
     stream: "LiveStream", score: "LiveBoxScore", refusal: _Refusal, stopped: Callable[[], bool], port: int
 ) -> None:
     """Serve a page until the stream ends; notices are also printed."""
-    from sideline._display import describe_notice
-    from sideline._serve import LivePage
+    from .live import LivePage, describe_notice
 
     def tell(item: object) -> None:
         refusal.add(item)
@@ -475,7 +473,7 @@ def _serve(
 
 
 def _record(args: argparse.Namespace) -> int:
-    from sideline._client import Client
+    from ._client import Client
 
     with Client() as client:
         stream = _stream(client, args)
@@ -519,7 +517,7 @@ def _status_of_stream(stream: "LiveStream", refusal: str | None) -> int:
 
 
 def _repair(args: argparse.Namespace) -> int:
-    from sideline.journal import repair
+    from .journal import repair
 
     repaired = repair(args.path, args.out)
     where = args.path if args.out is None else args.out
@@ -539,7 +537,7 @@ def _repair(args: argparse.Namespace) -> int:
 
 def _print(stream: "LiveStream", refusal: _Refusal, stopped: Callable[[], bool], *, as_json: bool) -> None:
     """Print items until the stream ends."""
-    from sideline._display import describe_notice, describe_update
+    from .live import describe_notice, describe_update
 
     core = core_of_stream(stream)
     while not stopped():

@@ -12,12 +12,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from sideline._access import core_of_stream, finding_of
-from sideline._core import CoreClient, Payload, _certificate
-from sideline.errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
+from ._client import core_of_stream, finding_of
+from ._core import CoreClient, Payload, _certificate
+from .errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
 if TYPE_CHECKING:
-    from sideline.live import LiveStream
+    from .live import LiveStream
 
 __all__ = ["Check", "Report"]
 
@@ -463,7 +463,7 @@ def _fetch_certificate(host: str, port: int) -> tuple[str, int] | None:
 
 def _open_error(stream: "LiveStream") -> str | None:
     """Return why a stream cannot be opened, or `None` if it stays open for longer than a service needs to refuse it."""
-    from sideline.live import Connected, Disconnected
+    from .live import Connected, Disconnected
 
     core = core_of_stream(stream)
     core.open()

@@ -5,8 +5,14 @@ docs/errors.md.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import sideline
+from ._lazy import LazyModule
+
+if TYPE_CHECKING:
+    from . import _core, archive, batch as batches
+else:
+    _core, archive, batches = map(LazyModule, ("sideline._core", "sideline.archive", "sideline.batch"))
 
 __all__ = [
     "ApiError",
@@ -47,15 +53,15 @@ class SidelineError(Exception):
     """The kind of the advice, from a closed set."""
     _found: str = ""
     """What happened, without the advice."""
-    _payload: "sideline.Payload | None" = None
+    _payload: "_core.Payload | None" = None
 
     @property
-    def payload(self) -> "sideline.Payload | None":
+    def payload(self) -> "_core.Payload | None":
         """The response of status 200 that is not what was requested; its `raw` is the body. Otherwise `None`."""
         return self._payload
 
     @payload.setter
-    def payload(self, payload: "sideline.Payload | None") -> None:
+    def payload(self, payload: "_core.Payload | None") -> None:
         self._payload = payload
 
 
@@ -260,7 +266,7 @@ class DecodeError(SidelineError):
     """The number of attempts."""
 
     def __init__(
-        self, text: str = "", *, path: str = "$", offset: int = 0, payload: "sideline.Payload | None" = None
+        self, text: str = "", *, path: str = "$", offset: int = 0, payload: "_core.Payload | None" = None
     ) -> None:
         super().__init__(text)
         self.path = path
@@ -299,17 +305,17 @@ class IncompleteError(SidelineError):
     1 None
     """
 
-    batch: "sideline.Batch | sideline.AsyncBatch | None"
+    batch: "batches.Batch | batches.AsyncBatch | None"
     """The batch, with the fetched responses and how each unit ended; `None` for a sync."""
-    report: "sideline.SyncReport | None"
+    report: "archive.SyncReport | None"
     """The report of the sync; `None` for a batch."""
 
     def __init__(
         self,
         text: str = "",
         *,
-        batch: "sideline.Batch | sideline.AsyncBatch | None" = None,
-        report: "sideline.SyncReport | None" = None,
+        batch: "batches.Batch | batches.AsyncBatch | None" = None,
+        report: "archive.SyncReport | None" = None,
     ) -> None:
         super().__init__(text)
         self.batch = batch

@@ -3,11 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike, fspath
+from typing import TYPE_CHECKING
 
-import sideline
-from sideline._arguments import named
-from sideline._core import _repair_journal, _replay
-from sideline._streams import Overflow
+from ._lazy import LazyModule
+
+if TYPE_CHECKING:
+    from . import live
+else:
+    live = LazyModule("sideline.live")
+from ._client import Overflow, named
+from ._core import _repair_journal, _replay
 
 __all__ = ["LostBytes", "Repair", "repair", "replay"]
 
@@ -19,7 +24,7 @@ def replay(
     notices: bool = True,
     overflow: Overflow = "block",
     buffer: int = 1024,
-) -> "sideline.LiveStream":
+) -> "live.LiveStream":
     """Replay a journal that `LiveStream.record` wrote: the same items in the same order, as a stream that ends.
 
     A journal of a killed recorder ends with its last intact block. Items appended later are not replayed.
@@ -38,7 +43,7 @@ def replay(
     >>> [item.text for item in sideline.replay("game.journal", None, notices=False)] == [recorded[1].text]
     True
     """
-    from sideline.live import LiveStream
+    from .live import LiveStream
 
     with named(speed="a number such as 2.0, or None for as fast as possible", path="a str or a path"):
         core = _replay(path, speed, {"notices": notices, "overflow": overflow, "buffer": buffer})

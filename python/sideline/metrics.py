@@ -12,11 +12,24 @@ A code that the service leaves out of a row counts as 0 if other rows have it. A
 unknown, and raises `MissingStat`, which names it. If you know that it is 0, add it: `box.with_columns(FT=pl.lit(0.0))`.
 """
 
-from sideline._metrics._common import MissingStat
-from sideline._metrics._game_state import game_state
-from sideline._metrics._playing_time import PER_36, minutes, pace, per_36, possession_count, usage
-from sideline._metrics._ratings import lineups, on_off, plus_minus, ratings
-from sideline._metrics._shooting import effective_field_goal, four_factors, shooting, true_shooting
+from ._answers import (
+    PER_36,
+    MissingStat,
+    effective_field_goal,
+    four_factors,
+    game_state,
+    lineups,
+    minutes,
+    on_off,
+    pace,
+    per_36,
+    plus_minus,
+    possession_count,
+    ratings,
+    shooting,
+    true_shooting,
+    usage,
+)
 
 __all__ = [
     "PER_36",

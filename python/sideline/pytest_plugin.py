@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from sideline import AsyncClient, Client, Simulator
+    from ._client import AsyncClient, Client
+    from .simulator import Simulator
 
 __all__ = ["sideline_async_client", "sideline_client", "sideline_simulator"]
 
@@ -57,7 +58,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
-    from sideline import Simulator
+    from .simulator import Simulator
 
     with Simulator(seed=_SEED, now=_NOW) as service:
         request.config.stash[_SHARED] = service
@@ -74,7 +75,7 @@ def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
     if options is None:
         yield request.getfixturevalue("_sideline_season")
         return
-    from sideline import Simulator
+    from .simulator import Simulator
 
     season = {"seed": _SEED, "now": _NOW, **options}
     faults = season.pop("faults", ())
@@ -94,7 +95,7 @@ def sideline_client(sideline_simulator: "Simulator") -> "Iterator[Client]":
 @pytest.fixture
 def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncClient]":
     """Provide a `sideline.AsyncClient` of the service, for any event loop; it reads no `SIDELINE_` variable."""
-    from sideline._access import core_of
+    from ._client import core_of
 
     client = sideline_simulator.async_client()
     yield client

@@ -7,14 +7,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, Unpack
 
-from sideline._access import keep_alive
-from sideline._arguments import named
-from sideline._async_client import AsyncClient
-from sideline._client import Client
-from sideline._core import CoreSimulator
-from sideline._options import ClientOptions
-from sideline._text import facts_html
-from sideline._types import Sport, Time
+from ._client import AsyncClient, Client, ClientOptions, Sport, Time, keep_alive, named
+from ._core import CoreSimulator
+from ._rows import facts_html
 
 __all__ = ["Credentials", "Faults", "SeenRequest", "Simulator", "StreamFaults"]
 

@@ -15,17 +15,16 @@ to files. Example, with `spark` a SparkSession:
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload
-from sideline._frames import library
-from sideline._parts import bodies_schema, body_tables, rows_of_unit
-from sideline._plan import Part, Plan, operation_of, schema
+from ._core import Payload
+from ._engines import Part, Plan, bodies_schema, body_tables, operation_of, rows_of_unit, schema
+from ._rows import library
 
 if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
-    from sideline._types import TableName
+    from ._client import TableName
 
 __all__ = ["decode", "fetch_bodies", "read"]
 

@@ -384,8 +384,8 @@ def test_the_reports_title_is_the_archives_name(report: tuple[str, Path]) -> Non
 @pytest.fixture
 def page() -> Callable[..., dict[str, Any]]:
     """What the live page shows after these messages."""
-    from sideline._scoreboard import Scoreboard
     from sideline.live import StreamStats
+    from sideline.live._scoreboard import Scoreboard
 
     def view(*messages: dict[str, Any]) -> dict[str, Any]:
         data = b"".join(b"data: %s\n\n" % json.dumps(message).encode() for message in messages)
@@ -422,7 +422,7 @@ def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Call
     from rich.console import Console
     from rich.live import Live
 
-    from sideline._watch import render
+    from sideline.live._terminal import render
 
     def line(team: int, number: int) -> dict[str, Any]:
         details = {"id": team * 100 + number, "firstname": "Ada", "lastname": f"Lane{team * 100 + number}", "profile_image_link": ""}

@@ -109,7 +109,7 @@ pub(crate) fn running(py: Python<'_>) -> PyResult<(Bound<'_, PyAny>, Arc<LoopWak
 /// The Python function that the loop calls.
 fn drain_function(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static DRAIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    DRAIN.import(py, "sideline._inbox", "hear")
+    DRAIN.import(py, "sideline._client", "run_next_step")
 }
 
 /// The inbox of a loop. The loop owns it until it is closed; here are only weak references.

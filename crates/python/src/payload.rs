@@ -178,7 +178,7 @@ impl PyPayload {
         if !names {
             return Ok(table.into_any());
         }
-        errors::guard(py, || py.import("sideline._names")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
     }
 
     /// Return every table of the body by name, the default first: like `table(name)` for each, but in one pass.
@@ -413,7 +413,7 @@ impl PyPayload {
 
     fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._text")?.call_method1("payload_html", (slf,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("payload_html", (slf,)))
     }
 }
 
@@ -443,7 +443,7 @@ fn with_payload(py: Python<'_>, error: &PyErr, payload: fetch::Payload) -> PyErr
 /// A mapping of headers, in the order received.
 pub(crate) fn headers<'py>(py: Python<'py>, headers: &[(String, impl AsRef<str>)]) -> PyResult<Bound<'py, PyAny>> {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_ref())).collect();
-    errors::guard(py, || py.import("sideline._headers")?.getattr("Headers")?.call1((headers,)))
+    errors::guard(py, || py.import("sideline._client")?.getattr("Headers")?.call1((headers,)))
 }
 
 /// 1970-01-01 UTC.

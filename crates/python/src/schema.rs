@@ -71,7 +71,7 @@ impl Schema {
     /// b'mm'
     fn to_arrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._frames")?.call_method1("schema_to_arrow", (slf,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("schema_to_arrow", (slf,)))
     }
 
     /// A schema of `sideline.SCHEMAS` is pickled as its name, any other as an empty table.
@@ -132,7 +132,7 @@ impl Schema {
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._text")?.call_method1("schema_html", (slf,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("schema_html", (slf,)))
     }
 }
 

@@ -39,7 +39,7 @@ impl PyTable {
     /// Calls a Python function that converts the table, or names the library to install.
     pub fn frame<'py>(table: Bound<'py, Self>, function: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = table.py();
-        errors::guard(py, || py.import("sideline._frames")?.call_method1(function, (table,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1(function, (table,)))
     }
 
     /// Like [`PyTable::frame`], with only some columns if they are named.
@@ -186,7 +186,7 @@ impl PyTable {
     /// ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
     fn to_parquet<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._frames")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("to_parquet", (slf, path)).map(|_| ()))
     }
 
     /// Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
@@ -197,7 +197,7 @@ impl PyTable {
     /// ...     client.teams().table().to_csv(f"{folder}/teams.csv")
     fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._frames")?.call_method1("to_csv", (slf, path)).map(|_| ()))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("to_csv", (slf, path)).map(|_| ()))
     }
 
     /// The values of a column, as a list. Raises `KeyError` if there is no such column.
@@ -337,12 +337,12 @@ impl PyTable {
 
     fn __str__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._text")?.call_method1("table_text", (slf,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("table_text", (slf,)))
     }
 
     fn _repr_html_(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._text")?.call_method1("table_html", (slf,)))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("table_html", (slf,)))
     }
 }
 

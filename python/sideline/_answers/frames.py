@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sideline._access import table_from_arrow
-from sideline._core import Table
-from sideline._frames import library
+from .._client import table_from_arrow
+from .._core import Table
+from .._rows import library
 
 if TYPE_CHECKING:
     import polars
@@ -20,8 +20,10 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
     if isinstance(source, list | tuple):
         if not source:
             raise ValueError(f"{argument} is an empty list")
-        whole: polars.DataFrame = pl.concat([frame_of(argument, part) for part in source], how="diagonal_relaxed")
-        return whole
+        complete_frame: polars.DataFrame = pl.concat(
+            [frame_of(argument, part) for part in source], how="diagonal_relaxed"
+        )
+        return complete_frame
     if isinstance(names := getattr(source, "tables", None), list):
         if not names:
             raise ValueError(f"{argument} has no table, only a dict: pass one of stat events, shots or possessions")
@@ -73,5 +75,7 @@ def time_column(argument: str, frame: "polars.DataFrame") -> str:
     for name in names:
         if name in frame.columns and isinstance(frame.schema[name], pl.Datetime):
             return name
-    has = ", ".join(frame.columns)
-    raise ValueError(f"{argument} needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {has}")
+    column_names = ", ".join(frame.columns)
+    raise ValueError(
+        f"{argument} needs a column {', '.join(names[:-1])} or {names[-1]} with times; it has {column_names}"
+    )

@@ -56,9 +56,6 @@ zach zack zac:zachary zachariah|zeke:ezekiel
 """
 """Short forms, and after the colon the full names. Two different full names are two people."""
 
-GRADES = ("name", "word order", "suffix", "nickname", "part of the name", "initial", "similar name")
-"""The ways in which two names agree, the best first. "suffix": one name lacks the other's Jr."""
-
 
 class Name(NamedTuple):
     """A name without accents, punctuation, case and suffix; given names first."""
@@ -71,7 +68,7 @@ class Name(NamedTuple):
 
 def parse(text: str) -> Name | None:
     """Parse "Last, First", "First Last Jr." or "LAST, FIRST III"; return `None` for a name without letters."""
-    parts = [part.split() for part in _cleaned(text).split(",")]
+    parts = [part.split() for part in _clean(text).split(",")]
     suffix = None
     for position, part in enumerate(parts):
         # "Hardaway, Jr" may be a family and a given name; "Tim Hardaway, Jr" and "Hardaway, Tim, Jr" are not.
@@ -80,15 +77,15 @@ def parse(text: str) -> Name | None:
             suffix = _SUFFIXES[part.pop()]
     parts = [part for part in parts if part]
     words = tuple(word for part in [*parts[1:], *parts[:1]] for word in part)
-    folded = tuple(filter(None, map(_folded, words)))
-    if not folded:
+    folded_words = tuple(filter(None, map(_fold, words)))
+    if not folded_words:
         return None
-    spelled = (_folded(word.translate(_TRANSCRIPTIONS)) for word in words)
-    return Name(folded, suffix, frozenset(("".join(folded), "".join(spelled))))
+    spelled_words = (_fold(word.translate(_TRANSCRIPTIONS)) for word in words)
+    return Name(folded_words, suffix, frozenset(("".join(folded_words), "".join(spelled_words))))
 
 
 def grade(name: Name, other: Name, *, with_similar: bool = True) -> str | None:
-    """Return the best of `GRADES` in which two names agree, or `None`."""
+    """Return the best way in which two names agree, or `None`. "suffix": one name lacks the other's Jr."""
     if name.suffix and other.suffix and name.suffix != other.suffix:
         return None
     grade_name = _grade(name, other)
@@ -114,10 +111,10 @@ def _grade(name: Name, other: Name) -> str | None:
     return None
 
 
-def _is_within(few: Sequence[str], many: Sequence[str]) -> bool:
+def _is_within(fewer_words: Sequence[str], more_words: Sequence[str]) -> bool:
     """Return whether one name has all words of the other, in order."""
-    rest = iter(many)
-    return all(word in rest for word in few)
+    rest = iter(more_words)
+    return all(word in rest for word in fewer_words)
 
 
 def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:
@@ -140,10 +137,10 @@ def _is_similar(words: Sequence[str], other: Sequence[str]) -> bool:
 
 def _is_nickname(word: str, other: str) -> bool:
     """Return whether one is short for the other, or both are short for the same name."""
-    short, of = _nicknames()
+    short, full_names = _nicknames()
     return bool(
-        short.get(word, frozenset()) & (short.get(other, frozenset()) | of.get(other, frozenset()))
-        or short.get(other, frozenset()) & of.get(word, frozenset())
+        short.get(word, frozenset()) & (short.get(other, frozenset()) | full_names.get(other, frozenset()))
+        or short.get(other, frozenset()) & full_names.get(word, frozenset())
     )
 
 
@@ -158,13 +155,13 @@ def _nicknames() -> tuple[dict[str, frozenset[int]], dict[str, frozenset[int]]]:
     return sides
 
 
-def _cleaned(text: str) -> str:
+def _clean(text: str) -> str:
     """Lower the case, remove apostrophes and dots, and replace other signs by blanks."""
     text = re.sub("['.`\u00b4\u2018\u2019\u02bb\u02bc]", "", unicodedata.normalize("NFC", text).casefold())
     return re.sub(r"[^\w,]|_", " ", text)
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     letters = unicodedata.normalize("NFKD", word.translate(_LETTERS))
     return "".join(letter for letter in letters if letter.isalnum())
 

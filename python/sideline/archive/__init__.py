@@ -16,13 +16,13 @@
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
-    _read.py             reads tables with polars, Arrow and DuckDB, now and as of a time
+    _read.py             reads tables with polars, Arrow and DuckDB
+    _as_of.py            reads tables as of a time
     _status.py           judges whether each table of each game is complete
     _audits.py           applies the rules of sideline.audit to the stored tables
     _changes.py          computes the rows by which two states differ
     _export.py           writes changes to another database
     _rebuild.py          decodes a table again from the stored bodies
-    _command.py          implements `sideline sync` and `sideline status`
     _report.py           summarises a sync and an archive
     _store_errors.py     explains missing credentials, damaged files and full disks
     _html_report.py      renders the morning report
@@ -39,27 +39,23 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
-import sideline
-from sideline._access import core_of, table_from_arrow
-from sideline._arguments import check_range
-from sideline._core import Table, _epoch_ms, _ids
-from sideline._frames import library
-from sideline._progress import ProgressOption
-from sideline._types import Ids, LazyModule, Time
-from sideline.archive import _arrow, _audits, _compaction, _plan, _read
-from sideline.archive._changes import KEYS, Changes, current_state, state_at
-from sideline.archive._changes import changes as changes_between
-from sideline.archive._export import Address, Exported
-from sideline.archive._export import export as export_changes
-from sideline.archive._html_report import ArchiveReport, gather, previous_report_time, render
-from sideline.archive._plan import TABLES
-from sideline.archive._read import AsOf, names_damage
-from sideline.archive._report import ArchiveInfo, SyncReport, is_hole
-from sideline.archive._storage_options import Options
-from sideline.archive._store import Store, internal_schemas, public_schema
-from sideline.archive._sync import Sync
-from sideline.archive._writer import coverage_row, rows_to_arrow
-from sideline.batch import several
+from .._client import Ids, ProgressOption, Time, check_range, core_of, table_from_arrow, waits
+from .._core import Table, _epoch_ms, _ids
+from .._lazy import LazyModule, open_door
+from .._rows import library
+from ..batch import several
+from . import _arrow, _audits, _compaction, _plan, _read
+from ._as_of import AsOf
+from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
+from ._export import Address, Exported, export as export_changes
+from ._html_report import ArchiveReport, gather, previous_report_time, render
+from ._plan import TABLES
+from ._read import names_damage
+from ._report import ArchiveInfo, SyncReport, is_hole
+from ._storage_options import Options
+from ._store import Store as Store, internal_schemas, public_schema
+from ._sync import Sync
+from ._writer import coverage_row, rows_to_arrow
 
 if TYPE_CHECKING:
     import deltalake
@@ -67,10 +63,40 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from sideline import _audit
+    from .. import _answers as audits, _client
+    from ._discovery import Discovery as Discovery
+    from ._fetch import map_in_threads as map_in_threads
+    from ._leases import is_available as is_available
+    from ._listing import Event as Event
+    from ._memory import load_deltalake as load_deltalake
+    from ._plan import (
+        COMPLETE as COMPLETE,
+        GAME_OPERATIONS as GAME_OPERATIONS,
+        RESOURCES as RESOURCES,
+        SESSION_OPERATIONS as SESSION_OPERATIONS,
+        team_numbers as team_numbers,
+        units_within as units_within,
+        unlisted_games as unlisted_games,
+    )
+    from ._report import hole_line as hole_line
+    from ._status import PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
 else:
+    # What other rooms use of this one.
+    __getattr__ = open_door(
+        __name__,
+        {
+            "_discovery": "Discovery",
+            "_fetch": "map_in_threads",
+            "_leases": "is_available",
+            "_listing": "Event",
+            "_memory": "load_deltalake",
+            "_plan": "COMPLETE GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
+            "_report": "hole_line",
+            "_status": "PROBLEMS SEVERITY",
+        },
+    )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
-    _audit = LazyModule("sideline._audit")
+    audits, _client = LazyModule("sideline._answers"), LazyModule("sideline._client")
 
 __all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
 
@@ -109,7 +135,7 @@ class Archive:
     def __init__(
         self,
         root: str | os.PathLike[str],
-        client: "sideline.Client | None" = None,
+        client: "_client.Client | None" = None,
         *,
         storage_options: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] | None = None,
@@ -215,10 +241,8 @@ class Archive:
             wanted,
         )
 
-    def _client_of_sync(self) -> "sideline.Client":
-        from sideline._client import Client
-
-        if not isinstance(self._client, Client):
+    def _client_of_sync(self) -> "_client.Client":
+        if self._client is None or not waits(self._client):
             raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")
         return self._client
 
@@ -349,7 +373,7 @@ class Archive:
         return made
 
     @names_damage
-    def audit(self) -> "_audit.Violations":
+    def audit(self) -> "audits.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
         Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.
@@ -412,7 +436,7 @@ class Archive:
         >>> archive.players().column_names[-3:]
         ['team_name', 'listed_from', 'listed_until']
         """
-        from sideline.archive._rosters import stints
+        from ._rosters import stints
 
         _read.require(self._store)
         return table_from_arrow("players", stints(self._store, None if as_of is None else _to_datetime("as_of", as_of)))
@@ -446,8 +470,8 @@ class Archive:
         >>> archive.status().column_names
         ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
-        from sideline.archive._status import status
-        from sideline.archive._store import now
+        from ._status import status
+        from ._store import now
 
         if not isinstance(correction_window, timedelta):
             kind = type(correction_window).__name__
@@ -530,7 +554,7 @@ class Archive:
         """
         if table not in TABLES:
             raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}")
-        from sideline.archive._rebuild import rebuild
+        from ._rebuild import rebuild
 
         rebuild(self._store, table)
 
@@ -570,11 +594,11 @@ def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
     return table_from_arrow(name, _read.conform(rows_to_arrow(rows, name).select(target.names), target))
 
 
-def _drift_counts(client: "sideline.Client") -> dict[tuple[str, str], int]:
+def _drift_counts(client: "_client.Client") -> dict[tuple[str, str], int]:
     return {(row["operation"], row["path"]): row["count"] for row in client.drift().to_dicts()}
 
 
-def _drift_since(client: "sideline.Client", before: Mapping[tuple[str, str], int]) -> Table:
+def _drift_since(client: "_client.Client", before: Mapping[tuple[str, str], int]) -> Table:
     """Return the rows of the client's `drift` whose count grew, with the difference."""
     drift = client.drift()
     rows = [{**row, "count": row["count"] - before.get((row["operation"], row["path"]), 0)} for row in drift.to_dicts()]

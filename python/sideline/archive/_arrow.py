@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sideline._frames import library
+from .._rows import library
 
 if TYPE_CHECKING:
     import pyarrow

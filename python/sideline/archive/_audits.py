@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sideline._frames import library
-from sideline.archive._read import coverage, require, scan
+from .._rows import library
+from ._read import coverage, require, scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import polars
 
-    from sideline._audit import Violations
-    from sideline.archive._store import Store
+    from .._answers import Violations
+    from ._store import Store
 
 _BATCH_SIZE = 50
 """Events audited together, to bound the memory."""
@@ -33,8 +33,7 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
 
     With `events`, only the violations of these events.
     """
-    from sideline._audit.run import check
-    from sideline._audit.violations import merge
+    from .._answers import check_rules, merge_violations
 
     require(store)
     pl = library("polars", "archive")
@@ -56,14 +55,14 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
         frames = {name: of(name, "event_id", some) for name in ("events", "sessions")}
         ids = frames["sessions"]["session_id"].to_list()
         frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
-        runs.append(check(_plain(frames | shared)))
+        runs.append(check_rules(_plain(frames | shared)))
     if events is not None:
-        return merge(runs)
+        return merge_violations(runs)
     sessions = scan(store, "sessions").collect()
     orphans = {name: _orphans(store, name, sessions) for name in names}
     if any(frame.height for frame in orphans.values()):
-        runs.append(check(_plain(orphans | {"sessions": sessions, "coverage": covered}), rules=_ORPHAN_RULES))
-    return merge(runs)
+        runs.append(check_rules(_plain(orphans | {"sessions": sessions, "coverage": covered}), rules=_ORPHAN_RULES))
+    return merge_violations(runs)
 
 
 def _orphans(store: "Store", name: str, sessions: "polars.DataFrame") -> "polars.DataFrame":

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from sideline._frames import library
+from .._rows import library
 
 
 class Body:

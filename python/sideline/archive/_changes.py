@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sideline._frames import library
-from sideline.archive import _corrections
-from sideline.archive._decode import decode_tables, empty_tables
-from sideline.archive._plan import RESOURCES, TABLES, Unit
-from sideline.archive._read import bodies, conform, unit_of_body
-from sideline.archive._rosters import history
-from sideline.archive._store import Store, public_schema
+from .._rows import library
+from . import _corrections
+from ._decode import decode_tables, empty_tables
+from ._plan import RESOURCES, TABLES, Unit
+from ._read import bodies, conform, unit_of_body
+from ._rosters import history
+from ._store import Store, public_schema
 
 if TYPE_CHECKING:
     import pyarrow

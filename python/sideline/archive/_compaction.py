@@ -6,11 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sideline._frames import library
-from sideline.archive import _arrow
-from sideline.archive._memory import trim
-from sideline.archive._plan import UNDATED
-from sideline.archive._store import MONTH, Store
+from .._rows import library
+from . import _arrow
+from ._memory import trim
+from ._plan import UNDATED
+from ._store import MONTH, Store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload, Table, _batch_table
-from sideline._frames import library
-from sideline._schemas import SCHEMAS
-from sideline._types import TableName
-from sideline.archive import _arrow
-from sideline.archive._plan import RESOURCES, Unit
-from sideline.archive._store import check_storable, public_schema, to_storage_types
+from .._client import TableName
+from .._core import Payload, Table, _batch_table
+from .._rows import SCHEMAS, library
+from . import _arrow
+from ._plan import RESOURCES, Unit
+from ._store import check_storable, public_schema, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow

@@ -5,28 +5,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sideline._access import options_of
-from sideline._core import Payload, _epoch_ms
-from sideline.archive import _listing
-from sideline.archive._body import Body
-from sideline.archive._fetch import (
-    REQUEST_ERRORS,
-    SEASON_DATE,
-    Outcome,
-    Refusals,
-    connection_error,
-    failed,
-    map_in_threads,
-    served_at,
-)
-from sideline.archive._listing import Event, Game, Listing, Received
-from sideline.archive._plan import Unit
-from sideline.archive._store import now
-from sideline.archive._withdrawals import Lists, Parent
-from sideline.errors import DecodeError, InvalidRequest
+from .._client import options_of
+from .._core import Payload, _epoch_ms
+from ..errors import DecodeError, InvalidRequest
+from . import _listing
+from ._body import Body
+from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
+from ._listing import Event, Game, Listing, Received
+from ._plan import Unit
+from ._store import now
+from ._withdrawals import Lists, Parent
 
 if TYPE_CHECKING:
-    from sideline._client import Client
+    from .._client import Client
 
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""

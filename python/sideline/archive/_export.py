@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from sideline._frames import library
-from sideline.archive._changes import changed_units, current_state
-from sideline.archive._plan import RESOURCES, TABLES
-from sideline.archive._read import require, to_arrow
-from sideline.archive._store import Store, public_schema
+from .._rows import library
+from ._changes import changed_units, current_state
+from ._plan import RESOURCES, TABLES
+from ._read import require, to_arrow
+from ._store import Store, public_schema
 
 if TYPE_CHECKING:
     import pyarrow

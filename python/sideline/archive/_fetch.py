@@ -11,13 +11,9 @@ from itertools import groupby
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sideline._access import size_of, units_of
-from sideline._core import Payload
-from sideline.archive._body import Body
-from sideline.archive._decode import MACHINE_ERRORS, count_rows, decode_tables, empty_tables
-from sideline.archive._plan import COMPLETE, RESOURCES, Unit
-from sideline.archive._store import now
-from sideline.errors import (
+from .._client import size_of, units_of
+from .._core import Payload
+from ..errors import (
     ApiError,
     AuthenticationError,
     ConnectError,
@@ -26,11 +22,15 @@ from sideline.errors import (
     PermissionDenied,
     TransportError,
 )
+from ._body import Body
+from ._decode import MACHINE_ERRORS, count_rows, decode_tables, empty_tables
+from ._plan import COMPLETE, RESOURCES, Unit
+from ._store import now
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from sideline._client import Client
+    from .._client import Client
 
 REQUEST_ERRORS = (ApiError, TransportError, DecodeError, ValueError)
 """Errors of one request. Any other error ends the sync."""

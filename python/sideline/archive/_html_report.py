@@ -9,14 +9,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import Payload
-from sideline._frames import library
-from sideline._text import cell, shorten, visible
-from sideline.archive._report import ArchiveInfo, hole_line, is_hole
-from sideline.errors import SidelineError
+from .._core import Payload
+from .._rows import cell, library, shorten, visible
+from ..errors import SidelineError
+from ._report import ArchiveInfo, hole_line, is_hole
 
 if TYPE_CHECKING:
-    from sideline.archive import Archive
+    from . import Archive
 
 MAX_ROWS = 100
 """Rows shown of a list."""

@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sideline._core import _logger
-from sideline._frames import library
+from .._core import _logger
+from .._rows import library
 
 if TYPE_CHECKING:
-    from sideline.archive._store import Store
+    from ._store import Store
 
 PART_COUNT = 16
 """Number of parts into which units fall, by their event."""

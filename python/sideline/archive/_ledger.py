@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sideline._frames import library
-from sideline.archive._fetch import Outcome
-from sideline.archive._plan import Unit
-from sideline.archive._read import coverage_of
-from sideline.archive._store import MONTH, Store, internal_schemas, is_between, is_in
-from sideline.archive._writer import Row, coverage_row, rows_to_arrow
+from .._rows import library
+from ._fetch import Outcome
+from ._plan import Unit
+from ._read import coverage_of
+from ._store import MONTH, Store, internal_schemas, is_between, is_in
+from ._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
 

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Any
 
-from sideline._frames import library
+from .._rows import library
 
 _VARIABLE, _SETTINGS = "_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"
 """What deltalake's allocator, a jemalloc of its own, reads when it is loaded. Without a delay it takes more CPU."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from sideline.archive._fetch import Fetched, Outcome, connection_error
-from sideline.archive._settings import Settings
+from ._fetch import Fetched, Outcome, connection_error
+from ._settings import Settings
 
 
 class Pipeline:

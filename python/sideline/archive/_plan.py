@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sideline.archive._listing import Event, Game, is_sendable
+from ._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
 """A game may continue for this long after its last known end: a break between sessions looks like an end."""

@@ -1,17 +1,16 @@
-"""Reads the archive, now and as of a time. No client is needed."""
+"""Reads the archive. No client is needed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from sideline._frames import library
-from sideline.archive import _arrow
-from sideline.archive._decode import decode_tables
-from sideline.archive._plan import RESOURCES, TABLES, Unit
-from sideline.archive._store import MONTH, Store, internal_schemas, public_schema
-from sideline.archive._store_errors import find_damage, is_from_a_reader
-from sideline.errors import DecodeError
+from .._rows import library
+from ..errors import DecodeError
+from . import _arrow
+from ._plan import RESOURCES, TABLES, Unit
+from ._store import MONTH, Store, internal_schemas, public_schema
+from ._store_errors import find_damage, is_from_a_reader
 
 if TYPE_CHECKING:
     import duckdb
@@ -209,75 +208,6 @@ def bodies(
 def unit_of_body(row: Mapping[str, Any]) -> Unit:
     """Return the unit of a row of `raw`."""
     return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
-
-
-class AsOf:
-    """The archive as of a time; see `Archive.as_of`."""
-
-    def __init__(self, store: Store, when: datetime) -> None:
-        self._store = store
-        self.when = when
-        """Data stored up to this time is visible."""
-
-    @names_damage
-    def scan(self, name: str) -> "polars.LazyFrame":
-        """Return a table as it was at that time, as a polars LazyFrame.
-
-        Rows that changed since are decoded from the stored bodies; the others are read from the table.
-
-        >>> import datetime
-        >>> archive.as_of(datetime.datetime.now(datetime.UTC)).scan("events").collect().height == games
-        True
-        """
-        pl = library("polars", "archive")
-        if check_name(name) == "corrections":
-            return scan(self._store, name).filter(pl.col("seen_at") <= self.when)
-        if name not in TABLES:
-            raise ValueError(f"{name} describes only the current archive; tables with a past: {', '.join(TABLES)}")
-        frame = scan(self._store, name)
-        changed, then = self._changed(name)
-        if not changed:
-            return frame
-        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-        unchanged = frame.filter(
-            ~pl.col(key).is_in(pl.Series(list(changed)).cast(frame.collect_schema()[key]).implode())
-        )
-        parts = [pl.from_arrow(rows).lazy() for rows in self._decoded(name, then)]
-        whole: polars.LazyFrame = pl.concat(
-            [unchanged, *(with_public_types(part, name) for part in parts)], how="diagonal"
-        )
-        return whole
-
-    @names_damage
-    def to_arrow(self, name: str) -> "pyarrow.Table":
-        """Return a table as it was at that time, as a `pyarrow.Table`."""
-        return conform(self.scan(name).collect().to_arrow(), public_schema(name))
-
-    def _changed(self, name: str) -> tuple[set[str], dict[str, int]]:
-        """Return the ids whose body has changed, and for each of their units the sequence of its body at that time."""
-        operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-        ids: dict[str, str] = {}
-        then: dict[str, int] = {}
-        last: dict[str, int] = {}
-        for row in bodies(self._store, columns=("unit", "operation", "id", "sequence", "status", "stored_at")):
-            if row["operation"] not in operations or row["status"] == "undecodable":
-                continue
-            unit, sequence = row["unit"], row["sequence"]
-            ids[unit] = row["id"]
-            last[unit] = max(sequence, last.get(unit, 0))
-            if row["stored_at"] <= self.when:
-                then[unit] = max(sequence, then.get(unit, 0))
-        changed = {unit for unit in last if then.get(unit) != last[unit]}
-        return {ids[unit] for unit in changed}, {unit: sequence for unit, sequence in then.items() if unit in changed}
-
-    def _decoded(self, name: str, then: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
-        from sideline.archive._rosters import history
-
-        for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in then.items()]):
-            if name == "players":
-                yield history(self._store, unit_of_body(row), row["sequence"])
-            elif row["body"] is not None:
-                yield decode_tables(unit_of_body(row), row["body"])[name]
 
 
 def coverage(

@@ -8,16 +8,16 @@ from dataclasses import replace
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
-from sideline._frames import library
-from sideline.archive._decode import decode_tables, stored_schema
-from sideline.archive._fetch import Outcome, read
-from sideline.archive._ledger import is_list, remove_holes
-from sideline.archive._listing import Received, event
-from sideline.archive._plan import RESOURCES, Unit, unit_of
-from sideline.archive._read import bodies, conform, coverage, require, unit_of_body
-from sideline.archive._rosters import history
-from sideline.archive._store import MONTH, Store, in_month, now
-from sideline.archive._writer import Context, Row, write_outcomes
+from .._rows import library
+from ._decode import decode_tables, stored_schema
+from ._fetch import Outcome, read
+from ._ledger import is_list, remove_holes
+from ._listing import Received, event
+from ._plan import RESOURCES, Unit, unit_of
+from ._read import bodies, conform, coverage, require, unit_of_body
+from ._rosters import history
+from ._store import MONTH, Store, in_month, now
+from ._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:
     import pyarrow

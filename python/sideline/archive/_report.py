@@ -7,11 +7,11 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
-from sideline._core import Table
-from sideline._text import LEFT_STYLE, facts_html, visible
-from sideline.archive._plan import SETTLED_STATUSES
-from sideline.batch import MAX_HOLES_SHOWN
-from sideline.errors import IncompleteError
+from .._core import Table
+from .._rows import LEFT_STYLE, facts_html, visible
+from ..batch import MAX_HOLES_SHOWN
+from ..errors import IncompleteError
+from ._plan import SETTLED_STATUSES
 
 
 def is_hole(row: Any) -> bool:

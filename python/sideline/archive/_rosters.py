@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sideline._frames import library
-from sideline.archive import _arrow
-from sideline.archive._decode import decode_tables
-from sideline.archive._plan import UNDATED, Unit
-from sideline.archive._read import bodies, conform, coverage, scan, unit_of_body
-from sideline.archive._store import Store, public_schema, to_storage_types
+from .._rows import library
+from . import _arrow
+from ._decode import decode_tables
+from ._plan import UNDATED, Unit
+from ._read import bodies, conform, coverage, scan, unit_of_body
+from ._store import Store, public_schema, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
-from sideline._access import table_from_arrow
-from sideline._core import Table
-from sideline._frames import library
-from sideline.archive import _audits, _read
-from sideline.archive._ledger import is_list
-from sideline.archive._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
-from sideline.archive._store import Store
-from sideline.archive._writer import UNDECODABLE, interrupted_units
+from .._client import table_from_arrow
+from .._core import Table
+from .._rows import library
+from . import _audits, _read
+from ._ledger import is_list
+from ._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
+from ._store import Store
+from ._writer import UNDECODABLE, interrupted_units
 
 if TYPE_CHECKING:
     import pyarrow
@@ -334,7 +334,7 @@ def _first_stored(store: Store) -> dict[str, datetime]:
 
 
 def _rules() -> Any:
-    from sideline._audit import audit
+    from .._answers import audit
 
     return audit.rules()
 

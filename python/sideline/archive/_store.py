@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from sideline._core import __version__
-from sideline._frames import library
-from sideline._schemas import SCHEMAS
-from sideline.archive import _arrow
-from sideline.archive._memory import load_deltalake, trim
-from sideline.archive._settings import Settings
-from sideline.archive._storage_options import Options
-from sideline.archive._store_errors import check_files, translate_error
-from sideline.errors import DecodeError
+from .._core import __version__
+from .._rows import SCHEMAS, library
+from ..errors import DecodeError
+from . import _arrow
+from ._memory import load_deltalake, trim
+from ._settings import Settings
+from ._storage_options import Options
+from ._store_errors import check_files, translate_error
 
 if TYPE_CHECKING:
     import pyarrow

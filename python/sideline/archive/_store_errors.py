@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from sideline._frames import library
-from sideline._text import visible
-from sideline.archive import _arrow
-from sideline.errors import ConfigurationError, DecodeError
+from .._rows import library, visible
+from ..errors import ConfigurationError, DecodeError
+from . import _arrow
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-    from sideline.archive._store import Store
+    from ._store import Store
 
 _VARIABLES = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (and AWS_ENDPOINT_URL if it is not Amazon's)",

@@ -8,26 +8,25 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from sideline._arguments import check_range
-from sideline._core import _epoch_ms
-from sideline._progress import ProgressOption, bar
-from sideline.archive import _compaction, _plan, _withdrawals
-from sideline.archive._body import body_id
-from sideline.archive._discovery import Discovery
-from sideline.archive._fetch import Fetched, Outcome, fetch, read
-from sideline.archive._leases import PART_COUNT, Leases, leases
-from sideline.archive._ledger import mark_listed, update_facts, update_holes
-from sideline.archive._listing import Event, Received, fragment, moment
-from sideline.archive._memory import trim
-from sideline.archive._pipeline import Pipeline
-from sideline.archive._plan import LIST_OPERATIONS, Unit
-from sideline.archive._read import coverage, to_views
-from sideline.archive._settings import Settings
-from sideline.archive._store import Store, internal_schemas, now
-from sideline.archive._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
+from .._client import ProgressOption, bar, check_range
+from .._core import _epoch_ms
+from . import _compaction, _plan, _withdrawals
+from ._body import body_id
+from ._discovery import Discovery
+from ._fetch import Fetched, Outcome, fetch, read
+from ._leases import PART_COUNT, Leases, leases
+from ._ledger import mark_listed, update_facts, update_holes
+from ._listing import Event, Received, fragment, moment
+from ._memory import trim
+from ._pipeline import Pipeline
+from ._plan import LIST_OPERATIONS, Unit
+from ._read import coverage, to_views
+from ._settings import Settings
+from ._store import Store, internal_schemas, now
+from ._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
-    from sideline._client import Client
+    from .._client import Client
 
 Row = Mapping[str, Any]
 """A row of `coverage` as it was before the sync."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from sideline.archive._listing import Event
-from sideline.archive._plan import has_rows
+from ._listing import Event
+from ._plan import has_rows
 
 Row = Mapping[str, Any]
 

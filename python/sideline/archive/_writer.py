@@ -19,15 +19,15 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sideline._core import __version__
-from sideline._frames import library
-from sideline.archive import _arrow, _corrections, _rosters
-from sideline.archive._body import Body
-from sideline.archive._decode import column_names, decode_tables, decode_together, stored_schema
-from sideline.archive._fetch import Outcome
-from sideline.archive._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
-from sideline.archive._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
-from sideline.archive._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+from .._core import __version__
+from .._rows import library
+from . import _arrow, _corrections, _rosters
+from ._body import Body
+from ._decode import column_names, decode_tables, decode_together, stored_schema
+from ._fetch import Outcome
+from ._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
+from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
+from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
     import pyarrow

@@ -12,16 +12,16 @@ accepts (such as a dict of columns), or a list of these, such as the sessions of
 >>> axes.figure.savefig("shots.png")
 """
 
-from sideline._frames import library
+from .._rows import library
 
 for _name in ("matplotlib", "pyarrow"):
     library(_name, "plot")
 
-from sideline.plot._court import court  # noqa: E402
-from sideline.plot._margin import score_margin  # noqa: E402
-from sideline.plot._possessions import possession_timeline  # noqa: E402
-from sideline.plot._shots import shot_chart, zones  # noqa: E402
-from sideline.plot._tracking import tracking  # noqa: E402
+from ._court import court  # noqa: E402
+from ._margin import score_margin  # noqa: E402
+from ._possessions import possession_timeline  # noqa: E402
+from ._shots import shot_chart, zones  # noqa: E402
+from ._tracking import tracking  # noqa: E402
 
 __all__ = ["court", "possession_timeline", "score_margin", "shot_chart", "tracking", "zones"]
 

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
-from sideline.court import COLLEGE_MEN, INTERNATIONAL, PRO, Court
-from sideline.plot._field import draw_field
+from ..court import COLLEGE_MEN, INTERNATIONAL, PRO, Court
+from ._field import draw_field
 
 Rules = Literal["college", "pro", "international"]
 Football = Literal["football"]

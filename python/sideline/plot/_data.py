@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from sideline._core import Payload
-from sideline._find import check_name, is_named
-from sideline._names import Found
-from sideline._text import visible
-from sideline._types import TableName
-from sideline.batch import BaseBatch
+from .._client import TableName, check_name, is_named
+from .._core import Payload
+from .._rows import Found, visible
+from ..batch import BaseBatch
 
 Numbers = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter
 
-from sideline import metrics
-from sideline.plot._court import new_axes, nothing
-from sideline.plot._data import Columns, Named, Rows, names_of, plain, team_label
-from sideline.plot._look import team_colours, text_on
-from sideline.plot._possessions import period_order
+from ..metrics import game_state
+from ._court import new_axes, nothing
+from ._data import Columns, Named, Rows, names_of, plain, team_label
+from ._look import team_colours, text_on
+from ._possessions import period_order
 
 MINUTE = 60.0
 
@@ -52,7 +52,7 @@ def score_margin(
         ax.set(xticks=[], yticks=[])
         nothing(ax, "possessions")
         return ax
-    states = metrics.game_state(possessions, possession_events)
+    states = game_state(possessions, possession_events)
     if states["game_id"].n_unique() > 1:
         raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from sideline.plot._court import new_axes, nothing
-from sideline.plot._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
-from sideline.plot._look import team_colours
+from ._court import new_axes, nothing
+from ._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
+from ._look import team_colours
 
 MINUTE = 60.0
 

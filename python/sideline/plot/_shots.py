@@ -9,11 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 
-from sideline.court import Court
-from sideline.plot._court import Rules, nothing, on_half, reach, rules
-from sideline.plot._court import court as draw_court
-from sideline.plot._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
-from sideline.plot._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
+from ..court import Court
+from ._court import Rules, court as draw_court, nothing, on_half, reach, rules
+from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
+from ._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 

@@ -9,22 +9,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
-from sideline.court import Court
-from sideline.plot._court import Football, Rules, nothing
-from sideline.plot._court import court as draw_court
-from sideline.plot._data import (
-    Columns,
-    Named,
-    Numbers,
-    Rows,
-    epoch_ms,
-    moment_text,
-    names_of,
-    plain,
-    team_label,
-    teams_of,
-)
-from sideline.plot._look import BALL, OTHER, team_colours, text_on
+from ..court import Court
+from ._court import Football, Rules, court as draw_court, nothing
+from ._data import Columns, Named, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
+from ._look import BALL, OTHER, team_colours, text_on
 
 MAX_AGE_MS = 1000.0
 """Milliseconds after which a position is outdated: the sensor was off, or the player had left."""

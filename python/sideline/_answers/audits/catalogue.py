@@ -1,0 +1,334 @@
+"""The catalogue of rules: names, meanings, tables and tolerances, and the functions that check them."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from . import places, presence, sums, timing
+
+if TYPE_CHECKING:
+    from .tables import Rows, Tables
+
+_ROWS = ("player_stats", "stat_events", "possessions", "shots")
+
+
+class Rule(NamedTuple):
+    """One rule of an audit.
+
+    >>> sideline.audit.rules()[0].rule, sideline.audit.rules()[0].tables
+    ('box_score_is_sum_of_events', ('player_stats', 'stat_events'))
+    """
+
+    rule: str
+    """The name, as in the column `rule` of `violations`."""
+    meaning: str
+    """What must hold, and when the rule does not apply."""
+    tables: tuple[str, ...]
+    """The required tables. `box_score` can replace `player_stats`."""
+    any_of: tuple[str, ...]
+    """Further tables of which it needs at least one; it checks those that were passed."""
+    tolerance: float | None
+    """The largest allowed difference, or distance outside a range; `None` if values are compared exactly."""
+    unit: str | None
+    """The unit of the tolerance: `ms`, `s`, `mm`, or `count` for statistics."""
+
+
+Check: TypeAlias = "Callable[[Tables], Rows]"
+
+_CATALOGUE: tuple[tuple[Rule, Check], ...] = (
+    (
+        Rule(
+            "box_score_is_sum_of_events",
+            "Each counted stat of a player, and of a team, is the sum of its stat events.",
+            ("player_stats", "stat_events"),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.box_score_is_sum_of_events,
+    ),
+    (
+        Rule(
+            "team_is_sum_of_players",
+            "Each counted stat of a team's own row (player 0) is the sum of its players'.",
+            ("player_stats",),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.team_is_sum_of_players,
+    ),
+    (
+        Rule(
+            "points_from_makes",
+            "PTS = 2 FG2 + 3 FG3 + FT in every row. If the service does not send FG2, it is FG - FG3; if it does not"
+            " send FG3, the rule does not apply.",
+            ("player_stats",),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.points_from_makes,
+    ),
+    (
+        Rule(
+            "possessions_match_events",
+            "A player has the same counted stats in the possessions and in the stat events. PTS is not compared,"
+            " because possessions list makes without their value. A code that no possession has is compared only if it"
+            " is documented for possessions: FGA, FGA3, REB, DEFENSIVE_REB, FGA_OTD, FGA3_OTD.",
+            ("possession_events", "stat_events"),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.possessions_match_events,
+    ),
+    (
+        Rule(
+            "shots_match_events",
+            "A player's shots, makes, threes and made threes are as many as FGA, FG, FGA3 and FG3 in the stat events.",
+            ("shots", "stat_events"),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.shots_match_events,
+    ),
+    (
+        Rule(
+            "turnovers_match_events",
+            "A possession's attribute `turnover` is the number of TO among its events, or 1 if there are several. A"
+            " team's turnover may be only among the stat events, within 5 s of the possession. A session without any"
+            " TO is not compared.",
+            ("possessions", "possession_events"),
+            (),
+            5,
+            "s",
+        ),
+        sums.turnovers_match_events,
+    ),
+    (
+        Rule(
+            "five_a_side",
+            "A possession has five different players on each side, and nobody on both.",
+            ("possessions",),
+            (),
+            None,
+            None,
+        ),
+        places.five_a_side,
+    ),
+    (
+        Rule(
+            "events_inside_possession",
+            "An event of a possession happens between the start and the end of the possession, within 5 s.",
+            ("possessions", "possession_events"),
+            (),
+            timing.POSSESSION_TOLERANCE_S,
+            "s",
+        ),
+        timing.events_inside_possession,
+    ),
+    (
+        Rule(
+            "possessions_follow_each_other",
+            "No possession is missing: if at least nine of ten possessions of a session start at the game clock at"
+            " which the one before ended, all do, and the last one of a finished period ends at 0:00. Services that"
+            " leave time between possessions are not checked, nor is a last one that ends above 36 s.",
+            ("possessions",),
+            (),
+            timing.ADJACENT_TOLERANCE_S,
+            "s",
+        ),
+        timing.possessions_follow_each_other,
+    ),
+    (
+        Rule(
+            "clocks_never_rise",
+            "Inside a period the game clock does not rise from one moment to the next. Clocks out of range, and moments"
+            " outside their session or possession, are covered by other rules.",
+            (),
+            ("stat_events", "shots", "possessions"),
+            1e-6,
+            "s",
+        ),
+        timing.clocks_never_rise,
+    ),
+    (
+        Rule(
+            "game_clock_in_range",
+            "A game clock shows at most 25 minutes in a game (no period is longer than 20), and at most 60 elsewhere.",
+            (),
+            ("stat_events", "shots", "possessions"),
+            300,
+            "s",
+        ),
+        timing.game_clock_in_range,
+    ),
+    (
+        Rule(
+            "shot_clock_in_range",
+            "A shot clock shows at most 36 s: the longest in use is 35. Practices and football are not checked.",
+            (),
+            ("stat_events", "shots", "possession_events"),
+            1,
+            "s",
+        ),
+        timing.shot_clock_in_range,
+    ),
+    (
+        Rule(
+            "sessions_end_after_start",
+            "A session does not end before it starts. One without duration is not a violation.",
+            ("sessions",),
+            (),
+            0,
+            "ms",
+        ),
+        timing.sessions_end_after_start,
+    ),
+    (
+        Rule(
+            "happens_inside_session",
+            "Stat events, shots and possessions happen between the start and the end of their session, within 5"
+            " minutes. An unknown end is not checked.",
+            ("sessions",),
+            ("stat_events", "shots", "possessions"),
+            timing.SESSION_TOLERANCE_S,
+            "s",
+        ),
+        timing.happens_inside_session,
+    ),
+    (
+        Rule(
+            "periods_in_order",
+            "The sessions of a game's regular time have its periods in order, and the rows of one session have one"
+            " period. Only H1, H2 and Q1 to Q4 are compared; other labels, and overtime, are not checked.",
+            ("sessions", "events"),
+            ("stat_events", "shots", "possessions"),
+            None,
+            None,
+        ),
+        timing.periods_in_order,
+    ),
+    (
+        Rule(
+            "windows_touch",
+            "A session's location windows follow each other without a hole and without an overlap.",
+            ("location_windows",),
+            (),
+            0,
+            "ms",
+        ),
+        timing.windows_touch,
+    ),
+    (
+        Rule(
+            "windows_cover",
+            "A session's location windows reach from its start to its end.",
+            ("location_windows", "sessions"),
+            (),
+            0,
+            "ms",
+        ),
+        timing.windows_cover,
+    ),
+    (
+        Rule(
+            "shot_frames_agree",
+            "A shot's position from the hoop agrees with that on the court: -sign(hoop_y) * (player - hoop), to 1 mm.",
+            ("shots",),
+            (),
+            places.FRAME_TOLERANCE_MM,
+            "mm",
+        ),
+        places.shot_frames_agree,
+    ),
+    (
+        Rule(
+            "shots_on_court",
+            "A shooter is on the court or at most 5 m outside it. The hoop that the service sent with the shot gives"
+            " the court's length. Football is not checked.",
+            ("shots",),
+            (),
+            places.MAX_OFF_COURT_MM,
+            "mm",
+        ),
+        places.shots_on_court,
+    ),
+    (
+        Rule(
+            "shot_values_match_distance",
+            "A three is taken at least 5.52 m from the hoop that the service sent, a two at most 7.74 m: half a metre"
+            " beyond the nearest (6.02 m) and the farthest (7.24 m) three-point lines in use. Football is not checked.",
+            (),
+            ("shots", "possession_events", "stat_events"),
+            places.LINE_TOLERANCE_MM,
+            "mm",
+        ),
+        places.shot_values_match_distance,
+    ),
+    (
+        Rule(
+            "players_are_on_a_roster",
+            "A player with rows is on one of the rosters, if the roster of the player's team was passed. Only the"
+            " rosters of games list players who left: a roster requested without a game is compared with later"
+            " sessions.",
+            ("players",),
+            _ROWS,
+            None,
+            None,
+        ),
+        presence.players_are_on_a_roster,
+    ),
+    (
+        Rule(
+            "sessions_are_listed",
+            "A session that has rows is a session of an event. All events that concern the rows must be in `game`.",
+            ("sessions",),
+            _ROWS,
+            None,
+            None,
+        ),
+        presence.sessions_are_listed,
+    ),
+    (
+        Rule(
+            "sessions_have_rows",
+            "A session of a game that is over, and lasted more than 5 minutes, has rows in one of the tables. It is"
+            " not applied if coverage says why there are none, or, without coverage, if the responses are of a"
+            " single session.",
+            ("sessions",),
+            _ROWS,
+            presence.MIN_SESSION_WITH_ROWS_S,
+            "s",
+        ),
+        presence.sessions_have_rows,
+    ),
+    (
+        Rule(
+            "games_have_all_sessions",
+            "A game of halves has two sessions and one of quarters has four, if its sessions leave more than 10 minutes"
+            " in a row between its start and its end uncovered. Games that are not over, or that have a session"
+            " withdrawn by coverage, are not checked.",
+            ("sessions", "events"),
+            (),
+            presence.MAX_UNCOVERED_S,
+            "s",
+        ),
+        presence.games_have_all_sessions,
+    ),
+    (
+        Rule(
+            "withdrawn_sessions_have_no_rows",
+            "A session that coverage calls withdrawn has no rows in the table of that operation.",
+            ("coverage",),
+            _ROWS,
+            None,
+            None,
+        ),
+        presence.withdrawn_sessions_have_no_rows,
+    ),
+)
+
+RULES: tuple[Rule, ...] = tuple(rule for rule, _ in _CATALOGUE)
+CHECKS: Mapping[str, Check] = {rule.rule: check for rule, check in _CATALOGUE}

@@ -1,0 +1,175 @@
+"""Rules about what exists: sessions, rows and players that one table has and another lacks."""
+
+from typing import TYPE_CHECKING
+
+from .tables import REGULAR_SESSIONS, SESSION_TABLES, Rows, Tables, moment, violation
+
+if TYPE_CHECKING:
+    import polars
+
+MIN_SESSION_WITH_ROWS_S = 300
+"""Short sessions may be empty; a longer session of a game has rows."""
+
+MAX_UNCOVERED_S = 600
+"""The largest part of a game's time outside its sessions; beyond it a session is missing."""
+
+_OPERATIONS = {"stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots"}
+_EXPLAINED_STATUSES = ("forbidden", "unavailable", "failed", "withdrawn")
+
+
+def _of_sessions(tables: Tables) -> "polars.DataFrame":
+    """Return the sessions with rows, with the names of their tables and the earliest time in them."""
+    pl = tables.pl
+    times = {"stat_events": "occurred_at", "possessions": "start_timestamp", "shots": "occurred_at"}
+    kind = pl.Datetime("ms", "UTC")
+    parts = []
+    for name in SESSION_TABLES:
+        if name in tables:
+            when = pl.col(times[name]).min() if name in times else pl.lit(None)
+            rows = tables[name].drop_nulls("session_id").group_by("session_id", maintain_order=True)
+            parts.append(
+                rows.agg(game_id=pl.col("game_id").first(), at=when.cast(kind)).with_columns(table=pl.lit(name))
+            )
+    rows_seen: polars.DataFrame = pl.concat(parts, how="vertical_relaxed")
+    return rows_seen
+
+
+def sessions_are_listed(tables: Tables) -> Rows:
+    for row in _unlisted_sessions(tables).iter_rows(named=True):
+        table_names = ", ".join(row["tables"])
+        yield violation(
+            "sessions_are_listed",
+            row,
+            f"the session has rows in {table_names}, and no event lists it",
+            "a session of an event",
+            table_names,
+        )
+
+
+def _unlisted_sessions(tables: Tables) -> "polars.DataFrame":
+    pl = tables.pl
+    rows = _of_sessions(tables).join(tables.sessions.select("session_id"), on="session_id", how="anti")
+    withdrawn = _withdrawn(tables)
+    if withdrawn is not None:
+        rows = rows.join(withdrawn, on=["session_id", "table"], how="anti")
+    return rows.group_by("session_id", maintain_order=True).agg(
+        tables=pl.col("table"), game_id=pl.col("game_id").drop_nulls().first(), at=pl.col("at").min()
+    )
+
+
+def sessions_have_rows(tables: Tables) -> Rows:
+    pl = tables.pl
+    present = _of_sessions(tables)
+    length = pl.col("ended_at") - pl.col("started_at")
+    expected = tables.sessions.filter(tables.is_game, tables.is_over(pl.col("ended_at")))
+    expected = expected.filter(length > pl.duration(seconds=MIN_SESSION_WITH_ROWS_S))
+    missing = expected.join(present, on="session_id", how="anti")
+    if "coverage" in tables:
+        missing = missing.join(_explained_sessions(tables), on="session_id", how="anti")
+    elif tables.is_one_session:
+        # Responses of one session, passed with its whole game, say nothing about the game's other sessions.
+        return
+    names = [name for name in SESSION_TABLES if name in tables]
+    for row in missing.sort("started_at").iter_rows(named=True):
+        span = f"{moment(row['started_at'])} to {moment(row['ended_at'])}"
+        message = f"the session, from {span}, has no rows in {', '.join(names)}"
+        yield violation("sessions_have_rows", row, message, f"rows in {' or '.join(names)}", None)
+
+
+def _explained_sessions(tables: Tables) -> "polars.DataFrame":
+    """Return sessions whose coverage explains why there are no rows, and those without a requested unit."""
+    pl = tables.pl
+    units = tables["coverage"].filter(pl.col("operation").is_in(list(_OPERATIONS.values())))
+    explained_sessions = units.filter(pl.col("status").is_in(_EXPLAINED_STATUSES)).select("session_id")
+    never = tables.sessions.join(units, on="session_id", how="anti")
+    requested_events = tables.sessions.join(units, on="session_id", how="semi").select("event_id").unique()
+    never = never.join(requested_events, on="event_id", how="anti").select("session_id")
+    explained_rows: polars.DataFrame = pl.concat([explained_sessions, never]).unique()
+    return explained_rows
+
+
+def games_have_all_sessions(tables: Tables) -> Rows:
+    pl = tables.pl
+    unlisted_rows = [] if not any(name in tables for name in SESSION_TABLES) else _unlisted_sessions(tables).to_dicts()
+    events = tables.events.filter(tables.is_over(pl.col("event_end")), pl.col("event_start") < pl.col("event_end"))
+    # A session without times, or with reversed ones, leaves the game's time unknown.
+    is_known = (pl.col("started_at") <= pl.col("ended_at")).fill_null(False).all()
+    by_event = tables.sessions.drop_nulls("event_id").sort("started_at").group_by("event_id", maintain_order=True)
+    spans = by_event.agg(
+        *("started_at", "ended_at"), game_id=pl.col("game_id").drop_nulls().first(), count=pl.len(), is_known=is_known
+    ).filter("is_known")
+    regular = pl.col("game_type").replace_strict(REGULAR_SESSIONS, default=0, return_dtype=pl.Int64)
+    games = events.join(spans, on="event_id", how="inner", maintain_order="left").with_columns(regular=regular)
+    if "coverage" in tables:
+        # A withdrawn session is no longer expected, though the game's end may still include it.
+        withdrawn_games = tables["coverage"].filter(pl.col("status") == "withdrawn").select("game_id").drop_nulls()
+        games = games.join(withdrawn_games, on="game_id", how="anti")
+    for row in games.filter(pl.col("count") < pl.col("regular")).iter_rows(named=True):
+        ends = [row["event_start"], *row["ended_at"]]
+        holes = list(zip(ends, [*row["started_at"], row["event_end"]], strict=True))
+        start, end = max(holes, key=lambda hole: hole[1] - hole[0])
+        rows_have_it = any(
+            row["event_start"] <= other["at"] <= row["event_end"] for other in unlisted_rows if other["at"]
+        )
+        if (end - start).total_seconds() > MAX_UNCOVERED_S and not rows_have_it:
+            sessions = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
+            message = f"the game of type {row['game_type']} has {sessions}"
+            yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", sessions)
+
+
+def players_are_on_a_roster(tables: Tables) -> Rows:
+    pl = tables.pl
+    rosters = tables["players"].drop_nulls(["team_id", "player_id"])
+    since = pl.col("listed_from") if "listed_from" in rosters.columns else pl.lit(None, pl.Datetime("ms", "UTC"))
+    # The roster of a game lists everyone who was there; any other only players since it was requested.
+    teams = rosters.group_by("team_id").agg(since=pl.when(since.is_null().any()).then(None).otherwise(since.min()))
+    parts = [
+        tables.scoped(tables[name]).select("scope", "session_id", "team_id", player_id=player, table=pl.lit(name))
+        for name, player in (
+            ("stats", pl.col("player_id")),
+            ("stat_events", pl.col("player_id")),
+            ("shots", pl.col("player_id")),
+        )
+        if name in tables
+    ]
+    if "possessions" in tables:
+        lineups = tables.scoped(tables["possessions"]).select("scope", "session_id", "team_id", player_id="player_ids")
+        parts.append(lineups.explode("player_id").with_columns(table=pl.lit("possessions")))
+    seen = pl.concat(parts, how="vertical_relaxed").filter(pl.col("player_id") > 0)
+    seen = seen.group_by("scope", "session_id", "team_id", "player_id", maintain_order=True).agg(
+        pl.col("table").unique(maintain_order=True)
+    )
+    unknown_players = seen.join(rosters, on="player_id", how="anti").join(teams, on="team_id", how="inner")
+    starts = tables.sessions.select("session_id", "started_at")
+    unknown_players = unknown_players.join(starts, on="session_id", how="left", maintain_order="left")
+    is_judged = pl.col("since").is_null() | (pl.col("started_at") >= pl.col("since")).fill_null(False)
+    for row in unknown_players.filter(is_judged).iter_rows(named=True):
+        table_names = ", ".join(row["table"])
+        message = f"player {row['player_id']} of team {row['team_id']} has rows in {table_names} and is on no roster"
+        yield violation("players_are_on_a_roster", row, message, "a player of a roster", row["player_id"])
+
+
+def withdrawn_sessions_have_no_rows(tables: Tables) -> Rows:
+    pl = tables.pl
+    withdrawn = _withdrawn(tables)
+    if withdrawn is None:
+        return
+    rows = _of_sessions(tables).join(withdrawn, on=["session_id", "table"], how="semi")
+    by_session = rows.group_by("session_id", maintain_order=True)
+    for row in by_session.agg(tables=pl.col("table"), game_id=pl.col("game_id").drop_nulls().first()).iter_rows(
+        named=True
+    ):
+        table_names = ", ".join(row["tables"])
+        message = f"the session was withdrawn, and still has rows in {table_names}"
+        yield violation("withdrawn_sessions_have_no_rows", row, message, "no rows", table_names)
+
+
+def _withdrawn(tables: Tables) -> "polars.DataFrame | None":
+    """Return the tables of sessions that the service has withdrawn."""
+    if "coverage" not in tables:
+        return None
+    pl = tables.pl
+    withdrawn_rows = tables["coverage"].filter(pl.col("status") == "withdrawn", pl.col("session_id").is_not_null())
+    names = {operation: name for name, operation in _OPERATIONS.items()}
+    table = pl.col("operation").replace_strict(names, default=None, return_dtype=pl.String)
+    return withdrawn_rows.select("session_id", table=table).drop_nulls().unique()

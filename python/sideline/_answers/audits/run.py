@@ -1,0 +1,182 @@
+"""`sideline.audit`: reads its arguments, checks the rules whose tables were passed, and reports violations."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from ..._rows import library, tables_of
+from .catalogue import CHECKS, RULES, Rule
+from .tables import COLUMNS, Tables
+from .violations import RuleRun, Violations, table_of
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Audit:
+    """Checks whether the tables of the same sessions agree with each other: `sideline.audit(...)`.
+
+    `sideline.audit.rules()` lists the rules.
+
+    >>> sideline.audit(stats=client.stats(session_id), details=client.stats_details(session_id)).num_rows
+    0
+    >>> len(sideline.audit.rules())
+    25
+    """
+
+    def __call__(
+        self,
+        *,
+        stats: object = None,
+        details: object = None,
+        possessions: object = None,
+        shots: object = None,
+        game: object = None,
+        roster: object = None,
+        coverage: object = None,
+    ) -> Violations:
+        """Return the table `violations`: one row for each place where a rule does not hold.
+
+        Each argument is a payload, a batch, a `Table`, a polars frame (also lazy), any other Arrow table, or a list of
+        them. Several sessions are audited at once, each by itself. A rule runs if its tables were passed; `rules_run`
+        of the result says which rules ran, on which tables, and which tables the others lack. The arguments are assumed
+        to
+        be complete: a session that one of two tables lacks is itself a violation.
+
+        Parameters:
+            stats: box scores: `client.stats`, or a table `player_stats` or `box_score`.
+            details: stat events: `client.stats_details`, or a table `stat_events`.
+            possessions: `client.possessions`, or its tables `possessions` and `possession_events` in a list.
+            shots: `client.shots` or `client.game_shots`, or a table `shots`.
+            game: `client.game` or `client.team_events`, or its tables `events`, `sessions` and `location_windows` in a
+                list.
+            roster: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and `team` beside
+                it, which has the sport.
+            coverage: `batch.coverage`, or the table `coverage` of an archive.
+
+        Requires polars. Raises `ValueError` for a table that lacks columns, or if one table is of games and the other
+        of sessions. If the service has corrected stats and details but not yet possessions and shots, the audit reports
+        the difference.
+
+        >>> violations = sideline.audit(
+        ...     stats=client.stats(session_id),
+        ...     details=client.stats_details(session_id),
+        ...     possessions=client.possessions(session_id),
+        ...     shots=client.shots(session_id),
+        ...     game=client.game(game_id),
+        ... )
+        >>> violations.num_rows, sum(run.is_run for run in violations.rules_run)
+        (0, 23)
+        """
+        arguments = {
+            "stats": stats,
+            "details": details,
+            "possessions": possessions,
+            "shots": shots,
+            "game": game,
+            "roster": roster,
+            "coverage": coverage,
+        }
+        sources = {name: source for name, source in arguments.items() if source is not None}
+        frames: dict[str, polars.DataFrame] = {}
+        for argument, source in sources.items():
+            frames |= _rosters(source) if argument == "roster" else tables_of(argument, source, COLUMNS[argument])
+        if not frames:
+            raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
+        served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
+        return check_rules(frames, served_at=served_at, is_one_session=_is_one_session(sources, frames))
+
+    def rules(self) -> list[Rule]:
+        """Return the rules: name, meaning, tables, and tolerance with its unit.
+
+        >>> {rule.unit for rule in sideline.audit.rules() if rule.rule == "events_inside_possession"}
+        {'s'}
+        """
+        return list(RULES)
+
+    def __repr__(self) -> str:
+        return f"<sideline.audit: {len(RULES)} rules>"
+
+
+audit: Audit = Audit()
+"""`sideline.audit(...)` and `sideline.audit.rules()`; see `Audit`."""
+
+
+def check_rules(
+    frames: "Mapping[str, polars.DataFrame]",
+    *,
+    served_at: datetime | None = None,
+    is_one_session: bool = False,
+    rules: Collection[str] | None = None,
+) -> Violations:
+    """Return the violations of complete tables; `rules` names the rules to check, by default all."""
+    tables = Tables(frames, served_at=served_at, is_one_session=is_one_session)
+    violations: list[dict[str, Any]] = []
+    runs = []
+    for rule in RULES:
+        if rules is not None and rule.rule not in rules:
+            continue
+        names = [name for name in (*rule.tables, *rule.any_of) if _key(name) in tables]
+        missing = [name for name in rule.tables if _key(name) not in tables]
+        if rule.any_of and not any(_key(name) in tables for name in rule.any_of):
+            missing.append(" or ".join(rule.any_of))
+        rows = [] if missing else list(CHECKS[rule.rule](tables))
+        count = 0 if missing else sum(tables[_key(name)].height for name in names)
+        runs.append(RuleRun(rule.rule, not missing, tuple(names), tuple(missing), count, len(rows)))
+        violations += rows
+    return Violations(table_of(violations), runs)
+
+
+def _key(name: str) -> str:
+    return "stats" if name == "player_stats" else name
+
+
+def _items(sources: Iterable[object]) -> Iterable[object]:
+    for source in sources:
+        if isinstance(source, list | tuple):
+            yield from _items(source)
+        else:
+            yield source
+
+
+def _served_at(source: object) -> datetime | None:
+    """Return when the service sent a response, by its own clock, or `None` for anything else."""
+    headers = getattr(source, "headers", None)
+    date = headers.get("date") if isinstance(headers, Mapping) else None
+    try:
+        return parsedate_to_datetime(date) if date else None
+    except ValueError:
+        return None
+
+
+def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.DataFrame]") -> bool:
+    """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
+    for argument in ("stats", "details", "possessions", "shots"):
+        source = sources.get(argument)
+        if isinstance(source, list | tuple) and any(hasattr(item, "tables") for item in source):
+            return False
+    names = {"player_stats", "box_score", "stat_events", "possessions", "shots"} & frames.keys()
+    ids = {
+        item for name in names if "session_id" in frames[name].columns for item in frames[name]["session_id"].unique()
+    }
+    return len(ids) <= 1
+
+
+def _rosters(source: object) -> "dict[str, polars.DataFrame]":
+    """Return rosters, with `listed_from` for those requested without a game, which lack players who left before."""
+    pl = library("polars", "polars")
+    if not isinstance(source, list | tuple):
+        source = [source]
+    if not source:
+        raise ValueError("roster is an empty list")
+    read: dict[str, list[polars.DataFrame]] = {}
+    for roster in _items(source):
+        frames = tables_of("roster", roster, COLUMNS["roster"])
+        url = getattr(roster, "url", None)
+        if "players" in frames and isinstance(url, str) and "game_event_id=" not in url:
+            since = _served_at(roster) or getattr(roster, "fetched_at", None)
+            frames["players"] = frames["players"].with_columns(listed_from=pl.lit(since, pl.Datetime("ms", "UTC")))
+        for name, frame in frames.items():
+            read.setdefault(name, []).append(frame)
+    return {name: pl.concat(parts, how="diagonal_relaxed") for name, parts in read.items()}

@@ -1,0 +1,266 @@
+"""The tables of an audit as uniform polars frames, and helpers of the rules: scopes, limits, rows of `violations`."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..._rows import library
+
+if TYPE_CHECKING:
+    import polars
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = Iterator[Row]
+
+ROUNDING_TOLERANCE = 1e-6
+"""Values are decimal fractions: smaller differences are rounding errors."""
+
+MIN_SETTLED_TIME = timedelta(minutes=15)
+"""An event that ended less than this before the responses were sent may not be over: its end may be provisional."""
+
+CLOCK_LIMITS_S = {"game": 25 * 60.0, "other": 60 * 60.0}
+"""No period is longer than 20 minutes; drills may run any clock, so theirs has a wider limit."""
+
+REGULAR_SESSIONS: Mapping[str, int] = {"HALF": 2, "QUARTER": 4}
+"""Number of sessions in the regular time of a game, by `game_type`."""
+
+_ROW_KEY = ("team_id", "player_id", "is_team_total")
+COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "stats": {"player_stats": (*_ROW_KEY, "stat", "value"), "box_score": (*_ROW_KEY, "FG", "FGA", "PTS")},
+    "details": {"stat_events": (*_ROW_KEY, "stat", "value", "occurred_at", "game_clock_s", "period")},
+    "possessions": {
+        "possessions": (
+            *("session_id", "team_id", "possession", "start_timestamp", "end_timestamp", "start_game_clock_s"),
+            *("end_game_clock_s", "period", "player_ids", "opposing_player_ids"),
+        ),
+        "possession_events": ("session_id", "player_id", "possession_type", "details", "timestamp"),
+    },
+    "shots": {
+        "shots": (
+            *("team_id", "player_id", "occurred_at", "is_make", "is_3point", "player_x", "player_y", "hoop_x"),
+            *("hoop_y", "hoop_player_x", "hoop_player_y", "game_clock_s", "period"),
+        )
+    },
+    "game": {
+        "location_windows": ("session_id", "start", "end"),
+        "sessions": ("session_id", "started_at", "ended_at"),
+        "events": ("event_id", "started_at", "ended_at"),
+    },
+    "roster": {"players": ("team_id", "player_id"), "team": ("team_id", "sport")},
+    "coverage": {"coverage": ("operation", "session_id", "status")},
+}
+"""The tables of each argument, and the columns that each must have. Other columns are optional."""
+
+_OPTIONAL: Mapping[str, Mapping[str, str]] = {
+    "stat_events": {"shot_clock_s": "Float64", "hoop_to_event_x": "Float64", "hoop_to_event_y": "Float64"},
+    "possessions": {"turnover": "Int64"},
+    "possession_events": {
+        "team_id": "Int64",
+        "possession": "Int32",
+        "game_clock_s": "Float64",
+        "shot_clock_s": "Float64",
+        "shot_distance_cm": "Float64",
+        "is_3point": "Boolean",
+    },
+    "shots": {"shot_clock_s": "Float64"},
+    "sessions": {"event_id": "String", "name": "String", "type": "String", "position": "Int32"},
+    "events": {"is_practice_event": "Boolean", "game_type": "String"},
+}
+
+SESSION_TABLES = ("stats", "stat_events", "possessions", "shots")
+"""The tables, one for each operation of a session, whose rows have `session_id`."""
+
+
+class Tables:
+    """The tables by name, with `scope`: the session, or else the game, that a row belongs to.
+
+    `player_stats` and `box_score` both become `stats`, in the long form.
+    """
+
+    def __init__(
+        self, frames: "Mapping[str, polars.DataFrame]", *, served_at: datetime | None, is_one_session: bool
+    ) -> None:
+        self.pl = library("polars", "polars")
+        self.is_one_session = is_one_session
+        self.frames = {name: self._complete(name, frame) for name, frame in frames.items()}
+        if "player_stats" in self.frames:
+            self.frames["stats"] = self.frames.pop("player_stats")
+            self.frames.pop("box_score", None)
+        elif "box_score" in self.frames:
+            self.frames["stats"] = self._long(self.frames.pop("box_score"))
+        self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
+
+    def _has_rows_after(self, served_at: datetime) -> bool:
+        """Return whether something happened later than the responses were sent: then their clock is another one."""
+        times = {"stat_events": "occurred_at", "shots": "occurred_at", "possessions": "end_timestamp"}
+        latest = [self[name][column].drop_nulls() for name, column in times.items() if name in self]
+        return any((column > served_at + MIN_SETTLED_TIME).any() for column in latest)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.frames
+
+    def __getitem__(self, name: str) -> "polars.DataFrame":
+        return self.frames[name]
+
+    def _complete(self, name: str, frame: "polars.DataFrame") -> "polars.DataFrame":
+        """Return the frame with uniform keys and times, and every column that a rule may read."""
+        pl = self.pl
+        optional = {"session_id": "String", "game_id": "String", **_OPTIONAL.get(name, {})}
+        absent = [
+            pl.lit(None, getattr(pl, kind)).alias(key) for key, kind in optional.items() if key not in frame.columns
+        ]
+        frame = frame.with_columns(*absent)
+        times = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+        return frame.with_columns(
+            pl.col("session_id", "game_id").cast(pl.String), pl.col(times).dt.cast_time_unit("ms")
+        )
+
+    def _long(self, boxes: "polars.DataFrame") -> "polars.DataFrame":
+        keys = ["session_id", "game_id", *_ROW_KEY]
+        about = {*keys, "team_name", "first_name", "last_name", "version", "games_played"}
+        codes = [name for name in boxes.columns if name not in about]
+        long: polars.DataFrame = boxes.unpivot(codes, index=keys, variable_name="stat", value_name="value")
+        return long.drop_nulls("value")
+
+    def scoped(self, frame: "polars.DataFrame", key: str | None = None) -> "polars.DataFrame":
+        """Add `scope`: `session_id`, or `game_id` without one, after the name of that key."""
+        session, game = (self.pl.format(f"{name} {{}}", name) for name in ("session_id", "game_id"))
+        scope = {"session_id": session, "game_id": game}[key] if key else self.pl.coalesce(session, game)
+        return frame.with_columns(scope=scope.fill_null(""))
+
+    def common(
+        self, left: "polars.DataFrame", right: "polars.DataFrame"
+    ) -> "tuple[polars.DataFrame, polars.DataFrame]":
+        """Return both by session if every row of both has one, else by game."""
+        for key in ("session_id", "game_id"):
+            if not left[key].null_count() and not right[key].null_count():
+                return self.scoped(left, key), self.scoped(right, key)
+        if left["session_id"].is_null().all() and right["session_id"].is_null().all():
+            return self.scoped(left), self.scoped(right)
+        raise ValueError("some tables are of sessions and some of games: pass tables of the same kind")
+
+    # Facts about sessions.
+
+    @cached_property
+    def sessions(self) -> "polars.DataFrame":
+        """Return each listed session once, with `event_start`, `event_end`, `game_type` and `is_practice` of its
+        event."""
+        pl = self.pl
+        columns = ["session_id", "game_id", "event_id", "name", "type", "position", "started_at", "ended_at"]
+        if "sessions" not in self:
+            times = dict.fromkeys(("started_at", "ended_at", "event_start", "event_end"), pl.Datetime("ms", "UTC"))
+            texts = dict.fromkeys((*columns[:5], "game_type"), pl.String)
+            empty: polars.DataFrame = pl.DataFrame(
+                schema={**texts, "position": pl.Int32, **times, "is_practice": pl.Boolean}
+            )
+            return empty
+        listed_sessions = self["sessions"].select(columns).unique("session_id", maintain_order=True, keep="first")
+        return listed_sessions.join(self.events, on="event_id", how="left")
+
+    @cached_property
+    def events(self) -> "polars.DataFrame":
+        pl = self.pl
+        if "events" not in self:
+            times = dict.fromkeys(("event_start", "event_end"), pl.Datetime("ms", "UTC"))
+            texts = dict.fromkeys(("event_id", "game_type"), pl.String)
+            empty: polars.DataFrame = pl.DataFrame(schema={**texts, **times, "is_practice": pl.Boolean})
+            return empty
+        events = self["events"].unique("event_id", maintain_order=True, keep="first")
+        return events.select(
+            *("event_id", "game_type"),
+            event_start="started_at",
+            event_end="ended_at",
+            is_practice="is_practice_event",
+        )
+
+    def is_over(self, ended_at: "polars.Expr") -> "polars.Expr":
+        """Return whether something has ended; without the time of a response, whether it has an end."""
+        if self.served_at is None:
+            return ended_at.is_not_null()
+        return (ended_at < self.served_at - MIN_SETTLED_TIME).fill_null(False)
+
+    @cached_property
+    def is_football(self) -> "polars.Expr":
+        """Return whether a row with `session_id` and `team_id` is known to be of football."""
+        pl = self.pl
+        sessions = self.sessions.filter(pl.col("type").str.to_uppercase().str.starts_with("FOOTBALL"))["session_id"]
+        other = pl.col("session_id").is_in(sessions.to_list()).fill_null(False)
+        if "team" in self:
+            teams = self["team"].filter(pl.col("sport").str.to_uppercase() != "BASKETBALL")["team_id"]
+            other = other | pl.col("team_id").is_in(teams.to_list()).fill_null(False)
+        is_other: polars.Expr = other
+        return is_other
+
+    @cached_property
+    def is_practice(self) -> "polars.Expr":
+        """Return whether a row with `session_id` is known to be of a practice."""
+        pl = self.pl
+        known_sessions = self.sessions
+        practices = known_sessions.filter(
+            pl.col("is_practice") | (pl.col("type").str.contains("(?i)drill|practice|workout"))
+        )
+        is_known: polars.Expr = pl.col("session_id").is_in(practices["session_id"].to_list()).fill_null(False)
+        return is_known
+
+    @cached_property
+    def is_game(self) -> "polars.Expr":
+        """Return whether a row with `session_id` is known to be of a game."""
+        pl = self.pl
+        games = self.sessions.filter(pl.col("is_practice").not_() | pl.col("game_id").is_not_null())
+        is_listed: polars.Expr = pl.col("session_id").is_in(games["session_id"].to_list()).fill_null(False)
+        return is_listed & ~self.is_practice
+
+    @cached_property
+    def clock_limit(self) -> "polars.Expr":
+        """Return the highest possible game clock of a row with `session_id`, in seconds."""
+        game, other = CLOCK_LIMITS_S["game"], CLOCK_LIMITS_S["other"]
+        limit: polars.Expr = self.pl.when(self.is_game).then(game).otherwise(other)
+        return limit
+
+    def with_span(self, frame: "polars.DataFrame") -> "polars.DataFrame":
+        """Add `started_at` and `ended_at` of the session; null if unknown, or if it ends before it starts."""
+        pl = self.pl
+        spans = self.sessions.select("session_id", "started_at", "ended_at")
+        in_order = (pl.col("started_at") <= pl.col("ended_at")).fill_null(True)
+        return frame.join(spans.filter(in_order), on="session_id", how="left")
+
+
+def violation(rule: str, row: Row, message: str, expected: Any, found_value: Any) -> Row:
+    """Return a row of `violations`; `row` has `scope` or the ids, and the player and team."""
+    if "scope" in row:
+        key, _, scope = row["scope"].partition(" ")
+        session_id, game_id = (scope, None) if key == "session_id" else (None, scope or None)
+    else:
+        session_id, game_id = row.get("session_id"), row.get("game_id")
+    return {
+        "rule": rule,
+        "team_id": row.get("team_id"),
+        "game_id": game_id,
+        "session_id": session_id,
+        "player_id": row.get("player_id"),
+        "expected": number(expected),
+        "found": number(found_value),
+        "message": message,
+    }
+
+
+def who(row: Row) -> str:
+    """Describe the player, team or session of a row."""
+    player, team = row.get("player_id"), row.get("team_id")
+    return f"player {player}" if player else f"team {team}" if team is not None else "the session"
+
+
+def number(value: Any) -> Any:
+    """Format a number without its insignificant digits; return anything else unchanged."""
+    return f"{value:.10g}" if isinstance(value, float | int) else value
+
+
+def moment(value: Any) -> Any:
+    """Format a time."""
+    return None if value is None else value.isoformat(timespec="milliseconds")
+
+
+def at(value: Any) -> str:
+    """Format a time for a message."""
+    return f"at {moment(value)}" if value else "at an unknown time"

@@ -1,0 +1,103 @@
+"""Arguments and sums that several metrics share."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..._lazy import LazyModule
+from ..._rows import library, tables_of
+from ...errors import SidelineError
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
+ROW_KEY = ("team_id", "player_id", "is_team_total")
+BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY}
+SUM_COLUMNS = ("possessions", "opponent_possessions", "points", "opponent_points", "seconds")
+
+
+class MissingStat(SidelineError, ValueError):
+    """A metric needs a stat code that no row has, so its value would be a guess.
+
+    `stats` has the missing codes.
+
+    >>> box = client.stats(session_id).to_polars("box_score").drop("FG3")
+    >>> try:
+    ...     metrics.shooting(box)
+    ... except metrics.MissingStat as error:
+    ...     error.stats
+    ('FG3',)
+    """
+
+    stats: tuple[str, ...]
+
+    def __init__(self, measure: str, stats: Iterable[str]) -> None:
+        self.stats = tuple(stats)
+        self.measure = measure
+        codes = ", ".join(self.stats)
+        super().__init__(
+            f"{measure} needs {codes}, and no row has {'it' if len(self.stats) == 1 else 'them'}: if that means 0, "
+            "add the column with 0 first"
+        )
+
+    def __reduce__(self) -> tuple[type["MissingStat"], tuple[str, tuple[str, ...]]]:
+        return type(self), (self.measure, self.stats)
+
+
+def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[str]) -> "polars.DataFrame":
+    """Return box scores with a column for each code."""
+    frames = tables_of("box_score", source, BOX_COLUMNS)
+    if "box_score" in frames:
+        boxes = frames["box_score"]
+    else:
+        lines = frames["player_stats"]
+        keys = [name for name in lines.columns if name not in ("stat", "value")]
+        boxes = lines.pivot("stat", index=keys, values="value")
+    check_columns(boxes, "box_score", by)
+    missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
+    if missing:
+        raise MissingStat(measure, missing)
+    return boxes
+
+
+def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -> None:
+    if isinstance(by, str):
+        raise TypeError(f"by is a list of columns: write [{by!r}]")
+    for column in by:
+        if column not in frame.columns or frame[column].null_count():
+            raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows")
+
+
+def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
+    pl = library("polars", "polars")
+    return frame.group_by(keys).agg(pl.col(columns).sum()).sort(keys)
+
+
+def stat(code: str) -> "polars.Expr":
+    """Return the column of a code, with 0 for rows without it."""
+    column: polars.Expr = library("polars", "polars").col(code)
+    return column.fill_null(0)
+
+
+def share(part: "polars.Expr", total: "polars.Expr") -> "polars.Expr":
+    pl = library("polars", "polars")
+    share: polars.Expr = pl.when(total > 0).then(part / total)
+    return share
+
+
+def rating_columns() -> "list[polars.Expr]":
+    pl = library("polars", "polars")
+    offence = 100 * share(pl.col("points"), pl.col("possessions"))
+    defence = 100 * share(pl.col("opponent_points"), pl.col("opponent_possessions"))
+    return [
+        offence.alias("offensive_rating"),
+        defence.alias("defensive_rating"),
+        (offence - defence).alias("net_rating"),
+    ]
+
+
+def plus_minus_column() -> "polars.Expr":
+    pl = library("polars", "polars")
+    less: polars.Expr = pl.col("points") - pl.col("opponent_points")
+    return less.alias("plus_minus")

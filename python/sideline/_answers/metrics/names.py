@@ -1,0 +1,52 @@
+"""Names of players beside their ids."""
+
+from typing import TYPE_CHECKING, Any
+
+from ..._lazy import LazyModule
+from ..._rows import library
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
+
+def player_names(*sources: object) -> "polars.DataFrame":
+    """Return `player_id` and `player_name` from those arguments that have names."""
+    pl = library("polars", "polars")
+    columns = ["player_id", "first_name", "last_name"]
+    parts = [pl.DataFrame(schema={"player_id": pl.Int64, "first_name": pl.String, "last_name": pl.String})]
+    waiting = list(sources)
+    while waiting:
+        source: Any = waiting.pop(0)
+        if isinstance(source, list | tuple):
+            waiting[:0] = source
+        elif isinstance(tables := getattr(source, "tables", None), list):
+            named_tables = [name for name in ("possession_players", "player_stats") if name in tables]
+            parts += [pl.DataFrame(source.table(name, columns=columns)) for name in named_tables[:1]]
+        elif source is not None:
+            frame = source.collect() if isinstance(source, pl.LazyFrame) else pl.DataFrame(source)
+            parts += [frame.select(columns)] if set(columns) <= set(frame.columns) else []
+    name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
+    people: polars.DataFrame = pl.concat([frame.cast(dict(parts[0].schema)) for frame in parts]).select(
+        "player_id", player_name=name
+    )
+    return people.filter(pl.col("player_name") != "").unique("player_id", keep="first", maintain_order=True)
+
+
+def with_player_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
+    """Add `player_name` after `player_id`."""
+    named_rows = table.join(player_names(*sources), on="player_id", how="left", maintain_order="left")
+    place = table.columns.index("player_id") + 1
+    return named_rows.select(*table.columns[:place], "player_name", *table.columns[place:])
+
+
+def with_lineup_names(table: "polars.DataFrame", *sources: object) -> "polars.DataFrame":
+    """Add `player_names`, a list, after `lineup`."""
+    pl = library("polars", "polars")
+    names = dict(player_names(*sources).iter_rows())
+    lineups = [
+        None if ids is None else [names.get(int(player_id)) for player_id in ids.split("-")] for ids in table["lineup"]
+    ]
+    column = pl.Series("player_names", lineups, pl.List(pl.String))
+    return table.insert_column(table.columns.index("lineup") + 1, column)

@@ -1,0 +1,160 @@
+"""Metrics of playing time: possessions, minutes, pace, and stats relative to them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..._lazy import LazyModule
+from ..._rows import library
+from .common import box_scores, share, sum_by
+from .names import with_player_names
+from .sides import sides_of_play, sums_by_players
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
+PER_36 = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FT", "FTA", "TO", "STL", "BLK", "FL")
+"""The default codes of `per_36`."""
+
+
+def possession_count(possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+    """Return `possessions` and `opponent_possessions` of each team, as listed by the service.
+
+    They are counted, not estimated from a box score (like FGA + 0.44 FTA - ORB + TO).
+
+    Parameters:
+        possessions: `client.possessions`, or the table `possessions`.
+        by: columns of `possessions`.
+
+    Raises `ValueError` for a session without possessions of two teams, or one that occurs twice.
+
+    >>> table = metrics.possession_count(client.possessions(session_id))
+    >>> table["possessions"].sum() == table["opponent_possessions"].sum()
+    True
+    """
+    pl = library("polars", "polars")
+    teams = (
+        sides_of_play(possessions, by).group_by(*by, "team_id").agg(pl.col("possessions", "opponent_possessions").sum())
+    )
+    return teams.sort(*by, "team_id")
+
+
+def minutes(possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+    """Return the `minutes` of each player on court, by the game clock of the possessions that name the player.
+
+    The time between two possessions does not count. Possessions without players are summed in a row with null.
+    Parameters and errors are those of `possession_count`.
+
+    >>> table = metrics.minutes(client.possessions(session_id))
+    >>> table["minutes"].max() <= 20
+    True
+    """
+    pl = library("polars", "polars")
+    players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
+    player_minutes = players.select(*by, "team_id", "player_id", minutes=pl.col("seconds") / 60)
+    return with_player_names(player_minutes, possessions)
+
+
+def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
+    """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
+
+    It follows basketball-reference.com, per (possessions + opponent_possessions) / (2 minutes), with counted
+    possessions and their time on the game clock.
+
+    Parameters:
+        per: minutes of a game: 40 in college and international games, 48 in professional ones.
+
+    The other parameters and errors are those of `possession_count`.
+
+    >>> metrics.pace(client.possessions(session_id))["pace"].n_unique()  # both teams played the same game
+    1
+    """
+    pl = library("polars", "polars")
+    sums = ("possessions", "opponent_possessions", "seconds")
+    teams = sides_of_play(possessions, by).group_by(*by, "team_id").agg(pl.col(sums).sum()).sort(*by, "team_id")
+    both_counts = pl.col("possessions") + pl.col("opponent_possessions")
+    return teams.with_columns(pace=share(per * 60 * both_counts, 2 * pl.col("seconds")))
+
+
+def per_36(
+    box_score: object, possessions: object, *, stats: Sequence[str] = PER_36, by: Sequence[str] = ()
+) -> "polars.DataFrame":
+    """Return the `minutes` of each player, and each stat code per 36 minutes: its sum times 36 / `minutes`.
+
+    Parameters:
+        box_score: `client.stats`, or a table `box_score` or `player_stats`.
+        possessions: `client.possessions` of the same sessions, or their table, from which `minutes` are computed.
+        stats: the codes. A default code that no row has is null; a code that you name raises `MissingStat`.
+        by: columns of both.
+
+    >>> table = metrics.per_36(client.stats(session_id), client.possessions(session_id), stats=["PTS"])
+    >>> table.columns
+    ['team_id', 'player_id', 'player_name', 'minutes', 'PTS']
+    """
+    pl = library("polars", "polars")
+    boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
+    known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
+    keys = [*by, "team_id", "player_id"]
+    lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
+    timed_lines = lines.join(minutes(possessions, by=by).drop("player_name"), on=keys, how="left")
+    no_value = pl.lit(None, pl.Float64)
+    rates = [
+        (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
+    ]
+    return with_player_names(timed_lines.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
+
+
+def usage(
+    box_score: object, possessions: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
+) -> "polars.DataFrame":
+    """Return the `minutes` of each player, and the player's share of the team's play while on court.
+
+    The shares are fractions, as defined by basketball-reference.com. MP is the player's minutes, and T is the sum of
+    the minutes of all of the team's players divided by 5:
+
+    - `usage`: (FGA + 0.44 FTA + TO) T / (MP (team FGA + 0.44 team FTA + team TO));
+    - `assist_share`: AST / (MP / T team FG - FG), the team mates' field goals that the player assisted;
+    - `rebound_share`: REB T / (MP (team REB + opponents' REB)), null unless the rows are of two teams. For several
+      games, group by game: `by=["game_id"]`.
+
+    Parameters:
+        box_score: `client.stats`, or a table `box_score` or `player_stats`, with the teams' own rows (player 0).
+        possessions: `client.possessions` of the same sessions, or their table, from which `minutes` are computed.
+        by: columns of both.
+        free_throw_weight: the share of free throws that end a possession.
+
+    >>> table = metrics.usage(client.stats(session_id), client.possessions(session_id))
+    >>> table.columns[-4:]
+    ['minutes', 'usage', 'assist_share', 'rebound_share']
+    """
+    pl = library("polars", "polars")
+    codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
+    boxes = box_scores(box_score, "usage", codes, by)
+    keys = [*by, "team_id"]
+    player_minutes = minutes(possessions, by=by).drop("player_name")
+    lines = sum_by(boxes.filter(~pl.col("is_team_total")), [*keys, "player_id"], codes).join(
+        player_minutes, on=[*keys, "player_id"], how="left"
+    )
+    totals = sum_by(boxes.filter("is_team_total"), keys, codes)
+    opponents = pl.col("REB").sum().over(by) - pl.col("REB") if by else pl.col("REB").sum() - pl.col("REB")
+    teams = totals.with_columns(other_REB=pl.when(pl.len().over(by or pl.lit(1)) == 2).then(opponents))
+    fifth = player_minutes.group_by(keys).agg(fifth=pl.col("minutes").sum() / 5)
+    team_sums = teams.join(fifth, on=keys, how="left").rename({code: f"team_{code}" for code in codes})
+    joined_lines = lines.join(team_sums, on=keys, how="left")
+
+    def count_ends(prefix: str) -> Any:
+        return pl.col(f"{prefix}FGA") + free_throw_weight * pl.col(f"{prefix}FTA") + pl.col(f"{prefix}TO")
+
+    minutes_played, of_team = pl.col("minutes"), pl.col("fifth")
+    mates = minutes_played / of_team * pl.col("team_FG") - pl.col("FG")
+    rebounds = minutes_played * (pl.col("team_REB") + pl.col("other_REB"))
+    shares = joined_lines.select(
+        *keys,
+        "player_id",
+        "minutes",
+        usage=share(count_ends("") * of_team, minutes_played * count_ends("team_")),
+        assist_share=share(pl.col("AST"), mates),
+        rebound_share=share(pl.col("REB") * of_team, rebounds),
+    )
+    return with_player_names(shares.sort(*keys, "player_id"), box_score, possessions)

@@ -1,0 +1,135 @@
+"""Possessions as each of the two teams saw them, and their sums by the players on court."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ..._lazy import LazyModule
+from ..._rows import library, tables_of
+from .common import SUM_COLUMNS, MissingStat, check_columns
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
+POSSESSION_KEY = ("session_id", "team_id", "possession")
+LINEUP_COLUMNS = ("player_ids", "opposing_player_ids", "start_game_clock_s", "end_game_clock_s")
+POSSESSION_COLUMNS = {"possessions": (*POSSESSION_KEY, *LINEUP_COLUMNS)}
+EVENT_COLUMNS = {"possession_events": (*POSSESSION_KEY, "player_id", "possession_type", "details")}
+
+
+def check_unique(possessions: "polars.DataFrame") -> "polars.DataFrame":
+    for session in possessions.filter(possessions.select(POSSESSION_KEY).is_duplicated())["session_id"]:
+        raise ValueError(f"possessions has session {session} twice: pass each session once")
+    return possessions
+
+
+def sides_with_points(measure: str, source: object, event_source: object, by: Sequence[str]) -> "polars.DataFrame":
+    """Return each possession twice, from the side of either team."""
+    return from_both_sides(possessions_with_points(measure, source, event_source, by), by)
+
+
+def sides_of_play(source: object, by: Sequence[str]) -> "polars.DataFrame":
+    """Return each possession twice, without points (null)."""
+    pl = library("polars", "polars")
+    possessions = tables_of("possessions", source, POSSESSION_COLUMNS)["possessions"]
+    check_columns(possessions, "possessions", by)
+    points = {name: pl.lit(None, pl.Int64) for name in ("own", "other")}
+    return from_both_sides(with_opponent(check_unique(possessions).with_columns(**points)), by)
+
+
+def possessions_with_points(
+    measure: str, source: object, event_source: object, by: Sequence[str]
+) -> "polars.DataFrame":
+    """Return each possession with its points, `own` and `other`."""
+    pl = library("polars", "polars")
+    requested_columns: dict[str, tuple[str, ...]] = {
+        **POSSESSION_COLUMNS,
+        **({} if event_source is not None else EVENT_COLUMNS),
+    }
+    frames = tables_of("possessions", source, requested_columns)
+    if event_source is not None:
+        frames |= tables_of("possession_events", event_source, EVENT_COLUMNS)
+    if len(frames) < 2:
+        raise ValueError("possessions and possession_events are both needed: pass the payload, or both tables")
+    check_columns(frames["possessions"], "possessions", by)
+    possessions, events = check_unique(frames["possessions"]), scoring_events(frames["possession_events"], measure)
+    for session in events.join(possessions, on=POSSESSION_KEY, how="anti")["session_id"]:
+        raise ValueError(f"possession_events has a possession of session {session} that is not in possessions")
+    fives = possessions.select(*POSSESSION_KEY, "player_ids", "opposing_player_ids")
+    own_players, other = (pl.col(ids).list.contains(pl.col("player_id")).fill_null(False) for ids in LINEUP_COLUMNS[:2])
+    against = other & ~own_players
+    points = events.join(fives, on=POSSESSION_KEY).group_by(POSSESSION_KEY)
+    points_scored = points.agg(own=pl.col("worth").filter(~against).sum(), other=pl.col("worth").filter(against).sum())
+    possession_rows = possessions.join(points_scored, on=POSSESSION_KEY, how="left")
+    return with_opponent(possession_rows.with_columns(pl.col("own", "other").fill_null(0)))
+
+
+def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
+    """Add the `opponent` of each possession; raises for sessions without two teams."""
+    pl = library("polars", "polars")
+    teams = possessions.group_by("session_id").agg(pl.col("team_id").unique().alias("teams"))
+    for session in teams.filter(pl.col("teams").list.len() != 2)["session_id"]:
+        raise ValueError(f"session {session} does not have possessions of two teams")
+    opponent = pl.col("teams").list.sum() - pl.col("team_id")
+    joined_rows: polars.DataFrame = possessions.join(teams, on="session_id", maintain_order="left")
+    return joined_rows.with_columns(opponent=opponent)
+
+
+def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
+    pl = library("polars", "polars")
+    possession_rows = possession_rows.with_columns(
+        seconds=pl.col("start_game_clock_s") - pl.col("end_game_clock_s"),
+        one=pl.lit(1, pl.Int64),
+        none=pl.lit(0, pl.Int64),
+    )
+    views = [("team_id", "player_ids", "one", "none", "own", "other")]
+    views.append(("opponent", "opposing_player_ids", "none", "one", "other", "own"))
+    names = ("team_id", "ids", *SUM_COLUMNS[:-1])
+    sides: polars.DataFrame = pl.concat(
+        [possession_rows.select(*by, **dict(zip(names, view, strict=True)), seconds="seconds") for view in views]
+    )
+    return sides
+
+
+def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFrame":
+    """Return the events that scored, with their `worth`."""
+    pl = library("polars", "polars")
+    codes = pl.concat_list(pl.col("possession_type").cast(pl.String), pl.col("details").fill_null([]))
+    events = events.with_columns(codes=codes)
+    sent_codes = set(events["codes"].explode().drop_nulls())
+    unknown_codes = []
+    if "PTS" not in sent_codes:
+        unknown_codes += ["FG"] if "FGA" in sent_codes and not sent_codes & {"FG", "FG2", "FG3"} else []
+        unknown_codes += ["FT"] if "FTA" in sent_codes and "FT" not in sent_codes else []
+    if unknown_codes:
+        raise MissingStat(measure, unknown_codes)
+
+    def has(*codes: str) -> Any:
+        return pl.any_horizontal(pl.col("codes").list.contains(code) for code in codes)
+
+    beyond = pl.col("is_3point").fill_null(False) if "is_3point" in events.columns else pl.lit(False)
+    worth = pl.when(has("FT", "FTA")).then(1).when(has("FG3", "FGA3") | beyond).then(3).otherwise(2)
+    return events.filter(has("PTS", "FG", "FG2", "FG3", "FT")).with_columns(worth=worth.cast(pl.Int64))
+
+
+def sums_by_players(sides: "polars.DataFrame", keys: list[str], size: int) -> "polars.DataFrame":
+    """Return the sums for each `size` players on court together: by `lineup`, or by `player_id` for one player.
+
+    Possessions with fewer or more than five known players are summed with null as their players.
+    """
+    pl = library("polars", "polars")
+    five = pl.col("ids").list.unique().list.sort().cast(pl.List(pl.String)).list.join("-").fill_null("")
+    fives = sides.with_columns(five=five).group_by(*keys, "five").agg(pl.col(SUM_COLUMNS).sum())
+    parts: list[tuple[str, str | None]] = []
+    for ids in fives["five"].unique():
+        players = ids.split("-") if ids else []
+        is_known = size <= len(players) <= 5
+        parts.extend((ids, "-".join(part)) for part in combinations(players, size) if is_known)
+        if not is_known:
+            parts.append((ids, None))
+    name, kind = ("player_id", pl.Int64) if size == 1 else ("lineup", pl.String)
+    split = pl.DataFrame(parts, schema={"five": pl.String, name: pl.String}, orient="row")
+    split = split.with_columns(pl.col(name).cast(kind))
+    return fives.join(split, on="five").group_by(*keys, name).agg(pl.col(SUM_COLUMNS).sum())

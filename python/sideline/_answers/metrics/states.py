@@ -1,0 +1,81 @@
+"""The state of a game at each possession."""
+
+from typing import TYPE_CHECKING
+
+from ..._lazy import LazyModule
+from ..._rows import library
+from .sides import possessions_with_points
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
+
+def game_state(
+    possessions: object, possession_events: object = None, *, period_minutes: float | None = None
+) -> "polars.DataFrame":
+    """Return the state at the start of each possession, for win probability: seconds left and running margin.
+
+    Columns: `game_id`, `session_id`, `team_id`, `possession`, `period`, `seconds_left` (in the game, or in the
+    overtime), `margin` (points minus the opponents' points before it), `points` and `opponent_points` (in it), in the
+    order of play.
+
+    Parameters:
+        possessions: `client.possessions` of all sessions of a game, or of games whose `game_id` is filled; or the table
+            `possessions`.
+        possession_events: the table `possession_events` of the same sessions, if `possessions` is a table.
+        period_minutes: length of a regular period; default: 20 for halves; for quarters 10, or 12 if a clock of the
+            game shows more than 10 minutes.
+
+    Raises the errors of `ratings`, and `ValueError` for a period that is not a half (H1), a quarter (Q1) or an overtime
+    (OT, OT1), or if two sessions without a `game_id` have the same period.
+
+    >>> states = metrics.game_state(client.possessions(client.game(game_id)))
+    >>> states["margin"][0], states["seconds_left"][0] > 2350
+    (0, True)
+    """
+    pl = library("polars", "polars")
+    possession_rows = possessions_with_points("the state of a game", possessions, possession_events, ())
+    period = pl.col("period").cast(pl.String).str.to_uppercase()
+    possession_rows = possession_rows.with_columns(
+        kind=period.str.extract(r"^(H|Q|OT)\d*$"), number=period.str.extract(r"(\d+)$").cast(pl.Int64).fill_null(1)
+    )
+    for invalid_period in possession_rows.filter(pl.col("kind").is_null())["period"]:
+        raise ValueError(f"the period {invalid_period!r} is not a half (H1), quarter (Q1) or overtime (OT1)")
+    game = pl.col("game_id").fill_null("")
+    sessions = possession_rows.select(game.alias("game"), "period", "session_id").unique().filter(pl.col("game") == "")
+    if sessions.select("period").is_duplicated().any():
+        raise ValueError(
+            "two sessions have the same period and no game_id: client.possessions(client.game(id)) fills it"
+        )
+    clock = pl.col("start_game_clock_s")
+    if period_minutes is None:
+        is_long = (pl.when(pl.col("kind") == "Q").then(clock).max() > 600).over(game)
+        length = pl.when(pl.col("kind") == "H").then(1200.0).when(is_long.fill_null(False)).then(720.0).otherwise(600.0)
+    else:
+        length = pl.lit(60.0 * period_minutes)
+    later = pl.when(pl.col("kind") == "OT").then(0).when(pl.col("kind") == "H").then(2 - pl.col("number"))
+    later = later.otherwise(4 - pl.col("number"))
+    possession_rows = possession_rows.with_columns(
+        seconds_left=clock + later * length,
+        order=pl.col("number") + pl.when(pl.col("kind") == "OT").then(10).otherwise(0),
+    ).sort(game, "order", -clock, "start_timestamp", nulls_last=True, maintain_order=True)
+    # From the side of the team with the lower id, negated for the other.
+    first = pl.col("team_id").min().over(game) == pl.col("team_id")
+    sign = pl.when(first).then(1).otherwise(-1)
+    points_gained = (sign * (pl.col("own") - pl.col("other"))).alias("gained")
+    possession_rows = possession_rows.with_columns(points_gained, sign=sign).with_columns(
+        before=(pl.col("gained").cum_sum() - pl.col("gained")).over(game)
+    )
+    return possession_rows.select(
+        "game_id",
+        "session_id",
+        "team_id",
+        "possession",
+        pl.col("period").cast(pl.String),
+        "seconds_left",
+        margin=pl.col("sign") * pl.col("before"),
+        points="own",
+        opponent_points="other",
+    )

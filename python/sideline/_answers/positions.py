@@ -1,0 +1,166 @@
+"""`sideline.moments`: positions around plays."""
+
+import mmap
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from .._client import table_from_arrow
+from .._core import Table
+from .._rows import library
+from .frames import arrow_of, frame_of, time_column
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+_MAX_BYTES_IN_MEMORY = 2**22
+"""A larger result is written to a temporary file."""
+
+_REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
+
+
+def moments(rows: object, locations: object, before: float = 3, after: float = 3, normalize: bool = False) -> Table:
+    """Find the sensor frames around shots, stat events, possessions or ball screens.
+
+    The result has a row for each position in a frame: `row` (the position among `rows`, from 0), `session_id`, `at`
+    (the time of the row), `t_offset_s` (seconds from it to the frame, negative before it), `type`, `team_id`,
+    `player_id`, and `x`, `y` and `z` in millimetres of the court. Rows of one session are together and in order, each
+    with its frames in order. A row without frames nearby is not in the result.
+
+    Parameters:
+        rows: a payload, a `Table` or a frame, with `session_id` and the time: `occurred_at`, `start_timestamp` or
+            `timestamp`.
+        locations: one or several responses of `client.locations`, a table or frame, or a polars LazyFrame such as
+            `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, one session at
+            a time. A result above 4 MiB is in a temporary file without a name, not in memory, until it is read.
+        before, after: seconds around each row.
+        normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
+            `hoop_y`, which shots have.
+
+    Requires polars and pyarrow. Raises `ValueError` for a missing column. See `docs/answers.md`.
+
+
+    >>> shot = client.shots(session_id).to_polars().head(1)
+    >>> at = shot["occurred_at"][0]
+    >>> from datetime import timedelta
+    >>> near = client.locations(session_id, at - timedelta(seconds=5), at + timedelta(seconds=5))
+    >>> sideline.moments(shot, near).to_polars()["t_offset_s"].is_between(-3, 3).all()
+    True
+    """
+    if before < 0 or after < 0:
+        raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
+    pl = library("polars", "polars")
+    frame = frame_of("rows", rows)
+    time = time_column("rows", frame)
+    needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
+    if missing := [name for name in needed_columns if name not in frame.columns]:
+        reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
+        raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
+    at = pl.col(time).dt.epoch("ms")
+    windows = (
+        frame.with_row_index("row")
+        .select(
+            pl.col("row").cast(pl.Int32),
+            pl.col("session_id").cast(pl.String),
+            at=at,
+            start=at - round(before * 1000),
+            end=at + round(after * 1000),
+            turn=pl.when(pl.col("hoop_y") < 0).then(-1.0).when(pl.col("hoop_y") > 0).then(1.0)
+            if normalize
+            else pl.lit(1.0),
+        )
+        .drop_nulls(["session_id", "at"])
+    )
+    lazy = _locations(locations)
+    # Equal strings are stored once, because a season's frames have millions of rows.
+    sessions = pl.Enum(windows["session_id"].unique(maintain_order=True))
+    parts = (
+        arrow_of(
+            part.select(
+                "row",
+                pl.col("session_id").cast(sessions),
+                pl.from_epoch("at", "ms").dt.replace_time_zone("UTC"),
+                t_offset_s=((pl.col("t") - pl.col("at")) / 1000).round(3),
+                type=pl.col("type").cast(pl.Categorical),
+                team_id="team_id",
+                player_id="player_id",
+                x=pl.col("x") * pl.col("turn"),
+                y=pl.col("y") * pl.col("turn"),
+                z="z",
+            )
+        )
+        for part in _around(windows, lazy, is_lazy=isinstance(locations, pl.LazyFrame))
+    )
+    return table_from_arrow("moments", _join_parts(parts))
+
+
+def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
+    """Concatenate tables, one after another, in memory or in a temporary file that is mapped into it.
+
+    The file has no name, and its space is free again when the result is.
+    """
+    pa, ipc = library("pyarrow", "arrow"), library("pyarrow.ipc", "arrow")
+    first = next(parts)
+    with SpooledTemporaryFile(_MAX_BYTES_IN_MEMORY) as file:
+        with ipc.new_stream(file, first.schema) as stream:
+            stream.write_table(first)
+            for part in parts:
+                stream.write_table(part)
+        if file.tell() <= _MAX_BYTES_IN_MEMORY:
+            file.seek(0)
+            return ipc.open_stream(file.read()).read_all()
+        file.flush()
+        memory_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return ipc.open_stream(pa.py_buffer(memory_map)).read_all()
+
+
+def _locations(source: object) -> "polars.LazyFrame":
+    """Return the needed columns of the locations, with equal types."""
+    pl = library("polars", "polars")
+    lazy: Any = source if isinstance(source, pl.LazyFrame) else frame_of("locations", source).lazy()
+    frame_schema = lazy.collect_schema()
+    if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
+        raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(frame_schema)}")
+    optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
+    columns = [
+        pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()
+    ]
+    needed_frame: polars.LazyFrame = lazy.select(*_REQUIRED_COLUMNS, *columns)
+    return needed_frame
+
+
+def _around(
+    windows: "polars.DataFrame", locations: "polars.LazyFrame", *, is_lazy: bool
+) -> "Iterator[polars.DataFrame]":
+    """Yield each session's windows with the positions in them, by row and time."""
+    pl = library("polars", "polars")
+    empty_frame = locations.clear().collect()
+    by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
+    for (session,), near in windows.group_by("session_id", maintain_order=True):
+        if is_lazy:
+            ends = (
+                pl.from_epoch(pl.lit(end), "ms").dt.replace_time_zone("UTC")
+                for end in (near["start"].min(), near["end"].max())
+            )
+            within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
+            found_rows = within.collect(engine="streaming")
+        else:
+            found_rows = by_session.get((session,), empty_frame)
+        yield _in_windows(near, found_rows)
+    if windows.is_empty():
+        yield _in_windows(windows, empty_frame)
+
+
+def _in_windows(windows: "polars.DataFrame", positions: "polars.DataFrame") -> "polars.DataFrame":
+    """Return each window of a session with the positions in it, in the order of the windows and of time."""
+    pl = library("polars", "polars")
+    positions = positions.drop("session_id").with_columns(pl.col("t").dt.epoch("ms"))
+    order = positions.select(pl.arg_sort_by("t", maintain_order=True)).to_series()
+    times = positions["t"][order]
+    first = times.search_sorted(windows["start"], side="left")
+    last = times.search_sorted(windows["end"], side="right")
+    ranges = windows.select("row", "session_id", "at", "turn", place=pl.int_ranges(first, last))
+    places = ranges.explode("place").drop_nulls("place")
+    frames: polars.DataFrame = pl.concat([places.drop("place"), positions[order[places["place"]]]], how="horizontal")
+    return frames

@@ -1,0 +1,71 @@
+"""The two clients, and what a call of them needs: arguments, timeouts, options, progress, names to find."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .access import (
+        check_sync as check_sync,
+        core_of as core_of,
+        core_of_stream as core_of_stream,
+        drift_of as drift_of,
+        finding_of as finding_of,
+        is_entered as is_entered,
+        keep_alive as keep_alive,
+        options_of as options_of,
+        planned_units as planned_units,
+        refusal_of as refusal_of,
+        shape_of as shape_of,
+        size_of as size_of,
+        sport_of as sport_of,
+        store_of as store_of,
+        table_from_arrow as table_from_arrow,
+        title_of as title_of,
+        units_of as units_of,
+        waits as waits,
+        with_texts as with_texts,
+    )
+    from .arguments import check_range as check_range, named as named
+    from .async_client import AsyncClient as AsyncClient
+    from .base import BaseClient as BaseClient
+    from .client import Client as Client
+    from .find import check_name as check_name, is_named as is_named
+    from .headers import Headers as Headers
+    from .options import ClientOptions as ClientOptions
+    from .progress import (
+        UPDATE_INTERVAL as UPDATE_INTERVAL,
+        Progress as Progress,
+        ProgressOption as ProgressOption,
+        bar as bar,
+        progress_text as progress_text,
+    )
+    from .season import AsyncSeason as AsyncSeason, Season as Season
+    from .streams import Overflow as Overflow
+    from .timeout import Timeout as Timeout, call_limits as call_limits
+    from .types import Ids as Ids, OnError as OnError, Sport as Sport, TableName as TableName, Time as Time
+    from .wakeups import run_next_step as run_next_step
+else:
+    from .._lazy import open_door
+
+    __getattr__ = open_door(
+        __name__,
+        {
+            "access": (
+                "check_sync core_of core_of_stream drift_of finding_of is_entered keep_alive options_of "
+                "planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
+                "waits with_texts"
+            ),
+            "arguments": "check_range named",
+            "async_client": "AsyncClient",
+            "base": "BaseClient",
+            "client": "Client",
+            "find": "check_name is_named",
+            "headers": "Headers",
+            "wakeups": "run_next_step",
+            "options": "ClientOptions",
+            "progress": "UPDATE_INTERVAL Progress ProgressOption bar progress_text",
+            "season": "AsyncSeason Season",
+            "streams": "Overflow",
+            "timeout": "Timeout call_limits",
+            "types": "Ids OnError Sport TableName Time",
+        },
+    )

@@ -1,0 +1,122 @@
+"""Private members of public classes, for the other modules of this package.
+
+They would be public API under a public name, so other modules reach them only through here (ruff: SLF).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import CoreClient, Payload, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeVar
+
+    from .._core import CoreStream
+    from .._engines import Plan, PlanUnit
+    from ..archive import Archive, Store
+    from ..batch import BaseBatch
+    from ..errors import DecodeError, SidelineError
+    from ..live import LiveStream
+    from .base import BaseClient
+    from .types import Sport
+
+    # Otherwise the bound is compiled, and the first `compile` of a process takes a millisecond.
+    _C = TypeVar("_C", bound=BaseClient)
+
+table_from_arrow = Table._from_arrow
+
+
+def waits(client: object) -> bool | None:
+    """Return whether a client's calls wait, without loading the classes; `None`: the value is no client."""
+    return getattr(type(client), "_waits", None)
+
+
+def core_of(client: "BaseClient") -> CoreClient:
+    """Return a client's half in Rust."""
+    return client._core
+
+
+def keep_alive(client: "_C", service: object) -> "_C":
+    """Return the client, which now refers to the service: it is not collected before the client."""
+    client._service = service
+    return client
+
+
+def options_of(client: "BaseClient") -> "Mapping[str, Any]":
+    """Return a client's resolved options."""
+    return client._options
+
+
+def units_of(batch: "BaseBatch") -> "Sequence[Any]":
+    """Return how each unit of a batch ended."""
+    return batch._units
+
+
+def shape_of(batch: "BaseBatch") -> Any:
+    """Return an empty payload of a batch's operation, or `None`."""
+    return batch._shape
+
+
+def planned_units(plan: "Plan") -> "tuple[PlanUnit, ...]":
+    """Return the units of a plan."""
+    return plan._units
+
+
+def core_of_stream(stream: "LiveStream") -> "CoreStream":
+    """Return a stream's half in Rust."""
+    return stream._core
+
+
+def title_of(stream: "LiveStream") -> str:
+    """Return what a stream shows as its name."""
+    return stream._title
+
+
+def is_entered(stream: "LiveStream") -> bool:
+    """Return whether a `with` block will close the stream."""
+    return stream._life.is_entered
+
+
+def size_of(payload: Payload) -> int:
+    """Return the bytes of a body, without copying it."""
+    return payload._size
+
+
+def sport_of(payload: Payload) -> "Sport":
+    """Return the sport whose columns a payload's box score has."""
+    return payload._sport
+
+
+def drift_of(payload: Payload) -> list[tuple[str, str | None, int, bool]]:
+    """Return path, JSON type and count of each unknown field, and whether the client found it first."""
+    return payload._met
+
+
+def refusal_of(payload: Payload) -> "DecodeError | None":
+    """Return the error that a strict client raises for the payload."""
+    return payload._refusal()
+
+
+def finding_of(error: "SidelineError") -> str:
+    """Return what happened, without the advice."""
+    return error._found
+
+
+def take_rows(table: Table, places: "Sequence[int]") -> Table:
+    """Return some rows of a table."""
+    return table._take(places)
+
+
+def with_texts(table: Table, columns: "Sequence[tuple[str, str, list[Any], bool]]") -> Table:
+    """Return a table with more columns of strings."""
+    return table._with_texts(columns)
+
+
+def store_of(archive: "Archive") -> "Store":
+    """Return the location of an archive."""
+    return archive._store
+
+
+def check_sync(archive: "Archive", *arguments: Any) -> None:
+    """Raise for invalid arguments of a sync, before anything is written."""
+    archive._check_sync(*arguments)

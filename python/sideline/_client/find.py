@@ -1,0 +1,97 @@
+"""Finds teams and players by name, and recognises game ids passed as session ids."""
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import Payload, Table
+
+if TYPE_CHECKING:
+    from ..batch import BaseBatch
+    from ..errors import NotFound
+    from .types import Ids
+
+LOOKUP_LIMITS = (None, None, 10.0)
+"""Connect, read and total timeout of the request that finds out whether an id is a game's."""
+
+# Letters that do not decompose into a plain letter and an accent.
+_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i"})
+
+
+def words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without accents and apostrophes.
+
+    >>> from sideline._client.find import words
+    >>> words("Nikola Jokić"), words("O'Neal-Smith")
+    (['nikola', 'jokic'], ['oneal', 'smith'])
+    """
+    import unicodedata  # a library of its own, which few programs need
+
+    # Folded twice: decomposing may produce a letter that folds again.
+    folded_name = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold()).casefold()
+    plain = "".join(
+        letter for letter in folded_name if not unicodedata.combining(letter) and letter not in "'`\u2019\u02bc"
+    )
+    return "".join(letter if letter.isalnum() else " " for letter in plain.translate(_PLAIN)).split()
+
+
+def check_name(name: str) -> None:
+    """Raise if the name has no letter or digit."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is a str, not {type(name).__name__}")
+    if not words(name):
+        raise ValueError(f"name is {name!r}; it must have a letter or a digit")
+
+
+def is_named(wanted_name: str, *names: str | None) -> bool:
+    """Return whether each wanted word begins a word of these names."""
+    name_words = [word for name in names if name for word in words(name)]
+    return all(any(word.startswith(prefix) for word in name_words) for prefix in words(wanted_name))
+
+
+def _rows_named(table: Table, wanted_name: str, columns: tuple[str, ...]) -> Table:
+    names = zip(*(table[column] for column in columns), strict=True)
+    from .access import take_rows
+
+    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted_name, *row)])
+
+
+def teams_named(teams: Payload, name: str) -> Table:
+    """Return the rows of `teams` with this name."""
+    return _rows_named(teams.table("teams"), name, ("name",))
+
+
+def players_named(rosters: "BaseBatch", name: str) -> Table:
+    """Return the rows of `players` with this name, and their teams; raises if a readable roster is missing."""
+    if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
+        rosters.raise_if_incomplete()
+    players = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
+    teams = rosters.table("team", columns=["team_id", "name"])
+    team_names = dict(zip(teams["team_id"], teams["name"], strict=True))
+    from .access import with_texts
+
+    return with_texts(
+        players, [("team_name", "Team name", [team_names.get(team_id) for team_id in players["team_id"]], False)]
+    )
+
+
+def as_list(ids: "Ids | Payload") -> Any:
+    """Return ids as a list, even a single one."""
+    is_many = isinstance(ids, Table) or (hasattr(ids, "__iter__") and not isinstance(ids, str))
+    return ids if is_many else [ids]
+
+
+def possible_game_id(arguments: dict[str, Any]) -> Any:
+    """Return the session id that may be a game id, or `None`."""
+    return arguments.get("session_id")
+
+
+def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Payload) -> None:
+    """Add a hint to an error if the service has a game with this id."""
+    if not game.table("sessions").num_rows and not game.table("events").num_rows:
+        return
+    hint = (
+        f"{game_id} is the id of a game, not of a session: client.{operation}(client.game({str(game_id)!r})) "
+        "requests all of its sessions"
+    )
+    error.args = (f"{error}. {hint}",)
+    advice = getattr(error, "advice", "")
+    error.advice = f"{advice} {hint}".strip()

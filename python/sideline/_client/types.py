@@ -1,0 +1,66 @@
+"""The types of arguments, each named once, and modules that only annotations name."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .._core import Table
+
+Time: TypeAlias = datetime | date | str | int
+"""An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    Id: TypeAlias = int | str | UUID
+    """One id."""
+else:
+    # To import `uuid` takes a millisecond, which no run-time use of this type is worth.
+    Id = int | str
+
+Many: TypeAlias = Iterable[Any] | Table
+"""Ids in an order: a list, a column, or a payload, batch or table with a column of them."""
+
+Ids: TypeAlias = Id | Many
+"""One id or several."""
+
+GameIds: TypeAlias = Id | Iterable[Any]
+"""The game of a session, or of each of several."""
+
+OnError = Literal["raise", "keep"]
+"""Whether an incomplete batch raises `IncompleteError` or is returned."""
+
+Sport = Literal["basketball", "football"]
+Environment = Literal["production", "development"]
+
+# generated
+TableName = Literal[
+    "teams",
+    "players",
+    "special_services",
+    "team",
+    "games",
+    "sessions",
+    "events",
+    "location_windows",
+    "player_stats",
+    "box_score",
+    "stat_events",
+    "possessions",
+    "possession_events",
+    "possession_players",
+    "shots",
+    "locations",
+    "play_by_play",
+    "ball_screens",
+    "videos",
+    "drift",
+    "corrections",
+    "coverage",
+    "live_items",
+    "stat_updates",
+    "violations",
+]
+CatchUpResource = Literal["stats", "details", "shots", "possessions"]
+# end
+"""The tables of `SCHEMAS`."""

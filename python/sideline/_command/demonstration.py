@@ -1,0 +1,84 @@
+"""`sideline demo`: from a season's schedule to the shots of one game and to Parquet files, through the public API."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from .._core import Table
+from .._rows import aligned, library
+from ..simulator import Simulator
+
+NOW = "2027-03-01T12:00:00Z"
+SEASON = ("2026-10-01", "2027-05-01")
+
+SHOWN_COLUMNS = {
+    "games": ["game_id", "tipoff_at", "away_team_name", "home_team_name"],
+    "sessions": ["session_id", "position", "type", "started_at", "ended_at"],
+    "box_score": ["team_name", "last_name", "FG", "FGA", "FG3", "FT", "PTS", "AST", "REB"],
+    "stat_events": ["team_name", "last_name", "stat", "period", "game_clock", "x", "y", "value"],
+    "possessions": ["team_name", "possession", "period", "start_game_clock", "passes", "turnover", "lineup_id"],
+    "shots": ["player_id", "period", "game_clock", "is_make", "points", "distance_cm", "zone"],
+}
+
+
+def demo(seed: int, out: Path) -> None:
+    """Print the head of each table, write each table to `out`, and print what to try next."""
+    parquet = library("pyarrow.parquet", "arrow")
+    out.mkdir(parents=True, exist_ok=True)
+    with Simulator(seed, now=NOW) as service, service.client() as client:
+        print(f"A simulated service at {service.base_url}; the time in its season is {NOW}.")
+        schedule = client.schedule(*SEASON)
+        game = last_played(schedule.table())
+        tipoff: datetime = game["tipoff_at"]
+        print(f"The game: {game['away_team_name']} at {game['home_team_name']}, {tipoff:%Y-%m-%d %H:%M} UTC.")
+
+        half_a_day = timedelta(hours=12)
+        events = client.team_events(game["home_team_id"], tipoff - half_a_day, tipoff + half_a_day, games_only=True)
+        sessions = [
+            row["session_id"] for row in events.table("sessions").to_dicts() if row["game_id"] == game["game_id"]
+        ]
+        tables = {
+            "games": [schedule.table("games")],
+            "sessions": [events.table("sessions")],
+            "box_score": [client.stats(session).table("box_score") for session in sessions],
+            "stat_events": [client.stats_details(session).table("stat_events") for session in sessions],
+            "possessions": [client.possessions(session).table("possessions") for session in sessions],
+            "shots": [client.shots(session).table("shots") for session in sessions],
+        }
+    show(tables)
+    for name, parts in tables.items():
+        parquet.write_table(one(parts), out / f"{name}.parquet")
+    summarize(tables, out)
+
+
+def last_played(games: Table) -> dict[str, Any]:
+    """Return the last game that was over one day before now."""
+    yesterday = datetime.fromisoformat(NOW) - timedelta(days=1)
+    games_played = [game for game in games.to_dicts() if game["tipoff_at"] < yesterday]
+    return max(games_played, key=lambda game: game["tipoff_at"])
+
+
+def one(parts: Sequence[Table]) -> Any:
+    """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
+    return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
+
+
+def show(tables: Mapping[str, Sequence[Table]]) -> None:
+    for name, parts in tables.items():
+        print(f"\n{name}: {sum(map(len, parts))} rows, {len(parts[0].column_names)} columns")
+        print(aligned(parts[0], SHOWN_COLUMNS[name]))
+
+
+def summarize(tables: Mapping[str, Sequence[Table]], out: Path) -> None:
+    print("\nWritten:")
+    for name, parts in tables.items():
+        print(f"  {out / name}.parquet  {sum(map(len, parts))} rows")
+    print(
+        "\nNext, in Python:\n"
+        "  import sideline\n"
+        "  service = sideline.Simulator(seed=7); client = service.client()\n"
+        "  client.teams().table().to_dicts()[:2]\n"
+        f'  sideline.SCHEMAS["shots"]      # every column, with its unit and meaning\n'
+        f'  import pyarrow.parquet; pyarrow.parquet.read_table("{out / "shots.parquet"}")'
+    )

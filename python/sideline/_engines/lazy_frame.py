@@ -1,0 +1,135 @@
+"""A plan as a polars LazyFrame, which does not request what a query excludes by a key."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, product, repeat
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from .._client import planned_units
+from .._rows import SCHEMAS, library
+from .parts import BATCH_SIZE, tables
+from .plan import Plan, PlanUnit
+from .planner import Selection, make_plan
+
+if TYPE_CHECKING:
+    import polars
+
+    from .._client import Client
+
+_KEYS = {"session_id", "game_id", "team_id"}
+
+
+def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
+    """Return the table of a selection lazily; its plan is made at the first rows, once for each frame."""
+    pl = library("polars", "polars")
+    if selection.table == "box_score":
+        raise ValueError(
+            "box_score has columns that depend on the data, which a LazyFrame cannot have: scan "
+            '"player_stats", which has a row for each player and stat'
+        )
+    try:
+        from polars.io.plugins import register_io_source
+
+        types: polars.Schema = pl.Schema(SCHEMAS[selection.table])
+    except (ImportError, TypeError, ValueError):
+        raise ImportError(f"scan requires polars 1.32 or later, not {pl.__version__}: update polars") from None
+    return register_io_source(_Source(client, selection, types), schema=types, is_pure=False)
+
+
+class _Source:
+    """The function that polars calls for rows."""
+
+    def __init__(self, client: "Client", selection: Selection, types: "polars.Schema") -> None:
+        self._client, self._selection, self._types = client, selection, types
+        self._plans: dict[tuple[str, ...] | None, Plan] = {}
+        self._one_plans = Lock()
+
+    def __call__(
+        self,
+        with_columns: list[str] | None,
+        predicate: "polars.Expr | None",
+        n_rows: int | None,
+        batch_size: int | None,  # noqa: ARG002
+    ) -> "Iterator[polars.DataFrame]":
+        pl = library("polars", "polars")
+        columns = list(self._types) if with_columns is None else list(with_columns)
+        if n_rows == 0:
+            yield pl.DataFrame(schema={name: self._types[name] for name in columns})
+            return
+        needed_columns = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
+        # A limit with a predicate counts the rows before it, which must then be the same rows.
+        terms = [] if predicate is None or n_rows is not None else _terms(predicate)
+        complete_plan = self._plan(terms)
+        units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, terms))
+        narrowed_plan = replace(complete_plan, columns=tuple(needed_columns), _units=units)
+        # The first unit probably has enough rows.
+        growing = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
+        sizes = repeat(BATCH_SIZE) if n_rows is None else growing
+        left = n_rows
+        yield pl.DataFrame(schema={name: self._types[name] for name in columns})
+        for table in tables(narrowed_plan, self._client, sizes):
+            frame = table.to_polars().select(pl.col(name).cast(self._types[name]) for name in needed_columns)
+            if left is not None:
+                frame = frame.head(left)
+                left -= frame.height
+            yield (frame if predicate is None else frame.filter(predicate)).select(columns)
+            if left == 0:
+                return
+
+    def _plan(self, terms: "Sequence[polars.Expr]") -> Plan:
+        """Return the plan of the teams that may have rows; the lists of other teams are not requested."""
+        of_team = [term for term in terms if set(term.meta.root_names()) == {"team_id"}]
+        selection = self._selection
+        is_narrowed = selection.start is not None and selection.session_ids is None
+        # A row may have no team: then the sessions of all teams may have it.
+        is_narrowed = is_narrowed and bool(of_team) and not _holds_for_any(of_team, [{"team_id": None}])
+        with self._one_plans:
+            is_narrowed = is_narrowed and None not in self._plans
+            key = tuple(map(str, of_team)) if is_narrowed else None
+            if key not in self._plans:
+                keep = None
+                if is_narrowed:
+
+                    def keep(teams: list[int]) -> list[int]:
+                        return [team for team in teams if _holds_for_any(of_team, [{"team_id": team}])]
+
+                self._plans[key] = make_plan(self._client, selection, keep)
+            return self._plans[key]
+
+
+def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
+    """Return whether a row of the unit may match the terms, by evaluating the terms on the unit's keys."""
+    key_values: dict[str, list[Any]] = {}
+    if unit.session_id is not None:
+        key_values["session_id"] = [unit.session_id]
+    if unit.event_id is not None:
+        key_values["game_id"] = [unit.game_id]
+    if unit.team_ids:
+        key_values["team_id"] = [*unit.team_ids, None]
+    usable = [term for term in terms if set(term.meta.root_names()) <= key_values.keys()]
+    rows = [dict(zip(key_values, values, strict=True)) for values in product(*key_values.values())]
+    return not usable or _holds_for_any(usable, rows)
+
+
+def _holds_for_any(terms: "Sequence[polars.Expr]", rows: list[dict[str, Any]]) -> bool:
+    """Return whether a row of keys may match all terms. A term that needs other columns may match."""
+    pl = library("polars", "polars")
+    keys = pl.DataFrame(rows, schema={name: pl.Int64 if name == "team_id" else pl.String for name in rows[0]})
+    for term in terms:
+        try:
+            keys = keys.filter(term)
+        except pl.exceptions.PolarsError:
+            continue
+    return bool(keys.height)
+
+
+def _terms(predicate: "polars.Expr") -> "list[polars.Expr]":
+    """Return the terms of an AND that use only keys."""
+    # The text and JSON of an expression have no fixed form, so it is rebuilt from its parts and compared.
+    inputs = predicate.meta.pop()
+    for left, right in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
+        if (left & right).meta.eq(predicate):
+            return [*_terms(left), *_terms(right)]
+    names = set(predicate.meta.root_names())
+    return [predicate] if names and names <= _KEYS else []

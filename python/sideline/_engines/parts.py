@@ -1,0 +1,206 @@
+"""Requests and decodes the units of a plan, a few at a time."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._client import TableName, Timeout, core_of, planned_units, shape_of, table_from_arrow, units_of, waits
+from .._core import Payload, Table, _batch_table, _coverage_table
+from .._lazy import load_later
+from .._rows import library
+from ..archive import map_in_threads
+from ..batch import Batch, Unit
+from ..errors import IncompleteError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from .._client import Client
+    from .plan import Plan, PlanUnit
+
+BATCH_SIZE = 32
+"""Units in memory at the same time."""
+
+_WINDOW_BATCH_SIZE = 4
+"""Windows of locations are large, so fewer are in memory."""
+
+_STATUS_INDEX = 6
+"""The position of the status in a row of `coverage`."""
+
+_clients: dict[tuple[str, int], "Client"] = {}
+
+
+class Outcome(NamedTuple):
+    """How a unit of a plan ended."""
+
+    unit: "PlanUnit"
+    result: Unit
+    batch: Batch
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether it is a 404 of a resource without a link, which is not a hole."""
+        return self.result.status == "missing" and not self.unit.is_linked
+
+    @property
+    def payload(self) -> Payload | None:
+        """The response, if it counts as data."""
+        return self.result.payload if self.result.is_answered else None
+
+
+def client_of(plan: "Plan") -> "Client":
+    """Return this process's client for the plan's service; all parts share its connections and its rate."""
+    # The key has a hash of the secret, so that a changed secret gets a new client.
+    key = json.dumps(dict(plan.service), sort_keys=True), hash(os.environ.get("SIDELINE_SECRET"))
+    client = _clients.get(key)
+    if client is None:
+        # Two threads may both create one: a lock could stay locked after a fork.
+        client = _clients.setdefault(key, _client_for(plan))
+    return client
+
+
+def _client_for(plan: "Plan") -> "Client":
+    # A worker that has only the plan builds the client that made it: the one import that would close a cycle.
+    build: type[Client] = load_later("sideline._client", "Client")
+    options = dict(plan.service)
+    if "timeout" in options:
+        connect, read, total = options["timeout"]
+        options["timeout"] = Timeout(connect=connect, read=read, total=total)
+    return build(**options)
+
+
+def outcomes(
+    plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None
+) -> Iterator[list[Outcome]]:
+    """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once."""
+    if client is not None and not waits(client):
+        kind = type(client).__name__
+        raise TypeError(f"client is a synchronous sideline.Client or None, not {kind}")
+    reader = client_of(plan) if client is None else client
+    core_of(reader).check_credentials()
+    limit = _WINDOW_BATCH_SIZE if plan.operation == "locations" else BATCH_SIZE
+    remaining = iter(planned_units(plan))
+    while units := list(islice(remaining, min(limit, limit if sizes is None else next(sizes)))):
+        yield _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
+
+
+def _batch(client: "Client", operation: str, units: "Sequence[PlanUnit]") -> list[Outcome]:
+    options: dict[str, Any] = {"on_error": "keep", "progress": False}
+    if units[0].session_id is not None:
+        options["game_id"] = [unit.game_id for unit in units]
+    batch: Batch = getattr(client, operation)([unit.id for unit in units], **options)
+    return [Outcome(unit, result, batch) for unit, result in zip(units, units_of(batch), strict=True)]
+
+
+def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
+    """Request each unit as a batch of one, because its range is its own."""
+
+    def one(unit: "PlanUnit") -> Outcome:
+        assert unit.start is not None
+        assert unit.end is not None
+        options: dict[str, Any] = {"on_error": "keep", "progress": False}
+        if unit.game_id is not None:
+            options["game_id"] = unit.game_id
+        batch: Batch = client.locations([unit.id], unit.start, unit.end, **options)
+        return Outcome(unit, units_of(batch)[0], batch)
+
+    return list(map_in_threads(one, units, len(units)))
+
+
+def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
+    """Raise `IncompleteError` if a unit is missing."""
+    holes = [outcome for outcome in outcomes if not outcome.result.is_answered and not outcome.is_unavailable]
+    if not holes:
+        return
+    counts = Counter(hole.result.status for hole in holes)
+    first = holes[0]
+    raise IncompleteError(
+        f"{plan.table}: {len(holes)} of {len(outcomes)} units are missing "
+        f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
+        f"{first.result.error}. Read again, or use part.bodies(), which has a row for each missing unit",
+        batch=first.batch,
+    ) from first.result.error
+
+
+def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
+    """Yield the rows of each unit. Raises `IncompleteError` if one is missing."""
+    for part in outcomes(plan, client, sizes):
+        raise_holes(plan, part)
+        for outcome in part:
+            if outcome.payload is not None:
+                yield rows_of_unit(
+                    outcome.payload, plan.table, plan.columns, outcome.unit.end if outcome.unit.has_next else None
+                )
+
+
+def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:
+    """Return the table of one payload; rows from `until` on belong to the next window."""
+    if until is None:
+        return payload.table(name, columns)
+    pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
+    needed_columns = None if columns is None else list(dict.fromkeys((*columns, "t")))
+    rows = payload.table(name, needed_columns).to_arrow()
+    rows = rows.filter(pc.less(rows["t"], pa.scalar(until, rows.schema.field("t").type)))
+    return table_from_arrow(name, rows if columns is None else rows.select(list(columns)))
+
+
+def read(plan: "Plan", client: "Client | None") -> Table:
+    """Return all rows as one table."""
+    if plan.operation == "locations":
+        pa = library("pyarrow", "arrow")
+        arrow_tables = [table.to_arrow() for table in tables(plan, client)]
+        complete_table = pa.concat_tables([plan.schema.to_arrow().empty_table(), *arrow_tables]).unify_dictionaries()
+        return table_from_arrow(plan.table, complete_table)
+    payloads: list[Payload] = []
+    shape: Payload | None = None
+    for group in outcomes(plan, client):
+        raise_holes(plan, group)
+        shape = shape_of(group[0].batch)
+        payloads += [outcome.payload for outcome in group if outcome.payload is not None]
+    if shape is None:
+        return table_from_arrow(plan.table, plan.schema.to_arrow().empty_table())
+    return _batch_table(shape, payloads, plan.table, plan.columns)
+
+
+def batches(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.RecordBatch]":
+    """Yield the rows as record batches of the plan's schema."""
+    if plan.table == "box_score" and plan.columns is None:
+        raise ValueError(
+            "box_score has columns that depend on the data, so its batches have no common schema: plan player_stats, "
+            "or name the columns"
+        )
+    return (batch for table in tables(plan, client) for batch in table.to_arrow().to_batches())
+
+
+def bodies_schema() -> "pyarrow.Schema":
+    """Return the schema of `Part.bodies`."""
+    from .._rows import SCHEMAS
+
+    pa = library("pyarrow", "arrow")
+    return pa.schema([*SCHEMAS["coverage"].to_arrow(), pa.field("has_next", pa.bool_()), pa.field("body", pa.binary())])
+
+
+def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Table]":
+    """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
+    pa = library("pyarrow", "arrow")
+    for part in outcomes(plan, client):
+        rows = []
+        for outcome in part:
+            row = list(outcome.result.row)
+            if outcome.is_unavailable:
+                row[_STATUS_INDEX] = "unavailable"
+            rows.append(tuple(row))
+        table = _coverage_table(rows).to_arrow()
+        raw = [None if outcome.result.payload is None else outcome.result.payload.raw for outcome in part]
+        table = table.append_column("has_next", pa.array([outcome.unit.has_next for outcome in part]))
+        yield table.append_column("body", pa.array(raw, pa.binary()))
+
+
+def bodies(plan: "Plan", client: "Client | None") -> Table:
+    """Return coverage and bodies of all units as one table."""
+    pa = library("pyarrow", "arrow")
+    complete_table = pa.concat_tables([bodies_schema().empty_table(), *body_tables(plan, client)]).unify_dictionaries()
+    return table_from_arrow("bodies", complete_table)

@@ -1,0 +1,47 @@
+"""Tables and payloads as text, HTML and frames of other libraries; schemas, names beside ids, schema drift."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .drift import check_drift as check_drift, report_drift as report_drift
+    from .frames import (
+        library as library,
+        schema_to_arrow as schema_to_arrow,
+        tables_of as tables_of,
+        to_arrow as to_arrow,
+        to_csv as to_csv,
+        to_pandas as to_pandas,
+        to_parquet as to_parquet,
+        to_polars as to_polars,
+    )
+    from .names import Found as Found, with_names as with_names
+    from .schemas import SCHEMAS as SCHEMAS
+    from .text import (
+        LEFT_STYLE as LEFT_STYLE,
+        STATISTICS as STATISTICS,
+        aligned as aligned,
+        cell as cell,
+        facts_html as facts_html,
+        payload_html as payload_html,
+        schema_html as schema_html,
+        shorten as shorten,
+        table_html as table_html,
+        table_text as table_text,
+        visible as visible,
+    )
+else:
+    from .._lazy import open_door
+
+    __getattr__ = open_door(
+        __name__,
+        {
+            "drift": "check_drift report_drift",
+            "frames": "library schema_to_arrow tables_of to_arrow to_csv to_pandas to_parquet to_polars",
+            "names": "Found with_names",
+            "schemas": "SCHEMAS",
+            "text": (
+                "LEFT_STYLE STATISTICS aligned cell facts_html payload_html schema_html shorten table_html "
+                "table_text visible"
+            ),
+        },
+    )

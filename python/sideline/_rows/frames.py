@@ -1,0 +1,148 @@
+"""Converts tables to frames of other libraries, each of which is loaded only when it is used."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from .._core import Schema, Table
+
+
+def library(name: str, extra: str) -> Any:
+    """Import an optional library; if it is missing, the error names the extra to install."""
+    # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
+    if (module := sys.modules.get(name)) is not None and not getattr(
+        getattr(module, "__spec__", None), "_initializing", False
+    ):
+        return module
+    package = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        message = f'{package} is not installed; install it with: pip install "sideline[{extra}]"'
+        raise ModuleNotFoundError(message, name=package) from None
+
+
+def to_arrow(table: "Table") -> "pyarrow.Table":
+    # `pyarrow.table` would import pandas, to see whether the table is a frame of it.
+    return library("pyarrow", "arrow").RecordBatchReader.from_stream(table).read_all()
+
+
+def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
+    return library("pyarrow", "arrow").schema(schema)
+
+
+def to_polars(table: "Table") -> "polars.DataFrame":
+    frame: polars.DataFrame = library("polars", "polars").DataFrame(table)
+    return frame
+
+
+def to_pandas(table: "Table") -> "pandas.DataFrame":
+    pandas: Any = library("pandas", "pandas")
+    pyarrow = library("pyarrow", "pandas")
+    arrow = pyarrow.table(table)
+    # Nullable types even without nulls: otherwise an id would be an integer in one body and a float in the next.
+    nullable = {
+        pyarrow.int32(): pandas.Int32Dtype(),
+        pyarrow.int64(): pandas.Int64Dtype(),
+        pyarrow.bool_(): pandas.BooleanDtype(),
+    }
+    # Without a mapping for strings, all-null columns would become objects. Without "strict", a map becomes a list of
+    # pairs.
+    columns = {
+        field.name: column.to_pandas(
+            types_mapper=nullable.get if field.nullable and field.type in nullable else None, maps_as_pydicts="strict"
+        )
+        for field, column in zip(arrow.schema, arrow.columns, strict=True)
+    }
+    # Categories without values stay strings: otherwise frames joined with an empty one would become objects.
+    for name, column in columns.items():
+        if pyarrow.types.is_dictionary(arrow.schema.field(name).type) and not len(column.cat.categories):
+            columns[name] = column.cat.set_categories(pandas.Index([], dtype="str"))
+    return pandas.DataFrame(columns)
+
+
+def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
+    with suppress(ModuleNotFoundError):
+        import_module("pyarrow.parquet").write_table(to_arrow(table), path)
+        return
+    with suppress(ModuleNotFoundError):
+        import_module("polars").DataFrame(table).write_parquet(path)
+        return
+    library("pyarrow", "arrow")
+
+
+def to_csv(table: "Table", path: "str | PathLike[str]") -> None:
+    import csv
+
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows([_csv(value) for value in row.values()] for row in table.to_dicts())
+
+
+def _csv(value: Any) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
+    """Return the tables in a caller's argument as polars frames, with categories as strings.
+
+    `tables` maps names to the columns that each must have. The argument is a payload, a batch, a `Table`, a polars
+    frame, any other Arrow table, or a list of them, which are concatenated. A frame without a name is recognised by its
+    columns.
+    """
+    polars = library("polars", "polars")
+    if isinstance(source, list | tuple):
+        parts = [tables_of(argument, part, tables) for part in source]
+        if not parts:
+            raise ValueError(f"{argument} is an empty list")
+        return {
+            name: polars.concat([part[name] for part in parts if name in part], how="diagonal_relaxed")
+            for name in tables
+            if any(name in part for part in parts)
+        }
+    if isinstance(names := getattr(source, "tables", None), list):
+        frames: dict[str, Any] = {name: source.table(name) for name in tables if name in names}  # type: ignore[attr-defined]
+        if not frames:
+            table_names = ", ".join(names) or "none"
+            raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
+        return {name: _plain(polars.DataFrame(table)) for name, table in frames.items()}
+    if isinstance(source, polars.LazyFrame):
+        source = source.collect()
+    elif not hasattr(source, "__arrow_c_stream__"):
+        kind = type(source).__name__
+        accepted_types = "a payload, a Table, a polars frame, an Arrow table or a list of them"
+        raise TypeError(f"{argument} is {accepted_types}, not {kind}")
+    frame = polars.DataFrame(source)
+    missing = {name: [column for column in columns if column not in frame.columns] for name, columns in tables.items()}
+    name = getattr(source, "name", None) if type(source).__module__ == "sideline" else None
+    fits = [candidate for candidate, lacks in missing.items() if not lacks and name in (None, candidate)]
+    if not fits:
+        lacks = "; ".join(
+            f"for {candidate} it lacks {', '.join(lacks)}" for candidate, lacks in missing.items() if lacks
+        )
+        raise ValueError(f"{argument} is not a table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
+    return {fits[0]: _plain(frame)}
+
+
+def _plain(frame: "polars.DataFrame") -> "polars.DataFrame":
+    pl = library("polars", "polars")
+    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))

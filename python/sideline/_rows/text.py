@@ -1,0 +1,268 @@
+"""Tables as aligned text and as HTML, without any library."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from .._client import drift_of, size_of
+
+if TYPE_CHECKING:
+    from .._core import Payload, Schema, Table
+
+MAX_ROWS = 10
+"""Number of rows shown."""
+MAX_PAYLOAD_ROWS = 5
+"""Number of rows shown of a payload."""
+MAX_COLUMNS = 16
+"""Number of columns shown by default."""
+MAX_CELL_LENGTH = 80
+"""Characters of a cell in a notebook."""
+LEFT_STYLE = ' style="text-align:left"'
+DEFAULT_LINE_LENGTH = 120
+"""Characters of a line if the terminal does not state its width."""
+
+NAME_COLUMNS = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
+STATISTICS = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "TO", "STL", "BLK", "FL")
+"""The headline statistics, in display order."""
+_KEYS = ("team_id", "player_id")
+_LAST_COLUMNS = ("is_team_total", "version", "games_played")
+_UUID_PARTS = [8, 4, 4, 4, 12]
+_UUID_CHARACTERS = frozenset("0123456789abcdefABCDEF-")
+
+
+def escape(text: str) -> str:
+    """Escape text for HTML."""
+    # Its table of entities takes a millisecond to import, and `print` needs none.
+    import html
+
+    return html.escape(text)
+
+
+def visible(text: str) -> str:
+    """Escape control characters, and characters that reorder or hide text."""
+    return text if text.isprintable() else re.sub(_HIDDEN, _escaped, text)
+
+
+# None of them is printable. As a text, because to compile it takes longer than to show a table, and few texts need it.
+_HIDDEN = (
+    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ud800-\\udfff\\ufeff\\ufff9-\\ufffb"
+    "\\U000e0000-\\U000e007f]"
+)
+
+
+def _escaped(match: "re.Match[str]") -> str:
+    return match[0].encode("unicode_escape").decode()
+
+
+def cell(value: Any) -> str:
+    """Format a value in a short, printable form."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        # `strftime` does not pad years before 1000 on every platform.
+        return value.replace(tzinfo=None).isoformat(" ", "seconds")
+    if isinstance(value, float):
+        return f"{value:.2f}".rstrip("0").rstrip(".")
+    if isinstance(value, list):
+        return " ".join(cell(element) for element in value)
+    return visible(str(value))
+
+
+def brief(value: Any) -> str:
+    """Format like `cell`, but shorten a UUID to its first eight characters."""
+    text = cell(value)
+    return f"{text[:8]}…" if _is_uuid(text) else text
+
+
+def _is_uuid(text: str) -> bool:
+    return len(text) == 36 and [*map(len, text.split("-"))] == _UUID_PARTS and _UUID_CHARACTERS.issuperset(text)
+
+
+def ordered(table: "Table", records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns in display order: names, statistics and columns with values before UUIDs and links.
+
+    Columns selected by the user keep their order.
+    """
+    from .schemas import SCHEMAS
+
+    names = table.column_names
+    own_columns = SCHEMAS[table.name].names if table.name in SCHEMAS else []
+    if set(names) < set(own_columns):
+        return names
+
+    def rank(name: str) -> tuple[bool, int, int]:
+        values = [record[name] for record in records]
+        is_empty = bool(values) and all(value is None or value == [] for value in values)
+        if name in NAME_COLUMNS:
+            return is_empty, 0, NAME_COLUMNS.index(name)
+        if name in STATISTICS:
+            return is_empty, 1, STATISTICS.index(name)
+        if name in _KEYS:
+            return is_empty, 2, 0
+        if name.endswith(("link", "_url")):
+            return is_empty, 6, 0
+        if name.endswith("_id") or any(isinstance(value, str) and _is_uuid(value) for value in values):
+            return is_empty, 5, 0
+        return is_empty, 4 if name in _LAST_COLUMNS else 3, 0
+
+    return sorted(names, key=rank)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether the value is aligned to the right; True and False are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def aligned(table: "Table", columns: Sequence[str] | None = None, rows: int = 5, width: int = 24) -> str:
+    """Format the first rows, with numbers aligned to the right."""
+    records = table.head(rows).to_dicts()
+    return aligned_records(records, list(columns or ordered(table, records)), width)
+
+
+def aligned_records(records: Sequence[Mapping[str, Any]], names: Sequence[str], width: int = 24) -> str:
+    """Format rows that are dicts, like `aligned`."""
+    lines = [[*map(visible, names)], *([shorten(brief(record[name]), width) for name in names] for record in records)]
+    widths = [max(len(line[position]) for line in lines) for position in range(len(names))]
+    numeric = [any(is_number(record[name]) for record in records) for name in names]
+    justify: list[Callable[[str, int], str]] = [str.rjust if number else str.ljust for number in numeric]
+    return "\n".join(
+        "  ".join(justify[position](text, widths[position]) for position, text in enumerate(line)).rstrip()
+        for line in lines
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _terminal_width() -> int:
+    """Return what `shutil.get_terminal_size` does, whose module takes longer to import than a first table to show."""
+    try:
+        width = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        width = 0
+    if width <= 0 and sys.__stdout__ is not None:
+        try:
+            width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (ValueError, OSError):  # closed, or not a terminal
+            width = 0
+    return width if width > 0 else DEFAULT_LINE_LENGTH
+
+
+def table_text(table: "Table", line: int | None = None) -> str:
+    """Format a table for `print`: as many columns as fit the terminal, names and statistics first."""
+    line = max(40, _terminal_width() if line is None else line)
+    records = table.head(MAX_ROWS).to_dicts()
+    names = ordered(table, records)
+    visible_count = len(names)
+    while visible_count > 1 and max(map(len, aligned_records(records, names[:visible_count]).splitlines())) > line:
+        visible_count -= 1
+    size = f"{visible(table.name)}: {_count(table.num_rows, 'row')}, {_count(len(names), 'column')}"
+    left = (
+        f"\n… columns not shown: {shorten(visible(', '.join(names[visible_count:])), line - 21)}"
+        if visible_count < len(names)
+        else ""
+    )
+    more = "\n…" if table.num_rows > len(records) else ""
+    return f"{size}\n{aligned_records(records, names[:visible_count])}{more}{left}"
+
+
+def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = MAX_ROWS) -> str:
+    """Format a table for a notebook."""
+    schema = table.schema
+    records = table.head(rows).to_dicts()
+    names = list(columns or ordered(table, records)[:MAX_COLUMNS])
+    # Notebooks align everything to the right, which suits only numbers.
+    numeric = {name for name in names if any(is_number(record[name]) for record in records)}
+    side = {name: "" if name in numeric else LEFT_STYLE for name in names}
+    heads = "".join(
+        f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
+        f"{escape(visible(field.name))}</th>"
+        for field in map(schema.__getitem__, names)
+    )
+    body = "".join(f"<tr>{''.join(_html_cell(record[name], side[name]) for name in names)}</tr>" for record in records)
+    size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
+    cut = [f"first {rows} rows"] if table.num_rows > rows else []
+    if columns is None and len(schema) > MAX_COLUMNS:
+        cut.append(f"{MAX_COLUMNS} main columns")
+    more = f"; the {' and the '.join(cut)} shown" if cut else ""
+    return (
+        f'<div style="overflow-x:auto"><b>{escape(visible(table.name))}</b>: {", ".join(size)}{more}'
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _html_cell(value: Any, side: str) -> str:
+    full, short = cell(value), shorten(brief(value), MAX_CELL_LENGTH)
+    title = f' title="{escape(full)}"' if isinstance(value, str) and full != short and len(full) < 200 else ""
+    return f"<td{side}{title}>{escape(short)}</td>"
+
+
+def schema_html(schema: "Schema") -> str:
+    """Format a schema for a notebook, with a line for each column."""
+    rows = "".join(
+        f"<tr><td{LEFT_STYLE}>{escape(visible(field.name))}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
+        f"<td{LEFT_STYLE}>{escape(field.unit or '')}</td><td{LEFT_STYLE}>{escape(field.description or '')}</td></tr>"
+        for field in schema
+    )
+    heads = "".join(f"<th{LEFT_STYLE}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
+    about = f": {escape(schema.description)}" if schema.description else ""
+    return (
+        f"<div><b>{escape(visible(schema.name))}</b>{about}"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def facts_html(title: str, facts: Mapping[str, object]) -> str:
+    """Format facts for a notebook, with a line for each."""
+    rows = "".join(
+        f"<tr><th{LEFT_STYLE}>{escape(visible(name))}</th><td{LEFT_STYLE}>{escape(fact(value))}</td></tr>"
+        for name, value in facts.items()
+        if value is not None
+    )
+    return f"<div><b>{escape(visible(title))}</b><table><tbody>{rows}</tbody></table></div>"
+
+
+def fact(value: object) -> str:
+    """Format a fact, with digits in groups of three."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))
+
+
+def payload_html(payload: "Payload") -> str:
+    """Format a payload for a notebook: its facts, and the first rows of its first table."""
+    at, elapsed = payload.fetched_at, payload.elapsed
+    duration = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
+    facts = facts_html(
+        payload.operation,
+        {
+            "status": payload.status,
+            "address": payload.url,
+            "request id": payload.request_id,
+            "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{duration}",
+            "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
+            "bytes": size_of(payload),
+            "unknown fields": len(drift_of(payload)) or None,
+            "tables": ", ".join(payload.tables) or "none: use to_dict()",
+        },
+    )
+    return f"<div>{_first_rows(payload)}{facts}</div>"
+
+
+def _first_rows(payload: "Payload") -> str:
+    from ..errors import SidelineError
+
+    if not payload.tables:
+        return ""
+    try:
+        return table_html(payload.table(), rows=MAX_PAYLOAD_ROWS)
+    except SidelineError as error:
+        # An error here would hide the facts too.
+        return f"<div>{escape(visible(str(error)))}</div>"
+
+
+def _count(number: int, kind: str) -> str:
+    return f"{number:,} {kind}{'' if number == 1 else 's'}"

@@ -1,0 +1,48 @@
+"""Live streams, their items, and the live box score.
+
+_streams.py     streams, and batches of their items
+_stats.py       counters of a stream
+_notices.py     the items that are not updates
+_box_score.py   the live box score
+_scoreboard.py  a watched game as one view
+_display.py     a stream in a notebook, or as lines
+_terminal.py    a scoreboard in a terminal
+_page.py        a scoreboard in a browser
+_court_svg.py   half a court as a drawing
+"""
+
+from typing import TYPE_CHECKING
+
+from ._box_score import LiveBoxScore
+from ._notices import Connected, Disconnected, Gap, Notice, Quiet, Recovered
+from ._stats import StreamStats
+from ._streams import Batches, LiveStream
+
+if TYPE_CHECKING:
+    from ._display import describe_notice as describe_notice, describe_update as describe_update
+    from ._page import LivePage as LivePage
+    from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal
+else:
+    from .._lazy import open_door
+
+    __getattr__ = open_door(
+        __name__,
+        {
+            "_display": "describe_notice describe_update",
+            "_page": "LivePage",
+            "_terminal": "can_redraw in_terminal",
+        },
+    )
+
+__all__ = [
+    "Batches",
+    "Connected",
+    "Disconnected",
+    "Gap",
+    "LiveBoxScore",
+    "LiveStream",
+    "Notice",
+    "Quiet",
+    "Recovered",
+    "StreamStats",
+]

@@ -1,0 +1,212 @@
+"""Displays a live stream: a table that refreshes in a notebook, lines elsewhere."""
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from html import escape
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .._client import core_of_stream, is_entered, title_of
+from .._core import Update
+from .._rows import STATISTICS, aligned, shorten, table_html, visible
+from ._box_score import LiveBoxScore
+from ._notices import Connected, Disconnected, Gap, Quiet, Recovered
+
+if TYPE_CHECKING:
+    from ._streams import LiveStream
+
+__all__ = ["View", "run", "screen"]
+
+MAX_ROWS = 60
+"""Rows shown of a box score: two teams of thirty."""
+MAX_NOTICES = 5
+"""Number of notices shown, and of updates if there is no box score."""
+
+
+class View:
+    """The visible state of a stream: its state, its last notices, the box score or the last updates."""
+
+    def __init__(self, stream: "LiveStream", score: LiveBoxScore) -> None:
+        self.stream = stream
+        self.score = score
+        self.notices: deque[str] = deque(maxlen=MAX_NOTICES)
+        self.updates: deque[Update] = deque(maxlen=MAX_NOTICES)
+        self.new_notices: list[str] = []
+        """The notices that are not yet shown as lines."""
+
+    def add(self, item: object) -> None:
+        """Add an item of the stream."""
+        if isinstance(item, Update):
+            self.updates.append(item)
+            self.score.feed(item)
+            return
+        self.score.feed(item)
+        text = describe_notice(item)
+        self.notices.append(text)
+        self.new_notices.append(text)
+
+    def headline(self) -> str:
+        """Return the stream's state in one line."""
+        stats = self.stream.stats
+        last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
+        gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
+        return f"{title_of(self.stream)}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
+
+    def columns(self) -> list[str] | None:
+        """Return the columns of the box score to show, or `None` if it has no rows yet."""
+        table = self.score.table()
+        if not table.num_rows:
+            return None
+        rows = table.to_dicts()
+        # Messages have only ids; a seeded box score has names.
+        name_columns = {name for name in ("team_name", "last_name") if any(row[name] for row in rows)}
+        team = "team_name" if "team_name" in name_columns else "team_id"
+        return [team, "player_id", *(name_columns & {"last_name"}), *STATISTICS]
+
+    def html(self) -> str:
+        """Render the whole view as HTML."""
+        notices = "".join(f"<div>{escape(text)}</div>" for text in self.notices)
+        columns = self.columns()
+        if columns is not None:
+            body = table_html(self.score.table(), columns, MAX_ROWS)
+        else:
+            body = "".join(f"<div><code>{escape(describe_update(update))}</code></div>" for update in self.updates)
+        return f"<div><b>{escape(self.headline())}</b><small>{notices}</small>{body}</div>"
+
+    def text(self) -> str:
+        """Render the box score as text, or return "" without one."""
+        columns = self.columns()
+        return "" if columns is None else aligned(self.score.table(), columns, MAX_ROWS)
+
+
+class Screen(Protocol):
+    """A place where a view is shown."""
+
+    def show(self, view: View) -> None:
+        """Show the current state."""
+
+    def finish(self, view: View) -> None:
+        """Show the last state."""
+
+
+class Notebook:
+    """An output of a notebook cell that is replaced."""
+
+    def __init__(self) -> None:
+        self._ipython = import_module("IPython.display")
+        self._handle: Any = None
+        self._shown = ""
+
+    def show(self, view: View) -> None:
+        """See `Screen`."""
+        page = view.html()
+        if self._handle is None:
+            self._handle = self._ipython.display(self._ipython.HTML(page), display_id=True)
+        elif page != self._shown:
+            self._handle.update(self._ipython.HTML(page))
+        self._shown = page
+
+    def finish(self, view: View) -> None:
+        """See `Screen`."""
+        self.show(view)
+
+
+class Lines:
+    """Lines of text: a line for each change, and the box score at the end."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._shown = ""
+
+    def show(self, view: View) -> None:
+        """See `Screen`."""
+        for text in view.new_notices:
+            self._write(text)
+        view.new_notices.clear()
+        line = view.headline()
+        if line != self._shown:
+            self._write(line)
+        self._shown = line
+
+    def finish(self, view: View) -> None:
+        """See `Screen`."""
+        self.show(view)
+        if text := view.text():
+            self._write(text)
+
+
+def screen() -> Screen:
+    """Return the notebook if the code runs in one, else standard output."""
+    # A notebook has already imported IPython.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if hasattr(shell, "kernel"):
+        return Notebook()
+    return Lines(lambda text: print(text, flush=True))  # noqa: T201
+
+
+def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:
+    """Show a stream until it ends or is interrupted; then close it, unless it was entered with `with`."""
+    core, is_inside = core_of_stream(view.stream), is_entered(view.stream)
+    try:
+        core.open()
+        on.show(view)
+        until = now() + every
+        while True:
+            item = core.next_within(until - now())
+            if item is not None:
+                view.add(item)
+            elif core.ended:
+                # An item may have arrived before the stream ended.
+                if (item := core.take()) is None:
+                    break
+                view.add(item)
+            if now() >= until:
+                on.show(view)
+                until = now() + every
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if not is_inside:
+            core.close()
+        on.finish(view)
+
+
+def describe_notice(notice: object) -> str:
+    """Describe a notice in one line."""
+    match notice:
+        case Connected(at):
+            return f"{format_clock(at)} connected"
+        case Disconnected(at, reason, retry_at=retry_at):
+            retry = f"; again at {format_clock(retry_at)}" if retry_at else ""
+            return f"{format_clock(at)} disconnected: {visible(shorten(reason, 120))}{retry}"
+        case Gap(start, end, "overflow", dropped):
+            until = format_clock(end) if end else "the end"
+            return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
+        case Gap(start, _, "restarted"):
+            return f"{format_clock(start)} the service's sequence numbers restarted"
+        case Gap(start, end, reason) if notice.is_final:
+            until = format_clock(end) if end else "the end"
+            return f"{format_clock(start)} to {until}: {visible(shorten(reason, 120))}"
+        case Recovered(Gap(start, end)):
+            return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: recovered"
+        case Gap(start, end):
+            return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: nothing was received"
+        case Quiet(since):
+            return f"{format_clock(since)} quiet since then"
+    return str(notice)
+
+
+def describe_update(update: Update) -> str:
+    """Describe an update in one line."""
+    seq = f" {update.seq}" if update.seq is not None else ""
+    name = visible(update.source or update.event)
+    return f"{format_clock(update.received_at)} {name}{seq} {visible(shorten(update.text, 100))}"
+
+
+def format_clock(at: datetime) -> str:
+    """Format a time to the second."""
+    return f"{at.astimezone(UTC):%H:%M:%S}Z"

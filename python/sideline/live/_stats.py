@@ -1,0 +1,31 @@
+"""Counters of a stream."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStats:
+    """Counters of a stream.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     items = [next(stream), next(stream)]
+    >>> stream.stats.updates >= 1, stream.stats.gaps
+    (True, 0)
+    """
+
+    updates: int
+    """Updates received, including those that are still in the buffer."""
+    bytes: int
+    """Bytes read."""
+    reconnects: int
+    """Connections after the first."""
+    gaps: int
+    """Gaps of every kind."""
+    repeats: int
+    """Messages left out because an earlier connection delivered them, with the same source, number and content."""
+    dropped: int
+    """Updates dropped from a full buffer, by the `overflow` option."""
+    lag: float
+    """Seconds that the oldest update has waited to be taken."""
+    recovered: int = 0
+    """Gaps that the service closed (`Recovered`)."""

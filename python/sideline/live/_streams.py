@@ -1,0 +1,416 @@
+"""Live streams: their items, one by one or in batches."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from os import PathLike
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from .._core import CoreStream, Table, Update, _items_table
+from .._lazy import LazyModule
+from .._rows import facts_html
+from ..errors import StreamClosed
+from ._box_score import LiveBoxScore
+from ._notices import Notice
+from ._stats import StreamStats
+
+if TYPE_CHECKING:
+    from . import _page
+else:
+    _page = LazyModule("sideline.live._page")
+
+State = Literal["new", "connecting", "connected", "waiting", "closed"]
+
+
+class _Life:
+    """Whether a stream was entered or has ended, shared with its iterators."""
+
+    __slots__ = ("_core", "has_ended", "is_entered")
+
+    def __init__(self, core: CoreStream) -> None:
+        self._core = core
+        self.is_entered: bool = False
+        self.has_ended: bool = False
+
+    def check_not_ended(self) -> None:
+        if self.has_ended:
+            raise StreamClosed("this stream has ended or was closed; open another one")
+
+    def close(self) -> None:
+        self.has_ended = True
+        self._core.close()
+
+    def close_unless_entered(self) -> None:
+        if not self.is_entered:
+            self.close()
+
+
+class LiveStream:
+    """A live stream: an iterator of updates and of notices about the connection.
+
+    It connects at `with` or at the first item, and reconnects until it is closed. `for` and `async for` read the same
+    object. A stream entered with `with` is closed at the end of the block; otherwise it is closed when the loop over it
+    ends.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     for item in stream:
+    ...         if isinstance(item, sideline.Update):
+    ...             break
+    >>> stream.state
+    'closed'
+    """
+
+    def __init__(self, core: CoreStream, title: str) -> None:
+        self._core = core
+        self._title = title
+        self._life = _Life(core)
+
+    def __iter__(self) -> Iterator[Update | Notice]:
+        self._life.check_not_ended()
+        return self._items()
+
+    def _items(self) -> Iterator[Update | Notice]:
+        core = self._core
+        try:
+            core.open()
+            while (item := core.next()) is not None:
+                yield item
+            self._life.has_ended = True
+        finally:
+            self._life.close_unless_entered()
+
+    def __next__(self) -> Update | Notice:
+        self._core.open()
+        item = self._core.next()
+        if item is None:
+            self._life.has_ended = True
+            raise StopIteration
+        return item
+
+    def __aiter__(self) -> AsyncIterator[Update | Notice]:
+        self._life.check_not_ended()
+        return _AsyncIterator(self, self._core, self._life)
+
+    async def __anext__(self) -> Update | Notice:
+        core = self._core
+        item = core.take_in_turn()
+        if item is not None:
+            return item
+        _check_asyncio()
+        core.open()
+        while True:
+            if core.is_turn_due:
+                # Nothing is taken yet, so a cancellation here loses nothing.
+                await asyncio.sleep(0)
+                core.begin_turn()
+            item = core.take()
+            if item is not None:
+                return item
+            if core.ended:
+                # An item may have arrived before the stream ended.
+                item = core.take()
+                if item is None:
+                    self._life.has_ended = True
+                    raise StopAsyncIteration
+                return item
+            await core.wait()
+            core.begin_turn()
+
+    def batches(
+        self,
+        *,
+        max_rows: int = 1000,
+        max_seconds: float = 1.0,
+        table: Literal["live_items", "stat_updates"] = "live_items",
+    ) -> "Batches":
+        """Return the items as Arrow tables of at most `max_rows` items, at most `max_seconds` after the first of them.
+
+        `live_items` has a row for each item, including notices; `stat_updates` has a row for each stat code of each
+        stats message, and none for other items. Iterate over the result with `for` or `async for`.
+
+        >>> with client.live_stats(live_game_id) as stream:
+        ...     next(iter(stream.batches(max_rows=1))).name
+        'live_items'
+        """
+        if max_rows < 1:
+            raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
+        if not max_seconds > 0:
+            raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
+        # Check the name before any item is taken.
+        _items_table([], table)
+        return Batches(self, self._core, self._life, max_rows, max_seconds, table)
+
+    def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
+        """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
+
+        An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
+        `notices=False`). Items are written at least once a second, so a killed process loses at most one second. The
+        journal is complete when the stream is closed. `sideline.replay` replays it; `zstd -dc` shows it as JSON lines,
+        with times in nanoseconds since 1970.
+
+        Parameters:
+            sync_every: seconds between two calls of fsync, at most, while items arrive: a power failure loses this much
+                more. 0: after each write; `None`: never, not even at the end.
+
+        Raises `DecodeError` for a file that is not a journal or is damaged, and does not change it (`sideline journal
+        repair` saves its intact blocks), and `BlockingIOError` while another stream records there. If an item cannot be
+        written (the disk is full), it raises `OSError`, and the next call returns that item.
+
+        >>> with client.live_stats(live_game_id).record("game.journal") as stream:
+        ...     type(next(stream)).__name__
+        'Connected'
+        >>> [type(item).__name__ for item in sideline.replay("game.journal")]
+        ['Connected']
+        """
+        self._core.record(path, sync_every)
+        return self
+
+    def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
+        """Show the stream while it runs: its state, its last notices, and the box score if it has stats.
+
+        In a notebook it shows one table that refreshes; elsewhere it prints lines, and the box score at the end. It
+        takes the items until the stream ends or is interrupted by the notebook's stop button or Ctrl-C, which is not
+        raised. Then it closes the stream, unless the stream was entered with `with`.
+
+        Parameters:
+            score: the box score to update, such as a seeded one; default: a new one.
+            every: seconds between two refreshes, at least.
+
+        >>> with client.live_stats(live_game_id).record("game.journal") as stream:
+        ...     recorded = [next(stream), next(stream)]
+        >>> sideline.replay("game.journal", speed=None).display()
+        replay of game.journal: ...
+        """
+        if not every > 0:
+            raise ValueError(f"every is {every}; it must be more than 0")
+        from ._display import View, run, screen
+
+        run(View(self, LiveBoxScore() if score is None else score), screen(), every)
+
+    def serve(self, score: "LiveBoxScore | None" = None, *, port: int = 0) -> "_page.LivePage":
+        """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (docs/live.md).
+
+        The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it
+        before to keep them. Only this machine can open the page, and nothing is loaded from elsewhere. Closing the page
+        closes the stream, unless the stream was entered with `with`.
+
+        Parameters:
+            score: the box score to update, such as a seeded one; default: a new one.
+            port: default: any free port.
+
+        Raises `OSError` if the port is in use.
+
+        >>> with client.live(live_game_id).serve() as page:
+        ...     page
+        <sideline.LivePage http://127.0.0.1:..., open>
+        """
+        if not 0 <= port <= 65_535:
+            raise ValueError(f"port is {port}; it must be from 0 to 65535")
+        from ._page import LivePage
+
+        return LivePage(self, LiveBoxScore() if score is None else score, port)
+
+    @property
+    def state(self) -> State:
+        """ "new", "connecting", "connected", "waiting" (for the next attempt) or "closed"."""
+        return self._core.state
+
+    @property
+    def stats(self) -> StreamStats:
+        """The counters so far."""
+        return StreamStats(*self._core.stats)
+
+    def __repr__(self) -> str:
+        if self.state in ("new", "closed"):
+            return f"<sideline.LiveStream {self._title}, {self.state}>"
+        stats = self.stats
+        return f"<sideline.LiveStream {self._title}, {self.state}, {stats.updates} updates, {stats.gaps} gaps>"
+
+    def _repr_html_(self) -> str:
+        stats, last = self.stats, self._core.last
+        return facts_html(
+            self._title,
+            {
+                "state": self.state,
+                "updates": stats.updates,
+                "last received": f"{last:%Y-%m-%d %H:%M:%S} UTC" if last else None,
+                "bytes": stats.bytes,
+                "reconnects": stats.reconnects or None,
+                "gaps": stats.gaps,
+                "recovered": stats.recovered or None,
+                "repeats": stats.repeats or None,
+                "dropped": stats.dropped or None,
+                "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
+            },
+        )
+
+    def close(self) -> None:
+        """Close the stream in any state; items that were not taken are lost. It may be called again.
+
+        Raises `OSError` if the last items of a journal could not be written.
+        """
+        self._life.close()
+
+    def __enter__(self) -> Self:
+        self._core.open()
+        self._life.is_entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _check_asyncio() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "streams are awaited in asyncio or uvloop; under trio, read them with `for` in a thread "
+            "(trio.to_thread.run_sync)"
+        ) from None
+
+
+class _AsyncIterator:
+    """The iterator of one `async for` over a stream."""
+
+    __slots__ = ("_core", "_life", "_stream")
+
+    def __init__(self, stream: LiveStream, core: CoreStream, life: _Life) -> None:
+        self._stream = stream
+        self._core = core
+        self._life = life
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Update | Notice:
+        # Most items are already buffered: this saves a coroutine for each.
+        item = self._core.take_in_turn()
+        return await self._stream.__anext__() if item is None else item
+
+    def __del__(self) -> None:
+        # The loop ended, or its task was cancelled.
+        self._life.close_unless_entered()
+
+
+class Batches:
+    """The items of a stream as Arrow tables; see `LiveStream.batches`.
+
+    If a wait is cancelled or interrupted, the items taken so far are in the next table.
+
+    >>> with client.live_stats(live_game_id) as stream:
+    ...     for table in stream.batches(max_rows=2, max_seconds=5):
+    ...         break
+    >>> table.column_names == sideline.SCHEMAS["live_items"].names
+    True
+    """
+
+    def __init__(
+        self, stream: LiveStream, core: CoreStream, life: _Life, max_rows: int, max_seconds: float, table: str
+    ) -> None:
+        self._stream = stream
+        self._core = core
+        self._life = life
+        self._max_rows = max_rows
+        self._max_seconds = max_seconds
+        self._table = table
+        self._items: list[Update | Notice] = []
+        self._deadline = 0.0
+        self._error: Exception | None = None
+
+    def __iter__(self) -> Self:
+        self._life.check_not_ended()
+        return self
+
+    def __next__(self) -> Table:
+        core = self._core
+        core.open()
+        self._raise_pending()
+        if not self._items:
+            first = core.next()
+            if first is None:
+                self._life.has_ended = True
+                self._close_unless_entered()
+                raise StopIteration
+            self._start(first)
+        try:
+            while len(self._items) < self._max_rows:
+                item = core.next_within(self._deadline - monotonic())
+                if item is None:
+                    break
+                self._items.append(item)
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
+            self._error = error
+        return self._take_table()
+
+    def __aiter__(self) -> Self:
+        self._life.check_not_ended()
+        return self
+
+    async def __anext__(self) -> Table:
+        _check_asyncio()
+        # Other tasks of the loop get a turn before anything is taken.
+        await asyncio.sleep(0)
+        core = self._core
+        core.open()
+        self._raise_pending()
+        if not self._items:
+            try:
+                self._start(await self._stream.__anext__())
+            except StopAsyncIteration:
+                self._close_unless_entered()
+                raise
+        try:
+            while len(self._items) < self._max_rows:
+                item = core.take_in_turn()
+                if item is not None:
+                    self._items.append(item)
+                    continue
+                if core.is_turn_due:
+                    await asyncio.sleep(0)
+                    core.begin_turn()
+                    continue
+                remaining = self._deadline - monotonic()
+                if core.ended or remaining <= 0:
+                    break
+                try:
+                    # `wait_for` of Python 3.11 loses a cancellation that comes together with an item.
+                    async with asyncio.timeout(remaining):
+                        await core.wait()
+                except TimeoutError:
+                    break
+        except Exception as error:  # noqa: BLE001 - raised after the items that were received before it
+            self._error = error
+        return self._take_table()
+
+    def _start(self, first: Update | Notice) -> None:
+        self._items.append(first)
+        self._deadline = monotonic() + self._max_seconds
+
+    def _raise_pending(self) -> None:
+        if not self._items and self._error is not None:
+            error, self._error = self._error, None
+            self._close_unless_entered()
+            raise error
+
+    def _take_table(self) -> Table:
+        items, self._items = self._items, []
+        return _items_table(items, self._table)
+
+    def _close_unless_entered(self) -> None:
+        self._life.close_unless_entered()
+
+    def __del__(self) -> None:
+        # The loop ended, or its task was cancelled.
+        self._close_unless_entered()
