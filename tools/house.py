@@ -1,6 +1,7 @@
-"""Print the measures of the house: lines by room, long functions, arrows between rooms, unsafe code. `python tools/house.py [ROOT]`.
+"""Print the measures of the house: `python tools/house.py [ROOT]`.
 
-Lines are all lines of a file, its unit tests aside. A function's lines are those from its signature to its closing brace.
+They are lines by room, long functions, arrows between rooms, unsafe code. Lines are all lines of a file, its unit tests
+aside; those of a function go from its signature to its closing brace.
 """
 
 import ast
@@ -27,10 +28,10 @@ TESTS = re.compile(r"(^|/)(tests?|\w+_tests?|fuzz|sse_cases|conformance|model|si
 
 
 def without_tests(text: str) -> list[str]:
-    """The lines of a file before its module of unit tests."""
+    """Return the lines of a file before its module of unit tests."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        if line.startswith("mod tests {") or line.startswith("mod catalogue_tests {"):
+        if line.startswith(("mod tests {", "mod catalogue_tests {")):
             while number and lines[number - 1].startswith("#["):
                 number -= 1
             return lines[:number]
@@ -38,7 +39,7 @@ def without_tests(text: str) -> list[str]:
 
 
 def rust_functions(lines: list[str]) -> list[tuple[str, int, int]]:
-    """Name, line and length of each function that has a body; the code is formatted by rustfmt."""
+    """Return name, line and length of each function that has a body; the code is formatted by rustfmt."""
     found = []
     for start, line in enumerate(lines):
         match = SIGNATURE.match(line)
@@ -59,30 +60,31 @@ def rust_functions(lines: list[str]) -> list[tuple[str, int, int]]:
 
 
 def python_functions(text: str) -> list[tuple[str, int, int]]:
-    """Name, line and length of each function, its docstring aside."""
+    """Return name, line and length of each function, its docstring aside."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if ast.get_docstring(node, clean=False) is not None:
                 length -= (first.end_lineno or first.lineno) - first.lineno + 1
             found.append((node.name, node.lineno, length))
     return found
 
 
 def room(path: Path) -> str:
-    """The room of a file of `src/`, or of a crate or folder of the package."""
+    """Return the room of a file of `src/`, or of a crate or folder of the package."""
     parts = path.parts
     if parts[0] == "src":
-        return f"src/{parts[1].removesuffix('.rs')}" if parts[1].removesuffix(".rs") in ROOMS else "src (beside the rooms)"
+        name = parts[1].removesuffix(".rs")
+        return f"src/{name}" if name in ROOMS else "src (beside the rooms)"
     if parts[0] == "crates":
         return "/".join(parts[:2])
     return "/".join(parts[:3]) if len(parts) > 3 else "python/sideline"
 
 
 def arrows(path: Path, lines: list[str]) -> set[str]:
-    """The rooms that a file of `src/` uses."""
+    """Return the rooms that a file of `src/` uses."""
     return set(re.findall(r"\bcrate::(\w+)", "\n".join(lines))) & set(ROOMS) - {path.parts[1].removesuffix(".rs")}
 
 
@@ -90,7 +92,8 @@ def main(root: Path) -> None:
     """Print the measures of the project in `root`."""
     code, tests, long, upward = Counter[str](), Counter[str](), [], []
     unsafe, unsafe_files = 0, set()
-    for path in sorted([*root.glob("src/**/*.rs"), *root.glob("crates/**/*.rs"), *root.glob("python/**/*.py")]):
+    patterns = ("src/**/*.rs", "crates/**/*.rs", "python/**/*.py")
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         at = path.relative_to(root)
         text = path.read_text(encoding="utf-8")
         is_test = bool(TESTS.search(at.as_posix())) or at.parts[:1] == ("target",)
@@ -114,7 +117,8 @@ def main(root: Path) -> None:
         print(f"| `{name}` | {code[name]:,} | {tests[name]:,} |")
     for suffix, language in ((".rs", "Rust"), (".py", "Python")):
         sizes = [length for length, kind, _ in long if kind == suffix]
-        print(f"\n{language}: {len(sizes)} functions of more than 40 lines, {sum(size > 60 for size in sizes)} of more than 60.")
+        longest = sum(size > 60 for size in sizes)
+        print(f"\n{language}: {len(sizes)} functions of more than 40 lines, {longest} of more than 60.")
     for length, _, where in sorted(long, reverse=True):
         print(f"{length:5} {where}")
     print(f"\nUnsafe: {unsafe} in {len(unsafe_files)} files: {', '.join(sorted(unsafe_files))}")

@@ -12,7 +12,7 @@ import polars
 import pyarrow
 from typing_extensions import disjoint_base
 
-from sideline._types import Environment, Sport, TableName
+from sideline._client import Environment, Sport, TableName
 from sideline.errors import DecodeError
 from sideline.live import Notice
 

@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     from .season import AsyncSeason as AsyncSeason, Season as Season
     from .streams import Overflow as Overflow
     from .timeout import Timeout as Timeout, call_limits as call_limits
-    from .types import Ids as Ids, OnError as OnError, Sport as Sport, TableName as TableName, Time as Time
+    from .types import (
+        Environment as Environment,
+        Ids as Ids,
+        OnError as OnError,
+        Sport as Sport,
+        TableName as TableName,
+        Time as Time,
+    )
     from .wakeups import run_next_step as run_next_step
 else:
     from .._lazy import open_door
@@ -66,6 +73,6 @@ else:
             "season": "AsyncSeason Season",
             "streams": "Overflow",
             "timeout": "Timeout call_limits",
-            "types": "Ids OnError Sport TableName Time",
+            "types": "Environment Ids OnError Sport TableName Time",
         },
     )
