@@ -42,9 +42,9 @@ pub(super) async fn send(
     let mut retries = RetryContext::new(shared, request, purpose, limits)?;
     loop {
         let failure = match retries.attempt().await? {
-            Outcome::Response(response) => return Ok(response),
-            Outcome::SendAgain => continue,
-            Outcome::Failure(failure) => failure,
+            AttemptOutcome::Response(response) => return Ok(response),
+            AttemptOutcome::SendAgain => continue,
+            AttemptOutcome::Failed(failure) => failure,
         };
         retries.record_failure(&failure);
         let Some(delay) = retries.delay(failure.kind) else { return failure.into_result() };
@@ -56,21 +56,21 @@ pub(super) async fn send(
 }
 
 /// What an attempt led to.
-enum Outcome {
+enum AttemptOutcome {
     Response(Response),
     /// At once, which is no retry: the client's own memory was short, or the service's clock was learned.
     SendAgain,
-    Failure(Failure),
+    Failed(FailedAttempt),
 }
 
-struct Failure {
+struct FailedAttempt {
     kind: FailureKind,
     error: Error,
     /// A response of status 200 whose body reports the error. It is returned, with its refusal, if no retry follows.
     document: Option<Response>,
 }
 
-impl Failure {
+impl FailedAttempt {
     fn into_result(self) -> Result<Response> {
         let Some(response) = self.document else { return Err(self.error) };
         Ok(Response { refusal: Some(Box::new(self.error)), ..response })
@@ -135,7 +135,7 @@ impl<'a> RetryContext<'a> {
     }
 
     /// Sends the request once.
-    async fn attempt(&mut self) -> Result<Outcome> {
+    async fn attempt(&mut self) -> Result<AttemptOutcome> {
         let permit = self.queue().await;
         let start = Instant::now();
         self.started.get_or_insert(start);
@@ -156,19 +156,19 @@ impl<'a> RetryContext<'a> {
         };
         drop(permit);
         let (took, attempts, display_url) = (start.elapsed(), self.attempts, &self.display_url);
-        let Ok(attempt) = attempt else { return Ok(Outcome::Failure(self.timeout(silence_limit))) };
+        let Ok(attempt) = attempt else { return Ok(AttemptOutcome::Failed(self.timeout(silence_limit))) };
         match attempt? {
-            Attempt::Error(error) if error.kind == FailureKind::Preempted => Ok(Outcome::SendAgain),
+            Attempt::Error(error) if error.kind == FailureKind::Preempted => Ok(AttemptOutcome::SendAgain),
             Attempt::Error(error) => {
                 let message = error.message(&self.shared.scrubber);
                 log::debug!("GET {display_url}: {message} (attempt {attempts}, {took:.1?})");
                 let (kind, error) = (error.kind, error.into_error(&self.shared.scrubber, self.context()));
-                Ok(Outcome::Failure(Failure { kind, error, document: None }))
+                Ok(AttemptOutcome::Failed(FailedAttempt { kind, error, document: None }))
             }
             Attempt::Response(received, offsets) => {
                 log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", received.url, received.status);
                 if received.status == 200 && document_status.is_none() {
-                    return Ok(Outcome::Response(self.accept(received, lease)));
+                    return Ok(AttemptOutcome::Response(self.accept(received, lease)));
                 }
                 Ok(self.refuse(received, document_status, offsets))
             }
@@ -206,7 +206,7 @@ impl<'a> RetryContext<'a> {
     }
 
     /// Nothing came in time. Nothing follows either: the deadline is over, or the stream is told that it is silent.
-    fn timeout(&mut self, silence_limit: Option<Duration>) -> Failure {
+    fn timeout(&mut self, silence_limit: Option<Duration>) -> FailedAttempt {
         let error = match silence_limit {
             Some(limit) => {
                 Error::Timeout(RequestError::new(no_response(limit), Advice::TryAgain, Some(self.context())))
@@ -214,7 +214,7 @@ impl<'a> RetryContext<'a> {
             None => AttemptError::total_timeout(self.total.as_secs_f64(), self.last_error.take())
                 .into_error(&self.shared.scrubber, self.context()),
         };
-        Failure { kind: FailureKind::Permanent, error, document: None }
+        FailedAttempt { kind: FailureKind::Permanent, error, document: None }
     }
 
     /// A response of status 200. If its body is not JSON, it says so.
@@ -236,7 +236,12 @@ impl<'a> RetryContext<'a> {
     }
 
     /// An error of the service, by its status or by the body of a 200.
-    fn refuse(&mut self, received: ReceivedResponse, document_status: Option<u16>, offsets: ClockOffsets) -> Outcome {
+    fn refuse(
+        &mut self,
+        received: ReceivedResponse,
+        document_status: Option<u16>,
+        offsets: ClockOffsets,
+    ) -> AttemptOutcome {
         let auth = self.request.auth;
         let mut error = match document_status {
             Some(status) => response::document_error(&received, status, auth, self.attempts, offsets),
@@ -251,15 +256,15 @@ impl<'a> RetryContext<'a> {
             && learn_offset(self.shared, offsets)
         {
             self.is_clock_corrected = true;
-            return Outcome::SendAgain;
+            return AttemptOutcome::SendAgain;
         }
         let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
         let document = document_status.map(|_| self.response(received));
-        Outcome::Failure(Failure { kind, error: Error::Api(Box::new(error)), document })
+        AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
     }
 
     /// Counts a failure for the requests that are sent beside this one.
-    fn record_failure(&self, failure: &Failure) {
+    fn record_failure(&self, failure: &FailedAttempt) {
         let is_permanent = failure.kind == FailureKind::Permanent;
         if let Some(counter) = self.counter() {
             counter.record_failure(&failure.error, is_permanent);
