@@ -24,14 +24,14 @@ LOWER = {
 """The rooms that each room may use. What lies beside them in `src/` (errors, settings, the scrubber) is for all."""
 
 SIGNATURE = re.compile(r"^\s*(?:pub(?:\([a-z ]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)")
-TESTS = re.compile(r"(^|/)(tests?|\w+_tests?|fuzz|sse_cases|conformance|model|simulation)(/|\.rs$)")
+TESTS = re.compile(r"(^|/)(tests?|\w+_tests?|fuzz|sse_cases|conformance|live/model|simulation)(/|\.rs$)")
 
 
 def without_tests(text: str) -> list[str]:
     """Return the lines of a file before its module of unit tests."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        if line.startswith(("mod tests {", "mod catalogue_tests {")):
+        if line.startswith("mod tests {"):
             while number and lines[number - 1].startswith("#["):
                 number -= 1
             return lines[:number]

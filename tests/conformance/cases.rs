@@ -2,7 +2,7 @@
 
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-// A crate has cases of some of the files.
+// Two crates include this file, and neither uses all of it.
 #![allow(dead_code)]
 
 use serde_json::Value;

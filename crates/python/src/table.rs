@@ -12,7 +12,6 @@ use sideline::resource;
 use sideline::scrub::{self, Scrubber};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tables as engine;
 
 /// A named Arrow table. pyarrow, polars, DuckDB and others read it without conversion: ``pl.DataFrame(table)``,
 /// ``pa.table(table)``, ``duckdb.sql("from table")``.
@@ -368,7 +367,7 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
 pub(crate) fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
     errors::guard(py, || {
         let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
-        let batch = engine::decode(resource, name, None, &reader::Body::from(json), &engine::Context::default());
+        let batch = tables::decode(resource, name, None, &reader::Body::from(json), &tables::Context::default());
         let batch =
             batch.map_err(|error| errors::raise(py, sideline::error::Error::decode(error, &Scrubber::default())))?;
         PyTable::new(py, name.to_owned(), vec![batch])

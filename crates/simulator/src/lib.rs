@@ -22,7 +22,6 @@
 
 // It runs in real time, on threads of its own.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
-#![deny(unreachable_pub)]
 
 mod auth;
 mod broadcast;

@@ -235,10 +235,10 @@ def _overlaps(shown_spans: list[tuple[float, float]], start: float, end: float) 
     shown_spans[first:last] = [
         (
             min([start, *(span_start for span_start, _ in overlapped_spans)]),
-            max([end, *(span_start for _, span_start in overlapped_spans)]),
+            max([end, *(span_end for _, span_end in overlapped_spans)]),
         )
     ]
-    return any(span_start < end and start < other for span_start, other in overlapped_spans)
+    return any(span_start < end and start < span_end for span_start, span_end in overlapped_spans)
 
 
 def _videos(source: object, offset: float) -> list[_Video]:

@@ -37,7 +37,7 @@ def check_range(start: Any, end: Any, now: "datetime | None") -> None:
     # Not at the top: a call that is right needs no calendar.
     from datetime import UTC, datetime, timedelta
 
-    first, last = (datetime.fromtimestamp(item / 1000, UTC) for item in ends)
+    first, last = (datetime.fromtimestamp(milliseconds / 1000, UTC) for milliseconds in ends)
     if end is None:
         raise ValueError(f"start {first} is in the future, and a range without end ends now, {last}: pass end too")
     if first == last:

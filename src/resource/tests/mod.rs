@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // tests stop at the first surprise
 
+#[cfg(test)]
+mod catalogue;
 mod compare;
 #[cfg(test)]
 mod differential;

@@ -158,7 +158,10 @@ def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.
             return False
     names = {"player_stats", "box_score", "stat_events", "possessions", "shots"} & frames.keys()
     ids = {
-        item for name in names if "session_id" in frames[name].columns for item in frames[name]["session_id"].unique()
+        session_id
+        for name in names
+        if "session_id" in frames[name].columns
+        for session_id in frames[name]["session_id"].unique()
     }
     return len(ids) <= 1
 
