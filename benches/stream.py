@@ -144,7 +144,7 @@ def rows(rounds: int) -> list[Row]:
                     raise SystemExit(f"events, {who}: the results differ, so nothing is timed")
             times = interleaved(contenders, rounds, warm=0)
             size = statistics.fmean(map(len, documents[name])) / 1e3
-            for own, aims in (("sideline", (2.5, 8 if name == "small" else 5)), ("sideline, async for", (None, None))):
+            for own, aims in (("sideline", (1.2, 3)), ("sideline, async for", (None, None))):
                 work = f"events of {number(size)} kB to dicts" + own.removeprefix("sideline")
                 note = f"{number(count / statistics.median(times[own]))} events/s"
                 for peer, aim in zip(("aiohttp by hand + orjson", "httpx-sse + orjson"), aims, strict=True):

@@ -1,6 +1,5 @@
 //! Connects to the Broadcast API's event stream.
 
-use super::buffer_pool::BufferPool;
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
 use super::session::{ConnectFailure, Connector, Disconnect, ReadCounts, StreamConnection, refuses_position};
@@ -35,11 +34,10 @@ pub(super) struct EventStreamConnector {
     /// Consecutive server errors of requests with the id.
     server_errors: u32,
     resume_failure: Option<Scrubbed>,
-    pool: Arc<BufferPool>,
 }
 
 impl EventStreamConnector {
-    pub(super) fn new(transport: Transport, request: Request, options: &StreamOptions, pool: Arc<BufferPool>) -> Self {
+    pub(super) fn new(transport: Transport, request: Request, options: &StreamOptions) -> Self {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
         EventStreamConnector {
@@ -50,7 +48,6 @@ impl EventStreamConnector {
             last_event_id,
             server_errors: 0,
             resume_failure: None,
-            pool,
         }
     }
 
@@ -104,7 +101,7 @@ impl Connector for EventStreamConnector {
         self.resume_failure = resume_failure;
         // An id that was not sent is dropped; the next one comes from the service.
         let last_event_id = if self.resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
-        let decoder = SseDecoder::new(self.limit, last_event_id).with_buffer_pool(self.pool.clone());
+        let decoder = SseDecoder::new(self.limit, last_event_id);
         let scrubber = self.transport.scrubber().clone();
         Ok(EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None })
     }

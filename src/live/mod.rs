@@ -16,7 +16,6 @@
 //! | `session_sum` | the sum of the box scores of sessions; pure |
 //! | `buffer`, `queue` | items received and not yet taken |
 //! | `sync`, `model` | the buffer's locks, and its model under shuttle |
-//! | `buffer_pool` | reused text buffers |
 //! | `stream` | the stream that a reader holds |
 //! | `journal`, `replay` | recording a stream to disk, and replaying it |
 //! | `table` | items as Arrow tables |
@@ -25,7 +24,6 @@
 mod backoff;
 mod box_score;
 mod buffer;
-mod buffer_pool;
 #[cfg(test)]
 mod buffer_tests;
 mod close_code;
@@ -61,7 +59,6 @@ mod websocket;
 
 pub use box_score::BoxScore;
 pub use buffer::{Buffer, ConnectionState, StreamCounts, Taken};
-pub use buffer_pool::BufferPool;
 pub use item::{Item, Notice, Update};
 #[cfg(test)]
 pub(crate) use item::{OVERFLOW, RESTARTED};
@@ -84,13 +81,12 @@ const SHOTS: &str = "shots";
 
 /// Creates a stream of the Broadcast API for a request, without connecting.
 pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
-    let pool = Arc::<BufferPool>::default();
     let recovery = options.recover.map(|pause| {
         let snapshot = operation::snapshot_of(&request);
         Recovery::new(GameState::snapshot(transport.clone(), snapshot), Updates::Snapshots, pause)
     });
-    let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options, pool.clone());
-    Ok(new_stream(transport, connector, options, recovery)?.with_buffer_pool(pool))
+    let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options);
+    new_stream(transport, connector, options, recovery)
 }
 
 /// Creates a stream of the live websocket. Checks the arguments now; requests the token when the stream opens.

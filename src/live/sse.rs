@@ -2,7 +2,6 @@
 //! incremental: the result does not depend on how the bytes are split, each item is emitted with its last byte, and time and
 //! memory are linear in the input.
 
-use super::buffer_pool::BufferPool;
 use super::options::MAX_SKIPPED_FACTOR;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +45,6 @@ pub struct SseDecoder {
     long_event: Option<u64>,
     /// The event's `data` lines, each followed by a line feed.
     data: Vec<u8>,
-    pool: Arc<BufferPool>,
     event: Option<Arc<str>>,
     id_buffer: Arc<str>,
     last_event_id: Arc<str>,
@@ -68,7 +66,6 @@ impl SseDecoder {
             long_line: None,
             long_event: None,
             data: Vec::new(),
-            pool: Arc::default(),
             event: None,
             id_buffer: last_event_id.clone(),
             last_event_id,
@@ -76,11 +73,6 @@ impl SseDecoder {
             after_cr: false,
             at_start: true,
         }
-    }
-
-    /// Takes the buffers of events from a pool.
-    pub(crate) fn with_buffer_pool(self, pool: Arc<BufferPool>) -> Self {
-        SseDecoder { pool, ..self }
     }
 
     /// The id to send with the next request; empty: none. An incomplete event does not change it.
@@ -217,9 +209,7 @@ impl SseDecoder {
         if self.data.pop().is_none() {
             return;
         }
-        // As large as this event: most events of a stream have about the same size.
-        let next = self.pool.take(self.data.len());
-        let data = std::mem::replace(&mut self.data, next);
+        let data = std::mem::take(&mut self.data);
         let data =
             String::from_utf8(data).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         emit(SseItem::Event(SseEvent { event, data, id: self.last_event_id.clone() }));

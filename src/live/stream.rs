@@ -1,7 +1,6 @@
 //! The live stream that a reader holds: opened once, read item by item, closed from any thread.
 
 use super::buffer::{Buffer, ConnectionState, StreamCounts, Taken};
-use super::buffer_pool::BufferPool;
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::StreamOptions;
@@ -32,7 +31,6 @@ pub struct Stream {
     /// Whether `take` may have to wait for a disk.
     is_recorded: AtomicBool,
     recovery: Option<Arc<Recovery>>,
-    pool: Option<Arc<BufferPool>>,
     scrubber: Scrubber,
 }
 
@@ -59,7 +57,6 @@ impl Stream {
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
             recovery: None,
-            pool: None,
             scrubber: Scrubber::default(),
         })
     }
@@ -78,16 +75,6 @@ impl Stream {
 
     pub fn scrubber(&self) -> &Scrubber {
         &self.scrubber
-    }
-
-    pub(super) fn with_buffer_pool(mut self, pool: Arc<BufferPool>) -> Self {
-        self.pool = Some(pool);
-        self
-    }
-
-    /// The pool to which the reader returns the texts of its items.
-    pub fn buffer_pool(&self) -> Option<&Arc<BufferPool>> {
-        self.pool.as_ref()
     }
 
     /// Starts to fill the buffer; later calls do nothing.

@@ -8,7 +8,6 @@
 //! | [`table`], [`schema`], [`to_dicts`], [`pickle_table`] | one Arrow table; its schema; its rows as dicts, and for `pickle` |
 //! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`] | live streams and their items |
-//! | [`delta_json`] | messages that differ little from the previous one |
 //! | [`simulator`], [`fault_options`] | the service on loopback; the arguments of its faults |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`], [`operations`] | arguments in; their declarations out |
@@ -27,7 +26,6 @@ mod capsule;
 mod cast;
 mod client;
 mod convert;
-mod delta_json;
 mod dicts;
 mod errors;
 mod fault_options;

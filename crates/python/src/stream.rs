@@ -1,7 +1,7 @@
 //! Live streams, their items and their journals. Items that have arrived are taken without waiting.
 
 use crate::client::{CoreClient, option};
-use crate::delta_json::IncrementalParser;
+use crate::dicts;
 use crate::payload::{datetime, parse_sport};
 use crate::table::PyTable;
 use crate::wait::{self, Wait};
@@ -9,6 +9,7 @@ use crate::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use reader::Body;
 use sideline::config::{MAX_TIMEOUT, Secret};
 use sideline::error::{Error, Result};
 use sideline::fork_safe::pid;
@@ -17,6 +18,7 @@ use sideline::live::{
     Taken,
 };
 use sideline::operation;
+use sideline::scrub::Scrubber;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +28,7 @@ use std::time::{Duration, Instant, SystemTime};
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreStream {
     stream: Option<Arc<Stream>>,
-    parser: Arc<IncrementalParser>,
+    scrubber: Arc<Scrubber>,
     pid: u32,
     created: Instant,
     /// When the event loop last had its turn, in nanoseconds since `created`.
@@ -38,9 +40,9 @@ const MAX_TURN: Duration = Duration::from_millis(4);
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        let parser = Arc::new(IncrementalParser::of(&stream));
+        let scrubber = Arc::new(stream.scrubber().clone());
         let (created, turn) = (Instant::now(), AtomicU64::new(0));
-        CoreStream { stream: Some(Arc::new(stream)), parser, pid: pid(), created, turn }
+        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -60,7 +62,7 @@ impl CoreStream {
 
 impl CoreStream {
     fn update<'py>(&self, py: Python<'py>, inner: live::Update) -> PyResult<Bound<'py, PyUpdate>> {
-        Bound::new(py, PyUpdate { inner, parser: self.parser.clone() })
+        Bound::new(py, PyUpdate { inner, scrubber: self.scrubber.clone() })
     }
 
     /// A notice as a Python dataclass of `sideline.live`.
@@ -260,14 +262,8 @@ type UpdateParts = (Option<String>, String, String, Option<Vec<u8>>, Option<i64>
 #[pyclass(frozen, module = "sideline", name = "Update")]
 pub struct PyUpdate {
     inner: live::Update,
-    /// The parser of its stream.
-    parser: Arc<IncrementalParser>,
-}
-
-impl Drop for PyUpdate {
-    fn drop(&mut self) {
-        self.parser.recycle(std::mem::take(&mut self.inner.text));
-    }
+    /// For texts about it.
+    scrubber: Arc<Scrubber>,
 }
 
 #[pymethods]
@@ -280,7 +276,7 @@ impl PyUpdate {
     /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
     /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || self.parser.objects(py, &self.inner.text))
+        errors::guard(py, || dicts::objects(py, &Body::from(self.inner.text.as_bytes()), &self.scrubber))
     }
 
     /// The message as text.
@@ -349,11 +345,11 @@ impl PyUpdate {
         let (event, source) = (event.map(Into::into), source.map(Into::into));
         let (id, binary) = (id.into(), binary.map(Into::into));
         let inner = live::Update { event, id, text, binary, seq, source, received_at };
-        PyUpdate { inner, parser: Arc::default() }
+        PyUpdate { inner, scrubber: Arc::default() }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let scrubber = self.parser.scrubber();
+        let scrubber = &self.scrubber;
         let mut parts = vec![scrubber.id(self.event()).into()];
         parts.extend(self.source().map(|source| format!("source {}", scrubber.id(source))));
         parts.extend(self.seq().map(|seq| format!("seq {seq}")));
