@@ -211,6 +211,7 @@ fn kinds(items: &[Item]) -> Vec<&'static str> {
         Item::Notice(Notice::Disconnected { .. }) => "disconnected",
         Item::Notice(Notice::Gap { .. }) => "gap",
         Item::Notice(Notice::Quiet { .. }) => "quiet",
+        Item::Notice(Notice::Recovering { .. }) => "recovering",
         Item::Notice(Notice::Recovered { .. }) => "recovered",
     };
     items.iter().map(kind).collect()

@@ -40,7 +40,18 @@ if TYPE_CHECKING:
         TransportError,
     )
     from .journal import replay
-    from .live import Connected, Disconnected, Gap, LiveBoxScore, LivePage, LiveStream, Notice, Quiet, Recovered
+    from .live import (
+        Connected,
+        Disconnected,
+        Gap,
+        LiveBoxScore,
+        LivePage,
+        LiveStream,
+        Notice,
+        Quiet,
+        Recovered,
+        Recovering,
+    )
     from .simulator import Simulator
     # end
 
@@ -79,6 +90,7 @@ __all__ = [
     "Quiet",
     "RateLimited",
     "Recovered",
+    "Recovering",
     "RequestTimeout",
     "Schema",
     "SchemaDriftWarning",
@@ -125,6 +137,7 @@ _MODULES = {
     "Progress": "_client",
     "Quiet": "live",
     "Recovered": "live",
+    "Recovering": "live",
     "Schema": "_core",
     "Season": "_client",
     "Simulator": "simulator",

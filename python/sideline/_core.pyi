@@ -460,8 +460,14 @@ class CoreStream:
     def last(self) -> datetime | None:
         """Time of receipt of the newest update: an aware `datetime.datetime`."""
     @property
-    def stats(self) -> tuple[int, int, int, int, int, int, float, int]:
-        """Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps."""
+    def stats(self) -> dict[str, Any]:
+        """The counters of `sideline.live.StreamStats`."""
+    def count_unreadable(self, rows: int) -> None:
+        """Count rows that a display could not read."""
+    def items_table(self, items: Sequence[object], name: str) -> Table:
+        """Return items of the stream as a table: `live_items` or `stat_updates`. A row that is unreadable is left out, counted, and
+        logged once.
+        """
 
 @final
 class Update:
@@ -507,13 +513,22 @@ class Update:
 class CoreBoxScore:
     """A box score maintained from updates."""
     def __new__(cls, sport: str) -> CoreBoxScore: ...
-    def feed(self, update: Update) -> bool: ...
+    def feed(self, item: object) -> bool:
+        """Apply an item of a stream; returns whether the box score changed."""
     def seed(self, raw: bytes) -> None: ...
     def table(self) -> Table: ...
+    def leaders(self, code: str, count: int) -> Table: ...
     @property
     def ignored(self) -> int: ...
     @property
     def unreadable(self) -> int: ...
+    @property
+    def problems(self) -> list[tuple[datetime, str, str]]:
+        """Time of receipt, path and reason of the last rows that were left out."""
+    @property
+    def stale(self) -> bool: ...
+    @property
+    def updated_at(self) -> datetime | None: ...
 
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""
@@ -549,9 +564,6 @@ def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, 
 
 def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
     """Return the table `coverage` with these rows."""
-
-def _items_table(items: Sequence[object], name: str) -> Table:
-    """Return items of a stream as a table: `live_items` or `stat_updates`."""
 
 def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:
     """Create a stream without connecting. `what` are the parameters of `live` that select the updates, `options` the

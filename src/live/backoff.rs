@@ -9,6 +9,8 @@ const MIN_STABLE_UPTIME: Duration = Duration::from_secs(5);
 const SHORT_CONNECTION_WAIT: Duration = Duration::from_millis(50);
 /// Minimum wait that `retry:` can set.
 pub(super) const MIN_RETRY: Duration = Duration::from_millis(100);
+/// Maximum wait that the service can request, by `retry:` or `Retry-After`, unless `max_wait` is longer.
+pub(super) const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(60);
 /// Where waits start to grow if `retry_wait` is 0.
 const MIN_STEP: Duration = Duration::from_millis(1);
 
@@ -37,8 +39,8 @@ impl Backoff {
 
     /// Records the service's `retry:`, which applies after connections that delivered something.
     pub(super) fn set_server_retry(&mut self, retry: Option<Duration>) {
-        self.server_retry =
-            retry.map(|retry| retry.clamp(MIN_RETRY.min(self.max_wait), self.max_wait)).or(self.server_retry);
+        let longest = self.max_wait.max(MAX_REQUESTED_WAIT);
+        self.server_retry = retry.map(|retry| retry.clamp(MIN_RETRY, longest)).or(self.server_retry);
     }
 
     /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
@@ -85,10 +87,10 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_after_a_failure_starts_at_five_seconds_and_doubles_to_a_minute() {
+    fn the_wait_after_a_failure_grows_from_five_to_ten_seconds() {
         let mut backoff = backoff();
         let waits: Vec<u64> = (0..7).map(|_| backoff.after_failure(0.0).as_secs()).collect();
-        assert_eq!(waits, [5, 10, 20, 40, 60, 60, 60]);
+        assert_eq!(waits, [5, 10, 10, 10, 10, 10, 10]);
         assert_eq!(backoff.failed_attempts(), 7);
     }
 
@@ -129,8 +131,8 @@ mod tests {
             let mut backoff = backoff();
             backoff.set_server_retry(Some(Duration::from_millis(retry)));
             let waits: Vec<u64> = (0..5).map(|_| backoff.after_failure(0.0).as_secs()).collect();
-            assert_eq!(waits, [5, 10, 20, 40, 60]);
-            assert_eq!(backoff.after_loss(Duration::ZERO, false, 0.0), seconds(60), "lost at once: a failed attempt");
+            assert_eq!(waits, [5, 10, 10, 10, 10]);
+            assert_eq!(backoff.after_loss(Duration::ZERO, false, 0.0), seconds(10), "lost at once: a failed attempt");
         }
     }
 
@@ -139,7 +141,7 @@ mod tests {
         let mut backoff = Backoff::new(&StreamOptions { retry_wait: Duration::ZERO, ..StreamOptions::default() });
         let waits: Vec<u128> = (0..20).map(|_| backoff.after_failure(0.0).as_millis()).collect();
         assert_eq!(waits[..5], [0, 2, 4, 8, 16]);
-        assert_eq!(waits[19], 60_000);
+        assert_eq!(waits[19], 10_000);
     }
 
     #[test]

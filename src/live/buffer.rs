@@ -35,18 +35,14 @@ pub struct StreamCounts {
     /// Messages left out because an earlier connection delivered them.
     pub repeats: u64,
     pub dropped: u64,
-    /// Gaps closed by the recovered state of the game.
+    /// Gaps that are closed.
     pub recovered: u64,
+    /// Gaps that are neither closed nor final.
+    pub open_gaps: u64,
+    /// Rows that batches, displays and recovery could not read.
+    pub unreadable: u64,
     /// When the newest update was received.
     pub last: Option<SystemTime>,
-}
-
-/// Numbers of received updates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
-    pub all: u64,
-    /// Those that were not taken yet.
-    pub waiting: usize,
 }
 
 /// The result of taking.
@@ -75,8 +71,6 @@ struct BufferState {
     queue: Queue,
     /// A pusher waits for room.
     is_pusher_waiting: bool,
-    /// `take` returns nothing until `release`.
-    is_held: bool,
     state: ConnectionState,
     counts: StreamCounts,
     /// `Some`: pushes are ignored.
@@ -91,7 +85,6 @@ impl Buffer {
         let inner = BufferState {
             queue: Queue::new(capacity),
             is_pusher_waiting: false,
-            is_held: false,
             state: ConnectionState::New,
             counts: StreamCounts::default(),
             end: None,
@@ -148,6 +141,7 @@ impl Buffer {
                 self.make_room(&mut inner, item.size());
             }
             inner.queue.push(item);
+            inner.count_merged_gaps();
         }
         let is_done = inner.end.is_some() || items.peek().is_none();
         inner.is_pusher_waiting |= !is_done;
@@ -171,7 +165,9 @@ impl Buffer {
         while queue.updates() > 0
             && (queue.updates() >= max_updates || queue.bytes().saturating_add(size) > self.max_bytes)
         {
-            inner.counts.gaps += u64::from(queue.drop_oldest(self.notices));
+            let is_new_gap = u64::from(queue.drop_oldest(self.notices));
+            inner.counts.gaps += is_new_gap;
+            inner.counts.open_gaps += is_new_gap;
             inner.counts.dropped += 1;
         }
     }
@@ -201,9 +197,6 @@ impl Buffer {
     /// Takes the next item, if there is one.
     pub fn take(&self) -> Taken {
         let mut inner = self.inner();
-        if inner.is_held {
-            return Taken::Nothing;
-        }
         match inner.queue.pop() {
             Some(item) => {
                 // Wake the task when the buffer is half empty, not for each item.
@@ -229,18 +222,11 @@ impl Buffer {
         self.wake(inner);
     }
 
-    /// Makes `take` return nothing until `release` or the end.
-    pub fn hold(&self) {
+    /// Pushes a notice that precedes all buffered items.
+    pub(crate) fn push_first(&self, item: Item) {
         let mut inner = self.inner();
-        inner.is_held = inner.end.is_none();
-    }
-
-    /// Ends `hold`; `first` precedes the buffered items.
-    pub fn release(&self, first: Option<Item>) {
-        let mut inner = self.inner();
-        inner.is_held = false;
-        if let Some(item) = first.filter(|_| inner.end.is_none()) {
-            inner.counts.recovered += u64::from(matches!(item, Item::Notice(Notice::Recovered { .. })));
+        if inner.end.is_none() {
+            inner.count(&item);
             inner.queue.put_back(item);
         }
         self.wake(inner);
@@ -284,7 +270,6 @@ impl Buffer {
     pub fn end(&self, error: Option<Error>) {
         let mut inner = self.inner();
         inner.end.get_or_insert(error);
-        inner.is_held = false;
         inner.state = ConnectionState::Closed;
         self.wake(inner);
         self.room.notify_waiters();
@@ -322,13 +307,21 @@ impl Buffer {
         counts.repeats += repeats as u64;
     }
 
-    pub fn counts(&self) -> StreamCounts {
-        self.inner().counts
+    /// Counts rows that could not be read.
+    pub fn count_unreadable(&self, rows: u64) {
+        if rows > 0 {
+            self.inner().counts.unreadable += rows;
+        }
     }
 
-    pub fn received(&self) -> Received {
-        let inner = self.inner();
-        Received { all: inner.counts.updates, waiting: inner.queue.updates() }
+    /// Counts open gaps that became part of others.
+    pub(crate) fn count_merged_gaps(&self, merged: u64) {
+        let counts = &mut self.inner().counts;
+        counts.open_gaps = counts.open_gaps.saturating_sub(merged);
+    }
+
+    pub fn counts(&self) -> StreamCounts {
+        self.inner().counts
     }
 
     /// Age of the oldest update that was not taken.
@@ -340,7 +333,7 @@ impl Buffer {
 
 impl BufferState {
     fn is_ready(&self) -> bool {
-        !self.is_held && (!self.queue.is_empty() || self.end.is_some())
+        !self.queue.is_empty() || self.end.is_some()
     }
 
     fn count(&mut self, item: &Item) {
@@ -349,13 +342,29 @@ impl BufferState {
                 self.counts.updates += 1;
                 self.counts.last = Some(update.received_at);
             }
+            // It says of an earlier one that nothing will close it.
+            Item::Notice(Notice::Gap { is_final: true, .. }) => self.close_gap(),
+            Item::Notice(Notice::Recovered { .. }) => {
+                self.counts.recovered += 1;
+                self.close_gap();
+            }
             Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
+                self.counts.open_gaps += 1;
                 // Other gaps occur within a connection.
                 let is_reconnect = end.is_some() && dropped.is_none() && reason != RESTARTED;
                 self.counts.reconnects += u64::from(is_reconnect);
             }
             Item::Notice(_) => {}
         }
+    }
+
+    fn close_gap(&mut self) {
+        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(1);
+    }
+
+    fn count_merged_gaps(&mut self) {
+        let merged = self.queue.take_merged_gaps();
+        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(merged);
     }
 }

@@ -195,33 +195,49 @@ fn a_waiting_thread_is_woken_by_an_item_and_by_the_end() {
     }
 }
 
+fn cut(is_final: bool) -> Notice {
+    let at = SystemTime::UNIX_EPOCH;
+    Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None, is_final }
+}
+
+fn recovered() -> Item {
+    Item::Notice(Notice::Recovered { gap: Box::new(cut(false)), updates: Vec::new().into(), requested_at: None })
+}
+
 #[test]
-fn a_held_buffer_yields_nothing_until_it_is_released_or_ends() {
-    let recovered = || {
-        let at = SystemTime::UNIX_EPOCH;
-        let gap = Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None, is_final: false };
-        Item::Notice(Notice::Recovered { gap: Box::new(gap), updates: Vec::new() })
-    };
+fn what_closes_a_gap_can_precede_the_buffered_items() {
     let buffer = buffer(8, Overflow::Block, true);
     push(&buffer, [update(1)]);
-    buffer.hold();
-    push(&buffer, [update(2)]);
-    assert!(matches!(buffer.take(), Taken::Nothing) && !buffer.ready_within(Duration::ZERO));
-    buffer.release(Some(recovered()));
-    assert!(buffer.ready_within(Duration::ZERO));
+    buffer.push_first(recovered());
     assert!(matches!(buffer.take(), Taken::Item(Item::Notice(Notice::Recovered { .. }))));
-    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1), Some(2)]));
-    buffer.hold();
-    buffer.release(None);
-    push(&buffer, [update(3)]);
-    buffer.hold();
+    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1)]));
     buffer.end(None);
-    buffer.hold();
-    buffer.release(Some(recovered()));
-    assert_eq!(
-        (buffer.counts().recovered, numbers(&buffer)),
-        (1, vec![Some(3)]),
-        "a stream that has ended is not held"
-    );
-    assert!(matches!(buffer.take(), Taken::Ended(None)));
+    buffer.push_first(recovered());
+    assert!(matches!(buffer.take(), Taken::Ended(None)), "nothing follows the end");
+}
+
+#[test]
+fn gaps_are_open_until_they_are_closed_or_final() {
+    let buffer = buffer(2, Overflow::DropOldest, true);
+    let open = || (buffer.counts().gaps, buffer.counts().open_gaps);
+    push(&buffer, [Item::Notice(cut(false)), update(1)]);
+    push(&buffer, [Item::Notice(cut(false))]);
+    assert_eq!(open(), (2, 2));
+    push(&buffer, [recovered()]);
+    assert_eq!(open(), (2, 1));
+    push(&buffer, [Item::Notice(cut(true))]);
+    assert_eq!(open(), (2, 0), "the end of an earlier one, not another gap");
+    push(&buffer, [update(2)]);
+    push(&buffer, [update(3)]);
+    assert_eq!(open(), (3, 1), "an overflow");
+    // Those that nobody takes are merged.
+    for _ in 0..100 {
+        push(&buffer, [Item::Notice(cut(false))]);
+    }
+    let taken = std::iter::from_fn(|| match buffer.take() {
+        Taken::Item(item) => Some(item),
+        _ => None,
+    });
+    let gaps = taken.filter(|item| matches!(item, Item::Notice(Notice::Gap { is_final: false, .. }))).count();
+    assert_eq!(open(), (103, gaps as u64 - 2), "all but the first two, which were closed or final");
 }

@@ -1,97 +1,56 @@
-//! Finds a message's sequence number and source, without parsing all of it. Pure.
+//! Finds a message's sequence number, source and content. Pure.
 
 use memchr::memmem;
-use std::borrow::Cow;
+use reader::{Body, Value};
 
 /// Depth to which `seq` and `source` belong to the message itself. Deeper ones, and those in lists, number something else;
 /// mistaking them for the sequence number would drop messages as repeats.
 const MAX_DEPTH: usize = 3;
 
-/// The sequence number and source of a message. Their place is not documented (docs/wire.md, "Websocket").
+/// The sequence number and source of a message, and what it says. Their place is not documented (docs/wire.md, "Websocket").
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EnvelopeFields<'a> {
+pub struct EnvelopeFields {
     pub seq: Option<i64>,
-    /// The raw text between the quotes; see `unescape`.
-    pub source: Option<&'a str>,
+    pub source: Option<String>,
+    /// The value of `data` beside the number, without what changes with each delivery; `None`: the whole message counts.
+    pub content: Option<Vec<u8>>,
 }
 
 /// Reads the integer at the shallowest key `seq` and the string at the shallowest key `source`; the first one wins at equal depth.
-/// Stops after the last of these keys.
-pub fn read_envelope(text: &str) -> EnvelopeFields<'_> {
-    let bytes = text.as_bytes();
-    let last = |key: &[u8]| memmem::rfind(bytes, key);
-    let Some(end) = last(br#""seq""#).max(last(br#""source""#)) else { return EnvelopeFields::default() };
+pub fn read_envelope(text: &str) -> EnvelopeFields {
+    let has = |key: &str| memmem::find(text.as_bytes(), key.as_bytes()).is_some();
+    if !has("\"seq\"") && !has("\"source\"") {
+        return EnvelopeFields::default();
+    }
+    let body = Body::from(text.as_bytes());
+    let padded = body.padded();
+    Value::of(&body, &padded).map(|message| of_message(&message)).unwrap_or_default()
+}
+
+fn of_message(message: &Value<'_>) -> EnvelopeFields {
     let mut found = EnvelopeFields::default();
-    let (mut seq_depth, mut source_depth) = (usize::MAX, usize::MAX);
-    // Enclosing lists and objects.
-    let (mut lists, mut depth) = (0_usize, 0_usize);
-    let mut at = 0;
-    while at <= end && (seq_depth > 1 || source_depth > 1) {
-        match bytes[at] {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            b'[' => lists += 1,
-            b']' => lists = lists.saturating_sub(1),
-            b'"' => {
-                let Some(close) = string_end(bytes, at + 1) else { break };
-                let (key, after) = (&text[at + 1..close], close + 1);
-                at = after;
-                if lists == 0 && (1..=MAX_DEPTH).contains(&depth) && (key == "seq" || key == "source") {
-                    let Some(value) = value_start(bytes, after) else { continue };
-                    if key == "seq" && depth < seq_depth {
-                        if let Some(seq) = integer(&text[value..]) {
-                            (found.seq, seq_depth) = (Some(seq), depth);
-                        }
-                    } else if key == "source"
-                        && depth < source_depth
-                        && bytes.get(value) == Some(&b'"')
-                        && let Some(close) = string_end(bytes, value + 1)
-                    {
-                        (found.source, source_depth) = (Some(&text[value + 1..close]), depth);
-                    }
+    let mut objects = vec![*message];
+    for _ in 0..MAX_DEPTH {
+        let mut nested = Vec::new();
+        let (has_seq, has_source) = (found.seq.is_some(), found.source.is_some());
+        for (key, value) in objects.iter().flat_map(Value::members) {
+            match &*key {
+                b"seq" if !has_seq => found.seq = found.seq.or(value.integer()),
+                b"source" if !has_source && found.source.is_none() => {
+                    found.source = value.text().map(|source| source.into_owned());
                 }
-                continue;
+                _ => {}
             }
-            _ => {}
+            if value.is_object() {
+                nested.push(value);
+            }
         }
-        at += 1;
+        objects = nested;
     }
+    // A number inside of `data` is not that of an envelope around it.
+    let is_around = message.members().any(|(key, value)| &*key == b"seq" && value.integer().is_some());
+    found.content = message.get("data").filter(|_| is_around).map(|data| data.raw().to_vec());
     found
-}
-
-/// The index of the quote that closes the string whose content starts at `at`.
-fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        match bytes[at] {
-            b'"' => return Some(at),
-            _ => at += 2,
-        }
-    }
-}
-
-/// The index of the value of the key that ends before `at`; `None` if that string is not a key.
-fn value_start(bytes: &[u8], at: usize) -> Option<usize> {
-    let skip = |at: usize| at + bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let colon = skip(at);
-    (bytes.get(colon) == Some(&b':')).then(|| skip(colon + 1))
-}
-
-fn integer(text: &str) -> Option<i64> {
-    let end = text.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'-').unwrap_or(text.len());
-    match text.as_bytes().get(end) {
-        Some(b'.' | b'e' | b'E') => None,
-        _ => text[..end].parse().ok(),
-    }
-}
-
-/// Decodes the text between the quotes of a JSON string.
-pub(super) fn unescape(inside: &str) -> Cow<'_, str> {
-    match inside.contains('\\') {
-        false => Cow::Borrowed(inside),
-        true => serde_json::from_str(&format!("\"{inside}\"")).map_or(Cow::Borrowed(inside), Cow::Owned),
-    }
 }
 
 #[cfg(test)]
@@ -155,20 +114,21 @@ mod tests {
 
     #[test]
     fn the_source_is_found_in_the_same_places() {
-        assert_eq!(
-            read_envelope(r#"{"source":"marker","seq":1}"#),
-            EnvelopeFields { seq: Some(1), source: Some("marker") }
-        );
-        assert_eq!(read_envelope(r#"{"data":{"source":"x"},"source":"clock"}"#).source, Some("clock"));
-        assert_eq!(read_envelope(r#"{"source":{"source":"x"}}"#).source, Some("x"));
-        assert_eq!(read_envelope(r#"{"source":"a\"b"}"#).source, Some(r#"a\"b"#));
-        assert_eq!(read_envelope(r#"{"source":5}"#).source, None);
+        let source = |text: &str| read_envelope(text).source;
+        assert_eq!(source(r#"{"source":"marker","seq":1}"#).as_deref(), Some("marker"));
+        assert_eq!(source(r#"{"data":{"source":"x"},"source":"clock"}"#).as_deref(), Some("clock"));
+        assert_eq!(source(r#"{"source":{"source":"x"}}"#).as_deref(), Some("x"));
+        assert_eq!(source(r#"{"source":"a\"b\u00e9"}"#).as_deref(), Some("a\"bé"));
+        assert_eq!(source(r#"{"source":5}"#), None);
     }
 
     #[test]
-    fn a_source_is_unescaped_like_json() {
-        assert_eq!(unescape("marker"), "marker");
-        assert_eq!(unescape(r#"a\"b\u00e9"#), "a\"bé");
+    fn the_content_is_the_data_alone() {
+        let content = |text: &str| read_envelope(text).content.map(|content| String::from_utf8(content).unwrap());
+        assert_eq!(content(r#"{"seq":1,"sent_at":5,"data":{"n": 1}}"#).as_deref(), Some(r#"{"n": 1}"#));
+        assert_eq!(content(r#"{"seq":1,"data":"x"}"#).as_deref(), Some("\"x\""));
+        assert_eq!(content(r#"{"n":1,"data":{"seq":1}}"#), None);
+        assert_eq!((content(r#"{"seq":1,"n":1}"#), content(r#"{"source":"a","data":1}"#)), (None, None));
     }
 
     proptest! {

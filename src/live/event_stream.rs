@@ -2,7 +2,9 @@
 
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
-use super::session::{ConnectFailure, Connector, Disconnect, ReadCounts, StreamConnection, refuses_position};
+use super::session::{
+    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
+};
 use super::sse::{SseDecoder, SseItem};
 use crate::advice::Advice;
 use crate::error::Error;
@@ -17,12 +19,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Longer last event ids are not sent, because servers refuse long headers.
 pub(super) const MAX_ID_BYTES: usize = 1024;
-/// After this many consecutive server errors that the id may have caused, connect without it.
-const MAX_SERVER_ERRORS: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct EventStreamConnector {
@@ -31,8 +30,8 @@ pub(super) struct EventStreamConnector {
     limit: usize,
     silence_limit: Duration,
     last_event_id: Arc<str>,
-    /// Consecutive server errors of requests with the id.
-    server_errors: u32,
+    /// Consecutive refusals of requests with the id.
+    refusals: u32,
     resume_failure: Option<Scrubbed>,
 }
 
@@ -46,14 +45,13 @@ impl EventStreamConnector {
             limit,
             silence_limit,
             last_event_id,
-            server_errors: 0,
+            refusals: 0,
             resume_failure: None,
         }
     }
 
     async fn open(&self, id: &str) -> Result<reqwest::Response, ConnectFailure> {
-        let opened = timeout(self.silence_limit, self.transport.open_event_stream(&self.request, id)).await;
-        Ok(opened.map_err(|_| ConnectFailure::silent(self.silence_limit))??)
+        Ok(self.transport.open_event_stream(&self.request, id, self.silence_limit).await?)
     }
 
     /// Returns the id to send, or why it is not sent.
@@ -66,8 +64,6 @@ impl EventStreamConnector {
             )))
         } else if HeaderValue::from_bytes(id.as_bytes()).is_err() {
             Err("the last event id holds a control character and was not sent".into())
-        } else if self.server_errors >= MAX_SERVER_ERRORS {
-            Err("the service failed when it was sent the last event id: it was asked without it".into())
         } else {
             Ok(id)
         }
@@ -83,21 +79,18 @@ impl Connector for EventStreamConnector {
             Err(why) => (String::new(), Some(why)),
         };
         let mut opened = self.open(&id).await;
-        if let Err(failure) = &opened
-            && !id.is_empty()
-        {
-            if refuses_position(failure.status) {
-                let status = failure.status.unwrap_or_default();
-                resume_failure = Some(Scrubbed::local(format!(
-                    "the service refused the last event id (status {status}): it was asked without it"
-                )));
-                opened = self.open("").await;
-            } else if failure.status == Some(500) {
-                self.server_errors += 1;
-            }
+        let refusal = opened.as_ref().err().filter(|failure| !id.is_empty() && refuses_position(failure.status));
+        self.refusals = refusal.map_or(0, |_| self.refusals + 1);
+        // One odd status says nothing about the id.
+        if self.refusals == MAX_REFUSALS {
+            let status = refusal.and_then(|failure| failure.status).unwrap_or_default();
+            resume_failure = Some(Scrubbed::local(format!(
+                "the service refused the last event id twice (status {status}): it was asked without it"
+            )));
+            opened = self.open("").await;
         }
         let response = opened?;
-        self.server_errors = 0;
+        self.refusals = 0;
         self.resume_failure = resume_failure;
         // An id that was not sent is dropped; the next one comes from the service.
         let last_event_id = if self.resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };

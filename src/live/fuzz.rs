@@ -3,7 +3,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::envelope::{read_envelope, unescape};
+use super::envelope::read_envelope;
 use super::frames;
 use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Update};
@@ -125,19 +125,20 @@ pub(crate) fn websocket(bytes: &[u8]) {
             None => {
                 let envelope = read_envelope(message);
                 if let Some((seq, source)) = reference_envelope(message) {
-                    assert_eq!((envelope.seq, envelope.source), (seq, source.as_deref()), "{message}");
+                    assert_eq!((envelope.seq, &envelope.source), (seq, &source), "{message}");
                 }
                 if let Some(seq) = envelope.seq {
                     if seq % 7 == 0 {
                         sequence.reconnect();
                     }
-                    let key = (envelope.source.map(str::to_owned), seq, message.to_owned());
-                    match sequence.receive(envelope.source, seq, message.as_bytes()) {
+                    let content = envelope.content.as_deref().unwrap_or(message.as_bytes());
+                    let key = (envelope.source.clone(), seq, content.to_vec());
+                    match sequence.receive(envelope.source.as_deref(), seq, content) {
                         Verdict::Duplicate => assert!(delivered.contains(&key), "{key:?}"),
                         Verdict::Deliver | Verdict::NewEpoch => drop(delivered.insert(key)),
                     }
                 }
-                let source = envelope.source.map(|source| unescape(source).into());
+                let source = envelope.source.map(Into::into);
                 let received_at = SystemTime::UNIX_EPOCH;
                 let update = Update {
                     event: None,
@@ -148,8 +149,8 @@ pub(crate) fn websocket(bytes: &[u8]) {
                     source,
                     received_at,
                 };
-                score.feed(&update);
                 items.push(Item::Update(update));
+                items.last().map(|item| score.feed(item));
             }
         }
         let code = message.bytes().next().map(|byte| 1000 + u16::from(byte));

@@ -1,13 +1,16 @@
 //! Requests the state of a game for its live stream.
 
+use super::SHOTS;
 use super::item::Update;
+use super::rows::{self, Kind, Rows};
 use super::session_sum::SessionSum;
 use crate::error::Error;
+use crate::machine;
 use crate::operation::{self, Request, Value};
 use crate::transport::{Purpose, Response, Transport};
 use arrow_array::cast::AsArray;
-use std::sync::OnceLock;
-use std::time::Duration;
+use reader::Body;
+use std::time::SystemTime;
 
 /// Statuses that the same request would get again: access is denied, or the operation is unknown.
 const REFUSALS: [u16; 3] = [403, 404, 422];
@@ -16,23 +19,31 @@ const CATCH_UP: &str = "catch_up";
 /// The source of a state that is the sum of the box scores of sessions.
 const SESSION_STATS: &str = "session_stats";
 
-pub(super) struct GameState {
-    transport: Transport,
-    request: Request,
-    kind: StateSource,
+/// Where the state of a game is requested.
+pub(super) enum GameState {
+    /// The response is an event that the stream itself would have sent.
+    Snapshot { transport: Transport, request: Request },
+    /// The response is that of `catch_up` with these parts. Where it is refused, the sessions of the game are requested.
+    CatchUp { transport: Transport, request: Request, game: Request, has_shots: bool },
 }
 
-enum StateSource {
-    /// The response is an event that the stream itself would have sent.
-    Snapshot,
-    /// The response is that of `catch_up`. If it is refused, the sessions of this game are requested from then on.
-    CatchUp { game: Request, refusal: OnceLock<String> },
+/// The state of a game.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(crate) update: Update,
+    pub(crate) rows: Rows,
+    /// The parts that the response lacks.
+    pub(crate) missing: Vec<&'static str>,
+    pub(crate) requested_at: SystemTime,
 }
 
 /// Why there is no state.
-struct Failure {
-    why: String,
-    is_refusal: bool,
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// A sentence for people.
+    pub(crate) why: String,
+    /// Every route was refused, so that the same requests would be refused again.
+    pub(crate) is_refusal: bool,
 }
 
 impl From<Error> for Failure {
@@ -42,86 +53,103 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<String> for Failure {
-    fn from(why: String) -> Self {
-        Failure { why, is_refusal: false }
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Failure { why: why.to_owned(), is_refusal: false }
     }
 }
 
 impl GameState {
-    pub(super) fn snapshot(transport: Transport, request: Request) -> Self {
-        GameState { transport, request, kind: StateSource::Snapshot }
-    }
-
-    pub(super) fn catch_up(transport: Transport, request: Request, game: Request) -> Self {
-        GameState { transport, request, kind: StateSource::CatchUp { game, refusal: OnceLock::new() } }
-    }
-
-    /// The state of the game as an update, with one attempt for each request. An error is a sentence for people.
-    pub(super) async fn ask(&self, limit: Duration) -> Result<Update, String> {
-        let StateSource::CatchUp { game, refusal } = &self.kind else {
-            return self.ask_snapshot(limit).await.map_err(|failure| failure.why);
-        };
-        if refusal.get().is_none() {
-            match self.send(&self.request, limit).await {
-                Ok(response) => return Ok(update(text(&response), Some(CATCH_UP), &response)),
-                Err(failure) if !failure.is_refusal => return Err(failure.why),
-                Err(Failure { why, .. }) => {
-                    log::warn!("live stream: gaps are closed by the stats of the sessions from now on: {why}");
-                    refusal.get_or_init(|| why);
-                }
+    /// The state of the game, with one attempt for each request.
+    pub(super) async fn ask(&self) -> Result<State, Failure> {
+        let requested_at = machine::now();
+        match self {
+            GameState::Snapshot { transport, request } => {
+                let response = send(transport, request).await?;
+                let update = update(text(&response), None, &response);
+                state(transport, update, Vec::new(), requested_at)
+            }
+            GameState::CatchUp { transport, request, game, has_shots } => {
+                let refusal = match send(transport, request).await {
+                    Ok(response) => {
+                        let missing = missing_parts(&response.body, *has_shots);
+                        let update = update(text(&response), Some(CATCH_UP), &response);
+                        return state(transport, update, missing, requested_at);
+                    }
+                    Err(failure) if failure.is_refusal => failure.why,
+                    Err(failure) => return Err(failure),
+                };
+                log::info!("live stream: a gap is closed by the stats of the sessions: {refusal}");
+                sum_of_sessions(transport, game, requested_at).await.map_err(|failure| Failure {
+                    why: format!("{refusal}; {}", failure.why),
+                    is_refusal: failure.is_refusal,
+                })
             }
         }
-        let refused = refusal.get().map_or("", String::as_str);
-        self.ask_sessions(game, limit).await.map_err(|failure| format!("{refused}; {}", failure.why))
     }
+}
 
-    async fn ask_snapshot(&self, limit: Duration) -> Result<Update, Failure> {
-        let response = self.send(&self.request, limit).await?;
-        if !response.body.as_slice().trim_ascii_start().starts_with(b"{") {
-            return Err("the response holds no snapshot".to_owned().into());
+/// The parts of `catch_up` that a response lacks, beside the stats.
+fn missing_parts(body: &Body, has_shots: bool) -> Vec<&'static str> {
+    let padded = body.padded();
+    let Ok(response) = reader::Value::of(body, &padded) else { return Vec::new() };
+    let lacks = |part: &str| !response.get(part).is_some_and(|part| part.is_array());
+    let plays = lacks("details").then_some("plays");
+    plays.into_iter().chain((has_shots && lacks(SHOTS)).then_some(SHOTS)).collect()
+}
+
+fn state(
+    transport: &Transport,
+    update: Update,
+    missing: Vec<&'static str>,
+    requested_at: SystemTime,
+) -> Result<State, Failure> {
+    let rows = rows::read(update.raw(), transport.config().sport).filter(|read| read.kind != Kind::Change);
+    match rows {
+        Some(rows) if !(rows.rows.is_empty() && rows.problems.is_empty()) => {
+            Ok(State { update, rows, missing, requested_at })
         }
-        Ok(update(text(&response), None, &response))
+        _ => Err("the response holds no row of a box score".into()),
     }
+}
 
-    /// The sum of the box scores of a game's sessions. The game is requested each time: a period that has begun is a new session.
-    async fn ask_sessions(&self, game: &Request, limit: Duration) -> Result<Update, Failure> {
-        let response = self.send(game, limit).await?;
-        let ids = self.session_ids(game, &response)?;
-        let mut sum = SessionSum::default();
-        let mut last = None;
-        for id in ids {
-            let wrong = || format!("the stats of session {} hold no box score", self.transport.scrubber().id(&id));
-            let arguments = vec![("session_id".into(), Value::Text(id.clone()))];
-            for request in operation::call("stats", &arguments, self.transport.config())?.requests {
-                let response = self.send(&request, limit).await?;
-                sum.add(response.body.as_slice()).ok_or_else(wrong)?;
-                last = Some(response);
-            }
+/// The sum of the box scores of a game's sessions. The game is requested each time: a period that has begun is a new session.
+async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: SystemTime) -> Result<State, Failure> {
+    let response = send(transport, game).await?;
+    let (mut sum, mut problems, mut last) = (SessionSum::default(), Vec::new(), None);
+    for id in session_ids(transport, game, &response)? {
+        let arguments = vec![("session_id".into(), Value::Text(id.clone()))];
+        for request in operation::call("stats", &arguments, transport.config())?.requests {
+            let response = send(transport, &request).await?;
+            let read = rows::read(response.body.as_slice(), transport.config().sport);
+            let mut read = read.filter(|read| read.kind == Kind::Snapshot).ok_or_else(|| {
+                Failure::from(&*format!("the stats of session {} hold no box score", transport.scrubber().id(&id)))
+            })?;
+            problems.append(&mut read.problems);
+            sum.add(read);
+            last = Some(response);
         }
-        let last = last.ok_or_else(|| "the game has no sessions".to_owned())?;
-        Ok(update(sum.into_body(), Some(SESSION_STATS), &last))
     }
+    let last = last.ok_or_else(|| Failure::from("the game has no sessions"))?;
+    let mut summed = state(transport, update(sum.into_body(), Some(SESSION_STATS), &last), Vec::new(), requested_at)?;
+    summed.rows.problems = problems;
+    Ok(summed)
+}
 
-    fn session_ids(&self, game: &Request, response: &Response) -> Result<Vec<String>, Failure> {
-        const COLUMN: &str = "session_id";
-        let Some(resource) = game.resource else { return Ok(Vec::new()) };
-        let table = tables::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
-            .map_err(|wrong| Error::decode(wrong, self.transport.scrubber()))?;
-        let ids = table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>());
-        Ok(ids.into_iter().flatten().flatten().map(str::to_owned).collect())
-    }
+fn session_ids(transport: &Transport, game: &Request, response: &Response) -> Result<Vec<String>, Failure> {
+    const COLUMN: &str = "session_id";
+    let Some(resource) = game.resource else { return Ok(Vec::new()) };
+    let table = tables::decode(resource, "sessions", Some(&[COLUMN.to_owned()]), &response.body, &game.context)
+        .map_err(|wrong| Error::decode(wrong, transport.scrubber()))?;
+    let ids = table.column_by_name(COLUMN).and_then(|ids| ids.as_string_opt::<i32>());
+    Ok(ids.into_iter().flatten().flatten().map(str::to_owned).collect())
+}
 
-    async fn send(&self, request: &Request, limit: Duration) -> Result<Response, Failure> {
-        let response = self.transport.send_for(request, Purpose::StreamOnce(limit)).await?;
-        if let Some(refusal) = response.refusal {
-            return Err((*refusal).into());
-        }
-        if let Some(resource) = request.resource {
-            tables::check_root(resource, &response.body)
-                .map_err(|wrong| Error::decode(wrong, self.transport.scrubber()))?;
-        }
-        Ok(response)
+async fn send(transport: &Transport, request: &Request) -> Result<Response, Failure> {
+    let response = transport.send_for(request, Purpose::GameState).await?;
+    match response.refusal {
+        Some(refusal) => Err((*refusal).into()),
+        None => Ok(response),
     }
 }
 

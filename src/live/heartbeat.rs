@@ -1,6 +1,7 @@
 //! Heartbeats that the service sends as text messages. Pure.
 
-use serde_json::{Map, Value as Json};
+use reader::{Body, Value};
+use std::borrow::Cow;
 
 /// A heartbeat sent as a message. Such heartbeats are documented, their format is not.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,29 +28,39 @@ pub(super) fn parse(text: &str) -> Option<Heartbeat> {
         "pong" => Some(Heartbeat::Pong),
         _ => None,
     };
-    match serde_json::from_str(text) {
-        Err(_) => from_word(text.trim(), "pong", "ping"),
-        Ok(Json::String(word)) => from_word(&word, r#""pong""#, r#""ping""#),
-        Ok(Json::Object(object)) => from_object(object),
-        Ok(_) => None,
+    let body = Body::from(text.as_bytes());
+    let padded = body.padded();
+    let Ok(message) = Value::of(&body, &padded) else { return from_word(text.trim(), "pong", "ping") };
+    match message.text() {
+        Some(word) => from_word(&word, r#""pong""#, r#""ping""#),
+        None => from_object(&message),
     }
 }
 
-fn from_object(mut object: Map<String, Json>) -> Option<Heartbeat> {
-    if object.contains_key("seq") {
+fn from_object(message: &Value<'_>) -> Option<Heartbeat> {
+    if message.get("seq").is_some() {
         return None;
     }
-    let key = ["type", "event", "action"].into_iter().find(|key| object.contains_key(*key))?;
-    match object.get(key)?.as_str()? {
+    let (key, word) = ["type", "event", "action"].into_iter().find_map(|key| Some((key, message.get(key)?)))?;
+    match &*word.text()? {
         "pong" => Some(Heartbeat::Pong),
         "ping" => {
             // The pong returns the other members (a number, a time), as a control frame does.
-            object.insert(key.into(), Json::String("pong".into()));
-            let own = Json::Object(Map::from_iter([(key.into(), Json::String("ping".into()))])).to_string();
-            Some(Heartbeat::Ping { reply: Json::Object(object).to_string(), own })
+            let member = |(name, value): (Cow<'_, [u8]>, Value<'_>)| match &*name == key.as_bytes() {
+                true => format!("\"{key}\":\"pong\""),
+                false => format!("{}:{}", quoted(&name), String::from_utf8_lossy(value.raw())),
+            };
+            let members: Vec<String> = message.members().map(member).collect();
+            let own = format!("{{\"{key}\":\"ping\"}}");
+            Some(Heartbeat::Ping { reply: format!("{{{}}}", members.join(",")), own })
         }
         _ => None,
     }
+}
+
+/// A name as a JSON string.
+fn quoted(name: &[u8]) -> String {
+    serde_json::Value::from(String::from_utf8_lossy(name)).to_string()
 }
 
 #[cfg(test)]

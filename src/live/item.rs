@@ -60,12 +60,24 @@ pub enum Notice {
     Quiet {
         since: SystemTime,
     },
-    /// A gap that the service closed.
+    /// What the service had of an open gap, which is requested again.
+    Recovering {
+        /// The `Gap`.
+        gap: Box<Notice>,
+        updates: Arc<[Update]>,
+        /// What is missing: "stats", "plays", "shots", or the path of an unreadable row.
+        missing: Vec<String>,
+        /// When the request was sent.
+        requested_at: SystemTime,
+    },
+    /// A gap that is closed.
     Recovered {
         /// The `Gap`.
         gap: Box<Notice>,
         /// The state of the game after it.
-        updates: Vec<Update>,
+        updates: Arc<[Update]>,
+        /// When the request was sent; `None`: the stream itself delivered the state.
+        requested_at: Option<SystemTime>,
     },
 }
 
@@ -82,6 +94,10 @@ impl Item {
     pub fn size(&self) -> usize {
         let texts = match self {
             Item::Update(update) => update.size(),
+            Item::Notice(Notice::Recovering { updates, missing, .. }) => {
+                let missing = missing.iter().map(|what| what.capacity() + size_of::<String>());
+                updates.iter().map(Update::size).sum::<usize>() + missing.sum::<usize>()
+            }
             Item::Notice(Notice::Recovered { updates, .. }) => updates.iter().map(Update::size).sum(),
             Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) => reason.capacity(),
             Item::Notice(_) => 0,
@@ -114,7 +130,9 @@ impl Notice {
             Notice::Connected { at } | Notice::Disconnected { at, .. } => *at,
             Notice::Gap { start, end, .. } => end.unwrap_or(*start),
             Notice::Quiet { since } => *since,
-            Notice::Recovered { gap, updates } => updates.last().map_or_else(|| gap.at(), |update| update.received_at),
+            Notice::Recovering { gap, updates, .. } | Notice::Recovered { gap, updates, .. } => {
+                updates.last().map_or_else(|| gap.at(), |update| update.received_at)
+            }
         }
     }
 }

@@ -11,7 +11,8 @@
 //! | `websocket` | connector of the live websocket |
 //! | `token`, `heartbeat`, `close_code` | the websocket's token, text heartbeats and close codes |
 //! | `envelope`, `sequence`, `interval_set` | a message's number and source; repeats and resume position; pure |
-//! | `recovery` | closes gaps: when to request the state of the game |
+//! | `recovery` | closes gaps, beside the stream |
+//! | `open_gaps` | when to request the state of the game, and which gaps it closes; pure |
 //! | `game_state` | requests the state of a game, by `catch_up` or by its sessions |
 //! | `session_sum` | the sum of the box scores of sessions; pure |
 //! | `buffer`, `queue` | items received and not yet taken |
@@ -19,7 +20,8 @@
 //! | `stream` | the stream that a reader holds |
 //! | `journal`, `replay` | recording a stream to disk, and replaying it |
 //! | `table` | items as Arrow tables |
-//! | `box_score` | the current box score, maintained from updates |
+//! | `rows` | reads the rows of a message, each on its own; pure |
+//! | `box_score`, `staleness` | the current box score, maintained from items; whether it may lack values; pure |
 
 mod backoff;
 mod box_score;
@@ -41,16 +43,19 @@ mod item;
 pub mod journal;
 #[cfg(test)]
 mod model;
+mod open_gaps;
 mod options;
 mod queue;
 mod recovery;
 mod replay;
+mod rows;
 pub mod sequence;
 mod session;
 mod session_sum;
 pub mod sse;
 #[cfg(test)]
 mod sse_cases;
+mod staleness;
 mod stream;
 mod sync;
 pub mod table;
@@ -64,6 +69,7 @@ pub use item::{Item, Notice, Update};
 pub(crate) use item::{OVERFLOW, RESTARTED};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
+pub use rows::Problem;
 pub(crate) use stream::Producer;
 pub use stream::Stream;
 pub use token::subscription_token;
@@ -73,8 +79,10 @@ use crate::error::{Error, Result};
 use crate::operation::{self, Arguments, Request, Value};
 use crate::transport::Transport;
 use game_state::GameState;
-use recovery::{Recovery, Updates};
+use open_gaps::{OpenGaps, Updates};
+use recovery::Recovery;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The source of shots, which have a part of their own in `catch_up`.
 const SHOTS: &str = "shots";
@@ -82,8 +90,8 @@ const SHOTS: &str = "shots";
 /// Creates a stream of the Broadcast API for a request, without connecting.
 pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
     let recovery = options.recover.map(|pause| {
-        let snapshot = operation::snapshot_of(&request);
-        Recovery::new(GameState::snapshot(transport.clone(), snapshot), Updates::Snapshots, pause)
+        let state = GameState::Snapshot { transport: transport.clone(), request: operation::snapshot_of(&request) };
+        new_recovery(&transport, state, Updates::Snapshots, pause)
     });
     let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options);
     new_stream(transport, connector, options, recovery)
@@ -93,7 +101,8 @@ pub fn event_stream(transport: Transport, request: Request, options: StreamOptio
 pub fn websocket(transport: Transport, subscription: LiveSubscription, options: StreamOptions) -> Result<Stream> {
     let state = game_state(&subscription, &transport)?;
     let connector = websocket::WebsocketConnector::new(transport.clone(), subscription, &options)?;
-    let recovery = options.recover.zip(state).map(|(pause, state)| Recovery::new(state, Updates::Changes, pause));
+    let recovery = options.recover.zip(state);
+    let recovery = recovery.map(|(pause, state)| new_recovery(&transport, state, Updates::Changes, pause));
     new_stream(transport, connector, options, recovery)
 }
 
@@ -109,7 +118,13 @@ fn game_state(subscription: &LiveSubscription, transport: &Transport) -> Result<
     let has_shots = subscription.sources.iter().any(|source| source == SHOTS);
     let parts: &[&str] = if has_shots { &["stats", "details", SHOTS] } else { &["stats", "details"] };
     let requests = request("catch_up", parts)?.zip(request("game", &[])?);
-    Ok(requests.map(|(catch_up, game)| GameState::catch_up(transport.clone(), catch_up, game)))
+    let transport = transport.clone();
+    Ok(requests.map(|(request, game)| GameState::CatchUp { transport, request, game, has_shots }))
+}
+
+fn new_recovery(transport: &Transport, state: GameState, updates: Updates, pause: Duration) -> Recovery {
+    let gaps = OpenGaps::new(updates, transport.config().sport, pause);
+    Recovery::new(state, gaps, crate::machine::chance)
 }
 
 fn new_stream<C: session::Connector + 'static>(

@@ -63,7 +63,7 @@ impl Default for StreamOptions {
         StreamOptions {
             silence_limit: Duration::from_secs(30),
             retry_wait: Duration::from_secs(5),
-            max_wait: Duration::from_secs(60),
+            max_wait: Duration::from_secs(10),
             notices: true,
             first_quiet: false,
             overflow: Overflow::Block,

@@ -13,6 +13,8 @@ pub(super) struct Queue {
     capacity: usize,
     /// Number of notices at which they are merged next.
     merge_at: usize,
+    /// Gaps that were merged into others and not counted yet.
+    merged_gaps: u64,
 }
 
 #[derive(Debug)]
@@ -30,7 +32,7 @@ impl Queued {
 
 impl Queue {
     pub(super) fn new(capacity: usize) -> Self {
-        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity }
+        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity, merged_gaps: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -69,6 +71,11 @@ impl Queue {
             Some((count, first)) => with_merge_count(item, count, first),
             None => item,
         })
+    }
+
+    /// Gaps that were merged into others since the last call.
+    pub(super) fn take_merged_gaps(&mut self) -> u64 {
+        std::mem::take(&mut self.merged_gaps)
     }
 
     /// When the oldest update was received.
@@ -124,7 +131,7 @@ impl Queue {
         let mut notices: Vec<Queued> = Vec::new();
         for queued in self.items.drain(..) {
             if matches!(queued.item, Item::Notice(_)) {
-                merge(&mut notices, queued);
+                self.merged_gaps += merge(&mut notices, queued);
             } else {
                 all.extend(notices.drain(..));
                 all.push_back(queued);
@@ -137,18 +144,23 @@ impl Queue {
     }
 }
 
-/// Adds a notice to those since the last update. An earlier one of its kind is merged into it.
-fn merge(notices: &mut Vec<Queued>, mut new: Queued) {
-    if let Some(at) = notices.iter().position(|queued| kind(&queued.item) == kind(&new.item)) {
+/// Adds a notice to those since the last update. An earlier one of its kind is merged into it, unless it closes a gap. Returns
+/// how many gaps became part of another one.
+fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
+    let is_kept = matches!(new.item, Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }));
+    let mut merged = 0;
+    if !is_kept && let Some(at) = notices.iter().position(|queued| kind(&queued.item) == kind(&new.item)) {
         let old = notices.remove(at);
         let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
         new.earlier = Some((count, first));
+        merged = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
         if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
             extend_notice(old, new);
         }
     }
     notices.push(new);
+    merged
 }
 
 /// Extends the later notice to cover the earlier one.
@@ -169,10 +181,12 @@ fn kind(item: &Item) -> u8 {
         Item::Notice(Notice::Connected { .. }) => 1,
         Item::Notice(Notice::Disconnected { .. }) => 2,
         Item::Notice(Notice::Quiet { .. }) => 3,
+        Item::Notice(Notice::Gap { is_final: true, .. }) => 9,
         Item::Notice(Notice::Gap { reason, .. }) if reason == OVERFLOW => 4,
         Item::Notice(Notice::Gap { reason, .. }) if reason == RESTARTED => 5,
         Item::Notice(Notice::Gap { .. }) => 6,
         Item::Notice(Notice::Recovered { .. }) => 7,
+        Item::Notice(Notice::Recovering { .. }) => 8,
     }
 }
 

@@ -1,14 +1,13 @@
 //! The session of a stream: connects, listens, reconnects, and reports each lost connection, failed attempt and gap.
 //! It has two timers: silence ends a connection; quiet produces a notice that only heartbeats arrive.
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, MAX_REQUESTED_WAIT};
 use super::buffer::{Buffer, ConnectionState};
 use super::item::{Item, Notice};
 use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
-use crate::transport::no_response;
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -86,6 +85,8 @@ pub(super) async fn run<C: Connector>(
 ) -> Error {
     let mut backoff = Backoff::new(options);
     let mut open_gap: Option<OpenGap> = None;
+    // Consecutive connections without a byte.
+    let mut silent_connections = 0_u32;
     loop {
         buffer.set_state(ConnectionState::Connecting);
         let begun = machine::now();
@@ -111,7 +112,12 @@ pub(super) async fn run<C: Connector>(
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
                 connector.disconnected(connection);
-                let Disconnect(reason) = end.disconnect;
+                let Disconnect(mut reason) = end.disconnect;
+                silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
+                if end.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
+                    reason =
+                        Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
+                }
                 open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
                 let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
                 report(buffer, reason, None, backoff.failed_attempts(), Some(wait)).await;
@@ -134,7 +140,7 @@ pub(super) async fn run<C: Connector>(
                     return error;
                 }
                 let own = backoff.after_failure(jitter());
-                let wait = wait.map_or(own, |requested| requested.clamp(own, options.max_wait.max(own)));
+                let wait = wait.map_or(own, |requested| requested.clamp(own, MAX_REQUESTED_WAIT.max(own)));
                 report(buffer, reason, status, backoff.failed_attempts(), Some(wait)).await;
                 wait
             }
@@ -162,11 +168,18 @@ async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt:
     buffer.push(Item::Notice(Notice::Disconnected { at, reason, status, attempt, retry_at })).await;
 }
 
+/// Connections without a byte after which a hint is given.
+const MIN_SILENT_CONNECTIONS: u32 = 2;
+const BUFFERING: &str = ": a proxy on the way may hold back what the service sends; a higher silence_limit, or another way, shows whether it does";
+
 /// How a connection ended.
 struct ListenResult {
     disconnect: Disconnect,
     last_byte: SystemTime,
     has_delivered: bool,
+    has_bytes: bool,
+    /// It ended because of the silence limit.
+    is_silent: bool,
 }
 
 /// What `listen` waited for.
@@ -179,7 +192,7 @@ enum ListenEvent {
 async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions, buffer: &Buffer) -> ListenResult {
     let mut incoming = Vec::new();
     let mut ahead = ReadAhead::default();
-    let mut has_delivered = false;
+    let (mut has_delivered, mut has_bytes, mut is_silent) = (false, false, false);
     let mut last_byte = machine::now();
     // Both timers run only while the connection is read: a slow reader is not a silent service.
     let mut silent = Duration::ZERO;
@@ -217,6 +230,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let disconnect = match event {
             ListenEvent::Read(Ok(ReadCounts { bytes, repeats })) => {
                 if bytes > 0 {
+                    has_bytes = true;
                     (silent, last_byte) = (Duration::ZERO, machine::now());
                     buffer.count_read(bytes, repeats);
                 }
@@ -235,6 +249,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             break disconnect;
         }
         if silent >= options.silence_limit {
+            is_silent = true;
             break Disconnect(Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64())));
         }
         if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
@@ -247,7 +262,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         }
     };
     buffer.push_all(ahead.into_items()).await;
-    ListenResult { disconnect, last_byte, has_delivered }
+    ListenResult { disconnect, last_byte, has_delivered, has_bytes, is_silent }
 }
 
 /// Items that were read while the buffer was full.
@@ -300,12 +315,8 @@ impl QuietTimer {
     }
 }
 
-impl ConnectFailure {
-    /// The failure of an attempt without a response within the limit.
-    pub(super) fn silent(limit: Duration) -> Self {
-        ConnectFailure { reason: no_response(limit), status: None, error: None, wait: None, is_final: false }
-    }
-}
+/// After this many refusals in a row that the position may have caused, connect without it.
+pub(super) const MAX_REFUSALS: u32 = 2;
 
 /// Whether a status may reject the requested position, rather than the caller, the request rate or the time.
 pub(super) fn refuses_position(status: Option<u16>) -> bool {

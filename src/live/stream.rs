@@ -101,10 +101,9 @@ impl Stream {
         // Locked until the item is written, so that the journal has the order in which two readers took items.
         let mut recording = self.recording();
         let taken = self.buffer.take();
-        let is_gap = matches!(taken, Taken::Item(Item::Notice(Notice::Gap { .. })));
         let taken = write_to_journal(taken, &mut recording, &self.buffer)?;
-        if is_gap && let (Some(recovery), Taken::Item(Item::Notice(gap))) = (&self.recovery, &taken) {
-            recovery.take(gap, &self.buffer);
+        if let (Some(recovery), Taken::Item(item)) = (&self.recovery, &taken) {
+            recovery.take(item, &self.buffer);
         }
         Ok(taken)
     }

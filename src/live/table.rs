@@ -1,15 +1,15 @@
 //! Converts a stream's items to Arrow tables, whose columns are declared in `src/resource/live.rs`.
 
 use super::item::{Item, Notice, Update};
+use super::rows::Problem;
 use crate::error::{Error, Result};
 use crate::resource::live::{ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
 use arrow_array::RecordBatch;
-use reader::Body;
-use serde::Deserialize;
+use reader::{Body, Value};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tables::Context;
 use tables::from_rows::{categories, from_columns, integers, texts, times};
+use tables::{Context, DecodeError};
 
 /// Builds the table `live_items`: one row per item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
@@ -36,47 +36,54 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
     from_columns(&ITEMS, columns).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows.
-pub fn stat_updates(items: &[Item]) -> Result<RecordBatch> {
-    let mut json = vec![b'['];
-    for update in items.iter().filter_map(stats_message) {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        json.extend_from_slice(update.text.as_bytes());
+/// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows. A message that is
+/// unreadable is left out, and returned as a problem.
+pub fn stat_updates(items: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
+    let messages: Vec<&[u8]> = items.iter().filter_map(stats_message).collect();
+    if let Ok(batch) = decode(&messages) {
+        return Ok((batch, Vec::new()));
     }
-    json.push(b']');
-    tables::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
-        .map_err(|error| Error::decode(error, &Scrubber::default()))
+    let (mut readable, mut problems) = (Vec::new(), Vec::new());
+    for message in messages {
+        match decode(&[message]) {
+            Ok(_) => readable.push(message),
+            Err(error) => problems.push(Problem::moved(error, "$[0]", "$")),
+        }
+    }
+    let batch = decode(&readable).map_err(|error| Error::decode(error, &Scrubber::default()))?;
+    Ok((batch, problems))
 }
 
-/// Returns the update if it is a stats message: `{"type":"stats","data":{"stats":{..}}}`.
-fn stats_message(item: &Item) -> Option<&Update> {
-    #[derive(Deserialize)]
-    struct TypedMessage<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: std::borrow::Cow<'a, str>,
-        #[serde(rename = "data")]
-        _data: serde::de::IgnoredAny,
-    }
+fn decode(messages: &[&[u8]]) -> std::result::Result<RecordBatch, DecodeError> {
+    let json = [b"[", messages.join(&b',').as_slice(), b"]"].concat();
+    tables::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
+}
+
+/// Returns the text of a stats message: `{"type":"stats","data":{"stats":{..}}}`.
+fn stats_message(item: &Item) -> Option<&[u8]> {
     let Item::Update(update) = item else { return None };
     // A cheap test first, which rejects most messages of other sources.
     if !update.text.contains("\"stats\"") {
         return None;
     }
-    let message: TypedMessage = serde_json::from_str(&update.text).ok()?;
-    (message.kind == "stats").then_some(update)
+    let body = Body::from(update.text.as_bytes());
+    let padded = body.padded();
+    let message = Value::of(&body, &padded).ok()?;
+    let is_stats = message.get("type")?.text()? == "stats" && message.get("data").is_some();
+    is_stats.then_some(update.text.as_bytes())
 }
 
-/// A `Recovered` notice has a row for itself and one for each of its updates.
+/// `Recovering` and `Recovered` have a row for themselves and one for each of their updates.
 fn rows(item: &Item) -> Vec<LiveItem> {
     match item {
-        Item::Notice(Notice::Recovered { gap, updates }) => {
-            let notice = LiveItem {
-                kind: "recovered".into(),
-                at: updates.last().map_or(0, |last| ms(last.received_at)),
-                ..notice_row(gap)
+        Item::Notice(notice @ (Notice::Recovering { gap, updates, .. } | Notice::Recovered { gap, updates, .. })) => {
+            let (kind, reason) = match notice {
+                Notice::Recovering { missing, .. } => ("recovering", Some(format!("missing: {}", missing.join(", ")))),
+                _ => ("recovered", None),
             };
+            let of_gap = notice_row(gap);
+            let reason = reason.or(of_gap.reason);
+            let notice = LiveItem { kind: kind.into(), at: ms(notice.at()), reason, ..of_gap };
             std::iter::once(notice).chain(updates.iter().map(update_row)).collect()
         }
         Item::Notice(notice) => vec![notice_row(notice)],
@@ -123,7 +130,7 @@ fn notice_row(notice: &Notice) -> LiveItem {
         Notice::Quiet { since } => {
             LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
         }
-        Notice::Recovered { gap, .. } => notice_row(gap),
+        Notice::Recovering { gap, .. } | Notice::Recovered { gap, .. } => notice_row(gap),
     }
 }
 

@@ -6,7 +6,8 @@ use crate::operation::{self, Request, Value};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Purpose, Response, Transport};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value as Json;
+use reader::{Body, Value as JsonValue};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The current token, and the request that renews it.
@@ -111,14 +112,18 @@ fn unreadable(response: &Response) -> Error {
     Error::Transport(RequestError { request: Some(request), ..Scrubbed::local(text).into() })
 }
 
+/// Deeper objects are not searched for a token.
+const MAX_DEPTH: usize = 8;
 /// Longer texts are not tokens.
 const MAX_TOKEN_LEN: usize = 8 * 1024;
 
 /// Finds the token in a body whose shape is not documented: the whole text, or the value of a key `token` or `...token`.
 pub(super) fn parse_token(body: &[u8]) -> Option<Secret> {
     let text = std::str::from_utf8(body).ok()?.trim_start_matches('\u{feff}').trim();
-    let token = match serde_json::from_str::<Json>(text) {
-        Ok(json) => find_in_json(&json)?,
+    let body = Body::from(text.as_bytes());
+    let padded = body.padded();
+    let token = match JsonValue::of(&body, &padded) {
+        Ok(json) => find_in_json(&json, MAX_DEPTH)?,
         Err(_) => text.to_string(),
     };
     // A login page is not a token.
@@ -127,25 +132,21 @@ pub(super) fn parse_token(body: &[u8]) -> Option<Secret> {
     fits.then(|| Secret::new(token))
 }
 
-fn find_in_json(json: &Json) -> Option<String> {
-    match json {
-        Json::String(text) => Some(text.clone()),
-        // A token made of digits.
-        Json::Number(number) => Some(number.to_string()),
-        Json::Object(object) => {
-            let at = |fits: fn(&str) -> bool| {
-                object.iter().filter(|(key, _)| fits(&key.to_ascii_lowercase())).find_map(|(_, value)| match value {
-                    Json::String(text) => Some(text.clone()),
-                    Json::Object(_) => find_in_json(value),
-                    _ => None,
-                })
-            };
-            at(|key| key == "token")
-                .or_else(|| at(|key| key.ends_with("token")))
-                .or_else(|| object.values().filter(|value| value.is_object()).find_map(find_in_json))
-        }
-        _ => None,
+fn find_in_json(json: &JsonValue<'_>, depth: usize) -> Option<String> {
+    // A token may be made of digits.
+    if let Some(text) = json.text().map(Cow::into_owned).or(json.integer().map(|number| number.to_string())) {
+        return Some(text);
     }
+    let deeper =
+        |value: &JsonValue<'_>| value.is_object().then(|| find_in_json(value, depth.checked_sub(1)?)).flatten();
+    let at = |fits: fn(&str) -> bool| {
+        let is_wanted = |key: &[u8]| fits(&String::from_utf8_lossy(key).to_ascii_lowercase());
+        let mut wanted = json.members().filter(|(key, _)| is_wanted(key));
+        wanted.find_map(|(_, value)| value.text().map(Cow::into_owned).or_else(|| deeper(&value)))
+    };
+    at(|key| key == "token")
+        .or_else(|| at(|key| key.ends_with("token")))
+        .or_else(|| json.members().find_map(|(_, value)| deeper(&value)))
 }
 
 #[cfg(test)]

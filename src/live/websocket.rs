@@ -2,13 +2,15 @@
 //! resumes, and which of its messages are repeats.
 
 use super::close_code;
-use super::envelope::{read_envelope, unescape};
+use super::envelope::read_envelope;
 use super::frames::{self, FrameDecoder, Incoming, Opcode, Violation};
 use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Notice, RESTARTED, Update};
 use super::options::StreamOptions;
 use super::sequence::{Sequence, Verdict};
-use super::session::{ConnectFailure, Connector, Disconnect, ReadCounts, StreamConnection, refuses_position};
+use super::session::{
+    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
+};
 use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
@@ -16,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::machine;
 use crate::operation::encode;
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{StreamOpenError, Transport};
+use crate::transport::{StreamOpenError, Transport, no_response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Upgraded;
@@ -35,8 +37,6 @@ use url::Url;
 const PATH: &str = "/live/v2/games";
 /// Idle time before a ping. The service expects one within 30 s, travel time included.
 const PING_AFTER: Duration = Duration::from_secs(20);
-/// After this many consecutive failures that the position may have caused, connect without it.
-const MAX_POSITION_FAILURES: u32 = 2;
 /// Number of messages after which one read stops, so that other tasks can run.
 const MAX_READ_MESSAGES: usize = 64;
 /// Maximum of outgoing bytes, which are pings and pongs. If the service reads nothing, further frames are discarded.
@@ -70,8 +70,8 @@ pub(super) struct WebsocketConnector {
     query: Vec<(&'static str, String)>,
     /// Moved into the connection while there is one.
     sequence: Sequence,
-    /// Consecutive failures that the position may have caused.
-    position_failures: u32,
+    /// Consecutive refusals of a position, by status or by a close before any message.
+    refusals: u32,
     resume_failure: Option<Scrubbed>,
     options: StreamOptions,
 }
@@ -98,7 +98,7 @@ impl WebsocketConnector {
             address,
             query,
             sequence,
-            position_failures: 0,
+            refusals: 0,
             resume_failure: None,
             options: options.clone(),
         })
@@ -129,9 +129,13 @@ impl WebsocketConnector {
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
-        let response = self.transport.open_websocket(&url, headers, scrubber).await?;
+        let limit = self.options.silence_limit;
+        let response = self.transport.open_websocket(&url, headers, scrubber, limit).await?;
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
-        response.upgrade().await.map_err(|error| fail(error.without_url().to_string()))
+        match timeout(limit, response.upgrade()).await {
+            Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
+            Err(_) => Err(open_error(Error::Transport(no_response(limit).into()))),
+        }
     }
 }
 
@@ -150,11 +154,10 @@ impl Connector for WebsocketConnector {
     async fn connect(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
-        let mut position = resume_position.filter(|_| self.position_failures < MAX_POSITION_FAILURES);
-        let omitted = resume_position.filter(|_| position.is_none());
-        let mut resume_failure = omitted.map(|omitted| {
+        let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
+        let mut resume_failure = resume_position.filter(|_| position.is_none()).map(|omitted| {
             Scrubbed::local(format!(
-                "the service failed when asked to resume behind {omitted}: it was asked from the beginning"
+                "the service closed twice when asked to resume behind {omitted}: it was asked from the beginning"
             ))
         });
         let mut is_second_token = false;
@@ -167,10 +170,7 @@ impl Connector for WebsocketConnector {
                 }
             };
             let scrubber = token.scrubber(&self.transport);
-            match timeout(limit, self.open(&token, position, &scrubber))
-                .await
-                .map_err(|_| ConnectFailure::silent(limit))?
-            {
+            match self.open(&token, position, &scrubber).await {
                 Ok(socket) => {
                     self.resume_failure = resume_failure;
                     let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
@@ -188,15 +188,17 @@ impl Connector for WebsocketConnector {
                         is_second_token |= token.is_fresh;
                         continue;
                     }
-                    if let Some(refused) = position.filter(|_| refuses_position(status)) {
+                    // One odd status says nothing about the position.
+                    let refused = position.filter(|_| refuses_position(status));
+                    self.refusals = refused.map_or(0, |_| self.refusals + 1);
+                    if let Some(refused) = refused.filter(|_| self.refusals == MAX_REFUSALS) {
                         let status = status.unwrap_or_default();
                         resume_failure = Some(Scrubbed::local(format!(
-                            "the service refused to resume behind {refused} (status {status}): it was asked from the beginning"
+                            "the service refused twice to resume behind {refused} (status {status}): it was asked from the beginning"
                         )));
                         position = None;
                         continue;
                     }
-                    self.position_failures += u32::from(position.is_some() && status == Some(500));
                     let error = if is_refused { with_token_advice(error, token.is_fresh) } else { error };
                     return Err(StreamOpenError { error, status, wait }.into());
                 }
@@ -206,11 +208,8 @@ impl Connector for WebsocketConnector {
 
     fn disconnected(&mut self, mut connection: WebsocketConnection) {
         connection.sequence.reconnect();
-        self.position_failures =
-            match (connection.has_received, connection.is_resumed && connection.is_closed_by_service) {
-                (true, _) => 0,
-                (false, may_be_position) => self.position_failures + u32::from(may_be_position),
-            };
+        let is_refused = connection.is_resumed && connection.is_closed_by_service;
+        self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
         if connection.is_token_rejected {
             self.token_source.discard_refused();
         }
@@ -413,9 +412,9 @@ impl WebsocketConnection {
         }
         self.has_received = true;
         let envelope = read_envelope(&text);
-        let source = envelope.source.map(|source| interned(&mut self.sources, source));
+        let source = envelope.source.map(|source| interned(&mut self.sources, &source));
         let seq = envelope.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED_SOURCE));
-        let content = binary.as_deref().unwrap_or(text.as_bytes());
+        let content = envelope.content.as_deref().or(binary.as_deref()).unwrap_or(text.as_bytes());
         let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
         let received_at = machine::now();
         match verdict {
@@ -470,11 +469,10 @@ impl WebsocketConnection {
 
 /// Shares one allocation among all messages of a source.
 fn interned(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
-    let source = unescape(source);
     if let Some(known) = sources.iter().find(|known| ***known == *source) {
         return known.clone();
     }
-    let new: Arc<str> = source.as_ref().into();
+    let new: Arc<str> = source.into();
     if sources.len() < MAX_INTERNED_SOURCES {
         sources.push(new.clone());
     }

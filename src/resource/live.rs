@@ -32,7 +32,7 @@ pub(crate) static ITEMS: Table = Table {
     cols: &[
         col("kind", Category, "kind")
             .required()
-            .doc("Kind of item: update, connected, disconnected, gap, recovered (followed by its updates) or quiet"),
+            .doc("Kind of item: update, connected, disconnected, gap, recovering or recovered (followed by its updates), or quiet"),
         col("at", TimestampMs, "at").required().doc("Time of receipt of an update, or time of a notice"),
         col("event", Category, "event").doc("Event type of an update; message by default"),
         col("id", Text, "id").doc("Last event id of an update"),
@@ -46,6 +46,23 @@ pub(crate) static ITEMS: Table = Table {
         col("attempt", Int64, "attempt").doc("Number of consecutive failed attempts"),
         col("retry_at", TimestampMs, "retry_at").doc("Time of the next attempt"),
         col("dropped", Int64, "dropped").doc("Number of missing messages in a gap; null if unknown"),
+    ],
+};
+
+pub(crate) static LIVE_LEADERS: Resource =
+    Resource { name: "live_leaders", roots: &[root("[]")], tables: &[&LEADERS], known: &[] };
+
+pub(crate) static LEADERS: Table = Table {
+    name: "live_leaders",
+    doc: "One row for each player with the highest values of one stat code in a live box score, the highest first.",
+    rows: "",
+    open: None,
+    cols: &[
+        col("team_id", Int64, "team_id").required().doc("Team id"),
+        col("team_name", Text, "team_name").doc("Team name"),
+        col("player_id", Int64, "player_id").required().doc("Player id"),
+        col("player_name", Text, "player_name").doc("First and last name of the player"),
+        col("value", Float64, "value").required().doc("Value of the stat code"),
     ],
 };
 

@@ -50,6 +50,7 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &corrections::CORRECTIONS,
     &coverage::COVERAGE,
     &live::LIVE_ITEMS,
+    &live::LIVE_LEADERS,
     &live::STAT_UPDATES,
     &violations::VIOLATIONS,
 ];

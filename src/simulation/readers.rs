@@ -131,6 +131,7 @@ impl StreamReader {
                         format!("gap: {reason}")
                     }
                     Notice::Quiet { .. } => "quiet".to_owned(),
+                    Notice::Recovering { .. } => "recovering".to_owned(),
                     Notice::Recovered { .. } => "recovered".to_owned(),
                 };
                 drop(observations);

@@ -22,7 +22,7 @@ use url::Url;
 
 /// The bodies of errors are cut to this.
 const MAX_ERROR_BODY: usize = 64 * 1024;
-const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The peer chooses the `Content-Length`, so no more than this is allocated in advance.
 const MAX_INITIAL_CAPACITY: usize = 16 * 1024 * 1024;
 
@@ -76,7 +76,10 @@ pub(super) async fn attempt(
             Redirect::No => None,
         };
         let url = if redirects == 0 { display_url.clone() } else { shared.scrubber.url(url.as_str()) };
-        return Ok(match receive(response, lease, shared.body_limit, &shared.scrubber, url, redirect_refusal).await {
+        let scrubber = &shared.scrubber;
+        let received =
+            receive(response, lease, shared.body_limit, scrubber, url, redirect_refusal, ERROR_BODY_TIMEOUT).await;
+        return Ok(match received {
             Ok(received) => Attempt::Response(received, offsets),
             Err(error) => Attempt::Error(error),
         });
@@ -98,7 +101,7 @@ pub(super) fn measure_offset(response: &reqwest::Response, sent: SystemTime) -> 
     clock::measure_offset(date, sent, machine::now())
 }
 
-/// Reads a response to its end.
+/// Reads a response to its end; that of an error for at most `error_timeout`.
 pub(super) async fn receive(
     mut response: reqwest::Response,
     lease: &Lease,
@@ -106,6 +109,7 @@ pub(super) async fn receive(
     scrubber: &Scrubber,
     url: Scrubbed,
     redirect_refusal: Option<Scrubbed>,
+    error_timeout: Duration,
 ) -> std::result::Result<ReceivedResponse, AttemptError> {
     let status = response.status().as_u16();
     let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
@@ -117,7 +121,7 @@ pub(super) async fn receive(
         lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
     }
     let mut body = Body::with_capacity(announced.min(MAX_INITIAL_CAPACITY));
-    let error_deadline = Instant::now() + ERROR_BODY_TIMEOUT;
+    let error_deadline = Instant::now() + error_timeout;
     loop {
         let chunk = match status {
             200 => response.chunk().await,

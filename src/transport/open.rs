@@ -5,6 +5,7 @@ use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
 use super::redirect::Redirect;
 use super::response::{self, ClockOffsets};
+use super::send::no_response;
 use super::{Shared, Transport, attempt, http};
 use crate::error::{Error, RequestContext, Result};
 use crate::machine;
@@ -15,6 +16,7 @@ use reqwest::Response;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use std::sync::PoisonError;
 use std::time::Duration;
+use tokio::time::timeout;
 use url::Url;
 
 /// Why a stream could not be opened.
@@ -55,11 +57,12 @@ impl Transport {
         self.shared.closed.wait().await;
     }
 
-    /// Opens an event stream of the Broadcast API: expects a response of status 200.
+    /// Opens an event stream of the Broadcast API: expects a response of status 200 within the limit.
     pub(crate) async fn open_event_stream(
         &self,
         request: &Request,
         last_event_id: &str,
+        limit: Duration,
     ) -> std::result::Result<Response, StreamOpenError> {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
@@ -82,7 +85,7 @@ impl Transport {
         loop {
             let mut signed = authenticated.sign(&url, machine::now(), 0).map_err(StreamOpenError::without_response)?;
             signed.headers_mut().extend(headers.clone());
-            let response = execute(&client, signed, scrubber, &authenticated.display_url(scrubber)).await?;
+            let response = execute(&client, signed, scrubber, &authenticated.display_url(scrubber), limit).await?;
             let redirect_refusal = match attempt::evaluate_redirect(shared, &response, &url, redirects) {
                 Redirect::Follow(to) => {
                     (url, redirects) = (to, redirects + 1);
@@ -93,26 +96,27 @@ impl Transport {
             };
             return match response.status().as_u16() {
                 200 => check_event_stream(shared, response, &url),
-                _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth).await),
+                _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
             };
         }
     }
 
-    /// Opens a websocket: expects a response of status 101. `scrubber` hides the token in the URL.
+    /// Opens a websocket: expects a response of status 101 within the limit. `scrubber` hides the token in the URL.
     pub(crate) async fn open_websocket(
         &self,
         url: &Url,
         headers: HeaderMap,
         scrubber: &Scrubber,
+        limit: Duration,
     ) -> std::result::Result<Response, StreamOpenError> {
         let shared = &*self.shared;
         let client = shared.stream_client(StreamKind::Websocket, url).map_err(StreamOpenError::without_response)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = headers;
-        let response = execute(&client, request, scrubber, &scrubber.url(url.as_str())).await?;
+        let response = execute(&client, request, scrubber, &scrubber.url(url.as_str()), limit).await?;
         match response.status().as_u16() {
             101 => Ok(response),
-            _ => Err(read_error(shared, response, scrubber, url, None, Auth::ApiKey).await),
+            _ => Err(read_error(shared, response, scrubber, url, None, Auth::ApiKey, limit).await),
         }
     }
 }
@@ -122,11 +126,15 @@ async fn execute(
     request: reqwest::Request,
     scrubber: &Scrubber,
     display_url: &Scrubbed,
+    limit: Duration,
 ) -> std::result::Result<Response, StreamOpenError> {
     let open_error = |error: AttemptError| {
         StreamOpenError::without_response(error.into_error(scrubber, request_context(display_url.clone())))
     };
-    client.execute(request).await.map_err(open_error)
+    match timeout(limit, client.execute(request)).await {
+        Ok(executed) => executed.map_err(open_error),
+        Err(_) => Err(StreamOpenError::without_response(Error::Transport(no_response(limit).into()))),
+    }
 }
 
 /// The elapsed time is not measured for streams.
@@ -134,7 +142,7 @@ fn request_context(url: Scrubbed) -> RequestContext {
     RequestContext { url, attempts: 1, elapsed: Duration::ZERO }
 }
 
-/// Reads the response that was received instead of a stream.
+/// Reads the response that was received instead of a stream. Its body has its own limit, so that its status is known.
 async fn read_error(
     shared: &Shared,
     response: Response,
@@ -142,13 +150,15 @@ async fn read_error(
     url: &Url,
     redirect_refusal: Option<Scrubbed>,
     auth: Auth,
+    limit: Duration,
 ) -> StreamOpenError {
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
     let url = scrubber.url(url.as_str());
     let lease = shared.memory.lease();
-    match attempt::receive(response, &lease, shared.body_limit, scrubber, url.clone(), redirect_refusal).await {
+    let (to, error_timeout) = (url.clone(), attempt::ERROR_BODY_TIMEOUT.min(limit));
+    match attempt::receive(response, &lease, shared.body_limit, scrubber, to, redirect_refusal, error_timeout).await {
         Ok(received) => {
             let wait = received.retry_after(machine::now());
             let mut error = response::error(&received, auth, 1, ClockOffsets::default());

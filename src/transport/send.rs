@@ -28,8 +28,8 @@ pub(crate) enum Purpose<'a> {
     /// A live stream. It goes ahead of calls, and fails if an attempt has no response for this long. Time in the queue does
     /// not count.
     Stream(Duration),
-    /// As for a stream, with one attempt for the whole time.
-    StreamOnce(Duration),
+    /// One attempt for the state of a live game, with the timeouts of the client. It goes ahead of calls.
+    GameState,
 }
 
 /// Sends a request, with retries.
@@ -112,7 +112,7 @@ impl<'a> RetryContext<'a> {
             None => shared.client(request.auth, authenticated.url())?,
         };
         let (total, max_retries) = match (purpose, limits) {
-            (Purpose::StreamOnce(limit), _) => (limit, 0),
+            (Purpose::GameState, _) => (shared.config.timeouts.total, 0),
             (_, Some(limits)) => (limits.total, limits.max_retries),
             (_, None) => (shared.config.timeouts.total, shared.config.max_retries),
         };
@@ -177,7 +177,7 @@ impl<'a> RetryContext<'a> {
 
     /// Waits for a turn. Time in the client's own queue does not count towards the timeout.
     async fn queue(&mut self) -> Permit<'a> {
-        let priority = if self.silence_limit().is_some() { Priority::Live } else { Priority::Call };
+        let priority = if matches!(self.purpose, Purpose::Call(_)) { Priority::Call } else { Priority::Live };
         let start = Instant::now();
         if priority == Priority::Call {
             self.shared.memory.wait_for_space().await;
@@ -294,14 +294,14 @@ impl<'a> RetryContext<'a> {
     fn counter(&self) -> Option<&'a Attempts<'a>> {
         match self.purpose {
             Purpose::Call(counter) => Some(counter),
-            Purpose::Stream(_) | Purpose::StreamOnce(_) => None,
+            Purpose::Stream(_) | Purpose::GameState => None,
         }
     }
 
     fn silence_limit(&self) -> Option<Duration> {
         match self.purpose {
-            Purpose::Call(_) => None,
-            Purpose::Stream(limit) | Purpose::StreamOnce(limit) => Some(limit),
+            Purpose::Call(_) | Purpose::GameState => None,
+            Purpose::Stream(limit) => Some(limit),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::errors;
 use crate::wait::Wait;
 use futures_util::FutureExt;
 use pyo3::exceptions::PyNotImplementedError;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{IntoPyObjectExt, intern};
@@ -101,9 +102,16 @@ where
 /// The running event loop and its inbox.
 pub(crate) fn running(py: Python<'_>) -> PyResult<(Bound<'_, PyAny>, Arc<LoopWaker>)> {
     static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let running = RUNNING.import(py, "asyncio", "get_running_loop")?.call0()?;
+    let running = RUNNING.import(py, "asyncio", "get_running_loop")?.call0().map_err(|_| no_loop())?;
     let loop_waker = inbox_of(py, &running)?;
     Ok((running, loop_waker))
+}
+
+fn no_loop() -> PyErr {
+    PyRuntimeError::new_err(
+        "an AsyncClient and its streams are awaited in asyncio or uvloop; under trio, use a Client in a thread \
+         (trio.to_thread.run_sync)",
+    )
 }
 
 /// The Python function that the loop calls.

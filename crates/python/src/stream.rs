@@ -19,6 +19,7 @@ use sideline::live::{
 };
 use sideline::operation;
 use sideline::scrub::Scrubber;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +34,12 @@ pub struct CoreStream {
     created: Instant,
     /// When the event loop last had its turn, in nanoseconds since `created`.
     turn: AtomicU64,
+    /// Paths and reasons of unreadable rows that are logged already.
+    logged: Mutex<HashSet<live::Problem>>,
 }
+
+/// Maximum of unreadable rows that are logged.
+const MAX_LOGGED: usize = 1000;
 
 /// How long items are taken before the event loop gets its turn.
 const MAX_TURN: Duration = Duration::from_millis(4);
@@ -42,7 +48,8 @@ impl CoreStream {
     pub fn new(stream: Stream) -> Self {
         let scrubber = Arc::new(stream.scrubber().clone());
         let (created, turn) = (Instant::now(), AtomicU64::new(0));
-        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn }
+        let logged = Mutex::default();
+        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn, logged }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -78,12 +85,38 @@ impl CoreStream {
                 class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped, is_final))
             }
             Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
-            Notice::Recovered { gap, updates } => {
-                let updates =
-                    updates.into_iter().map(|update| self.update(py, update)).collect::<PyResult<Vec<_>>>()?;
-                class("Recovered")?.call1((self.notice(py, *gap)?, PyTuple::new(py, updates)?))
+            Notice::Recovering { gap, updates, missing, requested_at } => {
+                let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
+                let missing = missing.into_iter().map(|what| self.scrubber.id(what).to_string());
+                let missing = PyTuple::new(py, missing.collect::<Vec<_>>())?;
+                class("Recovering")?.call1((gap, updates, missing, datetime(py, requested_at)?))
+            }
+            Notice::Recovered { gap, updates, requested_at } => {
+                let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
+                class("Recovered")?.call1((gap, updates, optional(requested_at)?))
             }
         })
+    }
+
+    fn updates<'py>(&self, py: Python<'py>, updates: &[live::Update]) -> PyResult<Bound<'py, PyTuple>> {
+        let updates = updates.iter().map(|update| self.update(py, update.clone())).collect::<PyResult<Vec<_>>>()?;
+        PyTuple::new(py, updates)
+    }
+
+    /// Counts rows that a batch leaves out, and logs each path and reason once.
+    fn leave_out(&self, stream: &Stream, problems: Vec<live::Problem>) {
+        stream.buffer().count_unreadable(problems.len() as u64);
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        for problem in problems {
+            if logged.len() < MAX_LOGGED && !logged.contains(&problem) {
+                let path = self.scrubber.id(problem.path.as_str());
+                log::warn!(
+                    "live stream: a row is left out: {} at {path}",
+                    self.scrubber.message(problem.reason.as_str())
+                );
+                logged.insert(problem);
+            }
+        }
     }
 }
 
@@ -220,19 +253,59 @@ impl CoreStream {
         self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
     }
 
-    /// Updates, bytes, reconnects, gaps, duplicates, dropped updates, the lag in seconds, and recovered gaps.
+    /// The counters of `sideline.live.StreamStats`.
     #[getter]
-    fn stats(&self, py: Python<'_>) -> PyResult<StatsTuple> {
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stream = self.stream(py)?;
         let counts = stream.counts();
-        let lag = stream.lag().as_secs_f64();
-        let StreamCounts { updates, bytes, reconnects, gaps, repeats, dropped, recovered, .. } = counts;
-        Ok((updates, bytes, reconnects, gaps, repeats, dropped, lag, recovered))
+        let StreamCounts {
+            updates, bytes, reconnects, gaps, repeats, dropped, recovered, open_gaps, unreadable, ..
+        } = counts;
+        let stats = PyDict::new(py);
+        let numbers = [
+            ("updates", updates),
+            ("bytes", bytes),
+            ("reconnects", reconnects),
+            ("gaps", gaps),
+            ("open_gaps", open_gaps),
+            ("recovered", recovered),
+            ("repeats", repeats),
+            ("dropped", dropped),
+            ("unreadable", unreadable),
+        ];
+        numbers.into_iter().try_for_each(|(name, number)| stats.set_item(name, number))?;
+        stats.set_item("lag", stream.lag().as_secs_f64())?;
+        Ok(stats)
+    }
+
+    /// Count rows that a display could not read.
+    fn count_unreadable(&self, py: Python<'_>, rows: u64) -> PyResult<()> {
+        self.stream(py)?.buffer().count_unreadable(rows);
+        Ok(())
+    }
+
+    /// Return items of the stream as a table: `live_items` or `stat_updates`. A row that is unreadable is left out, counted, and
+    /// logged once.
+    fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
+        errors::guard(py, || {
+            let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
+            let batch = py.detach(|| match name {
+                "live_items" => live::table::items(&items),
+                "stat_updates" => live::table::stat_updates(&items).map(|(batch, problems)| {
+                    // A closed stream has nothing to count.
+                    if let Some(stream) = &self.stream {
+                        self.leave_out(stream, problems);
+                    }
+                    batch
+                }),
+                other => Err(Error::Argument(format!(
+                    r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
+                ))),
+            });
+            PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
+        })
     }
 }
-
-/// As `CoreStream.stats`.
-type StatsTuple = (u64, u64, u64, u64, u64, u64, f64, u64);
 
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
@@ -391,37 +464,31 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
             is_final: object.getattr("is_final")?.extract()?,
         },
         "Quiet" => Notice::Quiet { since: some("since")? },
+        "Recovering" => {
+            let missing = object.getattr("missing")?.extract()?;
+            let (gap, updates) = recovered_parts(object)?;
+            Notice::Recovering { gap, updates, missing, requested_at: some("requested_at")? }
+        }
         "Recovered" => {
-            let Item::Notice(gap) = item_of(&object.getattr("gap")?)? else {
-                return Err(PyValueError::new_err("the gap of a Recovered is a Gap"));
-            };
-            let update = |object: PyResult<Bound<'_, PyAny>>| match item_of(&object?)? {
-                Item::Update(update) => Ok(update),
-                Item::Notice(_) => Err(PyValueError::new_err("the updates of a Recovered are Updates")),
-            };
-            let updates = object.getattr("updates")?.try_iter()?.map(update).collect::<PyResult<_>>()?;
-            Notice::Recovered { gap: Box::new(gap), updates }
+            let (gap, updates) = recovered_parts(object)?;
+            Notice::Recovered { gap, updates, requested_at: time("requested_at")? }
         }
         other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
 }
 
-/// Return items of a stream as a table: `live_items` or `stat_updates`.
-#[pyfunction]
-#[pyo3(name = "_items_table")]
-pub(crate) fn items_table(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
-    errors::guard(py, || {
-        let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-        let batch = py.detach(|| match name {
-            "live_items" => live::table::items(&items),
-            "stat_updates" => live::table::stat_updates(&items),
-            other => Err(Error::Argument(format!(
-                r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
-            ))),
-        });
-        PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
-    })
+/// Gap and updates of a `Recovering` or `Recovered`.
+fn recovered_parts(object: &Bound<'_, PyAny>) -> PyResult<(Box<Notice>, Arc<[live::Update]>)> {
+    let Item::Notice(gap @ Notice::Gap { .. }) = item_of(&object.getattr("gap")?)? else {
+        return Err(PyValueError::new_err("the gap of a Recovered is a Gap"));
+    };
+    let update = |object: PyResult<Bound<'_, PyAny>>| match item_of(&object?)? {
+        Item::Update(update) => Ok(update),
+        Item::Notice(_) => Err(PyValueError::new_err("the updates of a Recovered are Updates")),
+    };
+    let updates = object.getattr("updates")?.try_iter()?.map(update).collect::<PyResult<_>>()?;
+    Ok((Box::new(gap), updates))
 }
 
 /// Create a stream without connecting. `options` are the parameters of `live_stats`.
@@ -534,18 +601,28 @@ pub(crate) fn read_options(given: &Bound<'_, PyDict>) -> PyResult<StreamOptions>
 
 /// A box score maintained from updates.
 #[pyclass(frozen, module = "sideline._core")]
-pub struct CoreBoxScore(Mutex<BoxScore>);
+pub struct CoreBoxScore {
+    score: Mutex<BoxScore>,
+    /// Of the newest update: problems quote what the service sent.
+    scrubber: Mutex<Arc<Scrubber>>,
+}
 
 #[pymethods]
 impl CoreBoxScore {
     #[new]
     fn new(sport: &str) -> PyResult<Self> {
-        Ok(CoreBoxScore(Mutex::new(BoxScore::new(parse_sport(sport)?))))
+        Ok(CoreBoxScore { score: Mutex::new(BoxScore::new(parse_sport(sport)?)), scrubber: Mutex::default() })
     }
 
-    fn feed(&self, py: Python<'_>, update: &Bound<'_, PyUpdate>) -> PyResult<bool> {
-        let update = update.get();
-        errors::guard(py, || Ok(py.detach(|| self.lock().feed(&update.inner))))
+    /// Apply an item of a stream; returns whether the box score changed.
+    fn feed(&self, py: Python<'_>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(update) = item.cast::<PyUpdate>() {
+            *self.scrubber.lock().unwrap_or_else(PoisonError::into_inner) = update.get().scrubber.clone();
+        }
+        errors::guard(py, || {
+            let item = item_of(item)?;
+            Ok(py.detach(|| self.lock().feed(&item)))
+        })
     }
 
     fn seed(&self, py: Python<'_>, raw: &Bound<'_, PyBytes>) -> PyResult<()> {
@@ -560,6 +637,13 @@ impl CoreBoxScore {
         })
     }
 
+    fn leaders(&self, py: Python<'_>, code: &str, count: usize) -> PyResult<PyTable> {
+        errors::guard(py, || {
+            let batch = py.detach(|| self.lock().leaders(code, count)).map_err(|e| errors::raise(py, e))?;
+            PyTable::new(py, "live_leaders".to_owned(), vec![batch])
+        })
+    }
+
     #[getter]
     fn ignored(&self) -> u64 {
         self.lock().ignored()
@@ -569,10 +653,32 @@ impl CoreBoxScore {
     fn unreadable(&self) -> u64 {
         self.lock().unreadable()
     }
+
+    /// Time of receipt, path and reason of the last rows that were left out.
+    #[getter]
+    fn problems<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyAny>, String, String)>> {
+        let scrubber = self.scrubber.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let problem = |(at, problem): &(SystemTime, live::Problem)| {
+            let (path, reason) = (scrubber.id(problem.path.as_str()), scrubber.message(problem.reason.as_str()));
+            Ok((datetime(py, *at)?, path.to_string(), reason.to_string()))
+        };
+        self.lock().problems().map(problem).collect()
+    }
+
+    #[getter]
+    fn stale(&self) -> bool {
+        self.lock().is_stale(SystemTime::now())
+    }
+
+    #[getter]
+    fn updated_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let at = self.lock().updated_at();
+        at.map(|at| datetime(py, at)).transpose()
+    }
 }
 
 impl CoreBoxScore {
     fn lock(&self) -> std::sync::MutexGuard<'_, BoxScore> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.score.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The reader of JSON: one cursor over a padded body, for tables, Python dicts and the schema check.
+//! The reader of JSON: one cursor over a padded body, for tables, Python dicts, the schema check and the live streams.
 //!
 //! | file | content |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | `cursor` | the position in a body, and the only code that reads it through pointers |
 //! | `number`, `text`, `any_value`, `simd` | reading numbers and strings |
 //! | `skip` | passing over values, with or without validating them |
+//! | `value` | a value of any kind, for what no declaration describes |
 //! | `error`, `json_path` | what is wrong with a body, and where |
 
 #![allow(clippy::len_without_is_empty, reason = "a cursor and a span are measured, never asked whether they are empty")]
@@ -24,6 +25,7 @@ mod number;
 pub mod simd;
 mod skip;
 mod text;
+mod value;
 
 pub use any_value::Number;
 pub use body::Body;
@@ -31,6 +33,7 @@ pub use {
     cursor::{Cursor, Span},
     error::{ErrorKind, Expected, JsonError, ReadResult, found},
     number::MaybeInteger,
+    value::{Elements, Members, Value},
 };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

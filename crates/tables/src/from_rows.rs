@@ -4,7 +4,8 @@ use super::declaration::Table;
 use super::schema::schema;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray,
 };
 use arrow_schema::ArrowError;
 use std::sync::Arc;
@@ -24,6 +25,10 @@ pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef
 
 pub fn integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(values.collect::<Int64Array>())
+}
+
+pub fn floats(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(values.collect::<Float64Array>())
 }
 
 pub fn small_integers(values: impl Iterator<Item = Option<i32>>) -> ArrayRef {

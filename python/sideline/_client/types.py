@@ -58,6 +58,7 @@ TableName = Literal[
     "corrections",
     "coverage",
     "live_items",
+    "live_leaders",
     "stat_updates",
     "violations",
 ]

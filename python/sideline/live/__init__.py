@@ -4,6 +4,7 @@ _streams.py     streams, and batches of their items
 _stats.py       counters of a stream
 _notices.py     the items that are not updates
 _box_score.py   the live box score
+_situation.py   sides, period and clock of a live game
 _scoreboard.py  a watched game as one view
 _display.py     a stream in a notebook, or as lines
 _terminal.py    a scoreboard in a terminal
@@ -13,8 +14,9 @@ _court_svg.py   half a court as a drawing
 
 from typing import TYPE_CHECKING
 
-from ._box_score import LiveBoxScore
-from ._notices import Connected, Disconnected, Gap, Notice, Quiet, Recovered
+from ._box_score import LiveBoxScore, Problem
+from ._notices import Connected, Disconnected, Gap, Notice, Quiet, Recovered, Recovering
+from ._situation import Side
 from ._stats import StreamStats
 from ._streams import Batches, LiveStream
 
@@ -42,7 +44,10 @@ __all__ = [
     "LiveBoxScore",
     "LiveStream",
     "Notice",
+    "Problem",
     "Quiet",
     "Recovered",
+    "Recovering",
+    "Side",
     "StreamStats",
 ]

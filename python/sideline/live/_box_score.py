@@ -1,20 +1,38 @@
 """The live box score."""
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
 
 from .._client import Sport, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from ..errors import DecodeError
-from ._notices import Recovered
+from ._notices import Notice
+from ._situation import Side, Situation, clock_seconds
+
+__all__ = ["LiveBoxScore", "Problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A row that a live box score leaves out."""
+
+    received_at: datetime
+    path: str
+    """The JSON path of the row, or of its unreadable value, in its message."""
+    reason: str
 
 
 class LiveBoxScore:
-    """The current box score of a game, kept from the updates of either stream.
+    """The current box score of a game, kept from the items of either stream.
 
     A message has current values: they replace earlier ones and are never added. A correction has a higher `version`;
-    late and repeated messages are ignored. What was recovered after a gap replaces the lines that it has. `seed` takes
-    a REST response, at the start or after a gap. Its columns are those of `sport`, by default that of the first seed;
-    without a seed it is basketball.
+    late and repeated messages are ignored. Each row is read on its own: one that is unreadable is left out, counted and
+    named (`unreadable`, `problems`), and all others are applied. What was recovered after a gap never replaces what the
+    stream delivered since the request, and lowers a count only if two requests agree. `seed` takes a REST response, at
+    the start or after a gap. Its columns are those of `sport`, by default that of the first seed; without a seed it is
+    basketball.
 
     >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
     >>> score.table().name
@@ -24,17 +42,20 @@ class LiveBoxScore:
     def __init__(self, *seeds: Payload, sport: Sport | None = None) -> None:
         of_seeds = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
         self._core = CoreBoxScore(of_seeds if sport is None else sport)
+        self._situation = Situation()
         for payload in seeds:
             self.seed(payload)
 
     def feed(self, item: object) -> bool:
-        """Apply an item of a stream; returns whether the box score changed.
+        """Apply an item of a stream; returns whether a value of the box score changed.
 
-        Only stats messages, snapshots and `Recovered` change it.
+        Updates and notices belong here: without the notices, `stale` does not know of gaps.
         """
         if isinstance(item, Update):
-            return self._core.feed(item)
-        return isinstance(item, Recovered) and self.feed_all(item.updates) > 0
+            self._read_situation(item)
+        elif not isinstance(item, Notice):
+            return False
+        return self._core.feed(item)
 
     def feed_all(self, items: Iterable[object]) -> int:
         """Apply items; returns how many of them changed the box score."""
@@ -55,6 +76,89 @@ class LiveBoxScore:
             raise TypeError(f"seed takes one payload at a time, not a {type(payload).__name__}")
         self._core.seed(payload.raw)
 
+    def _read_situation(self, update: Update) -> None:
+        try:
+            message = update.to_dict()
+        except DecodeError:
+            return
+        if isinstance(message, dict):
+            self._situation.read(message, is_numbered=update.seq is not None)
+
+    @property
+    def home(self) -> Side:
+        """The home side: team id, name, points, fouls and time-outs left, where they are known.
+
+        >>> sideline.LiveBoxScore().home.points is None
+        True
+        """
+        return self._side("home")
+
+    @property
+    def away(self) -> Side:
+        """The away side, as `home`."""
+        return self._side("away")
+
+    def _side(self, place: str) -> Side:
+        situation = self._situation
+        team_id = situation.teams.get(place)
+        if team_id is None:
+            return Side()
+        rows = [row for row in self._core.table().to_dicts() if row["team_id"] == team_id]
+        total: dict[str, Any] = next((row for row in rows if row["is_team_total"]), {})
+        name = next((row["team_name"] for row in rows if row["team_name"]), None) or situation.names.get(team_id)
+        points = next((total[code] for code in ("PTS", "TEAM_SCORE") if total.get(code) is not None), None)
+        fouls = total.get("FL")
+        return Side(
+            team_id,
+            name,
+            situation.points.get(place) if points is None else int(points),
+            None if fouls is None else int(fouls),
+            situation.timeouts_left.get(place),
+        )
+
+    @property
+    def period(self) -> str | None:
+        """The period, as the service names it; `None`: no message had it."""
+        return self._situation.period
+
+    @property
+    def clock(self) -> str | None:
+        """The game clock as the service sent it."""
+        return self._situation.clock
+
+    @property
+    def clock_s(self) -> float | None:
+        """The game clock in seconds; `None` if it is unknown or of another shape."""
+        return clock_seconds(self._situation.clock)
+
+    def leaders(self, stat: str, count: int = 3) -> Table:
+        """Return the players with the highest values of a stat code, the highest first: the table `live_leaders`.
+
+        Its columns are `team_id`, `team_name`, `player_id`, `player_name` and `value`. Players without a value are left
+        out.
+
+        >>> score = sideline.LiveBoxScore(client.team_game_stats(team_id, game_id=game_id))
+        >>> score.leaders("PTS", 3).num_rows
+        3
+        """
+        if count < 1:
+            raise ValueError(f"count is {count}; it must be at least 1")
+        return self._core.leaders(stat, count)
+
+    @property
+    def stale(self) -> bool:
+        """Whether values may be missing.
+
+        It is true while a gap is open, while the connection has been lost for a second, and after a final gap until
+        a later complete state covers it.
+        """
+        return self._core.stale
+
+    @property
+    def updated_at(self) -> datetime | None:
+        """When the last item that changed a value was received."""
+        return self._core.updated_at
+
     @property
     def ignored(self) -> int:
         """Number of updates that were late or repeated."""
@@ -62,16 +166,32 @@ class LiveBoxScore:
 
     @property
     def unreadable(self) -> int:
-        """Number of stats messages and snapshots that were not applied, because of an odd value or code."""
+        """Number of rows that were left out, because an id or a value was unreadable."""
         return self._core.unreadable
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The last 20 rows that were left out, the oldest first."""
+        return [Problem(*problem) for problem in self._core.problems]
 
     def table(self) -> Table:
         """Return the table `box_score`: a row for each player and for each team's total."""
         return self._core.table()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return sides, period, clock, staleness, problems and the rows of the box score as one dict.
+
+        >>> sorted(sideline.LiveBoxScore().to_dict())[:4]
+        ['away', 'clock', 'clock_s', 'home']
+        """
+        names = ("home", "away", "period", "clock", "clock_s", "stale", "updated_at", "unreadable", "problems")
+        summary = {name: getattr(self, name) for name in names}
+        for name in ("home", "away"):
+            summary[name] = asdict(summary[name])
+        summary["problems"] = [asdict(problem) for problem in summary["problems"]]
+        return {**summary, "rows": self._core.table().to_dicts()}
+
     def __repr__(self) -> str:
-        try:
-            lines = f"{self.table().num_rows} lines"
-        except DecodeError as error:
-            lines = f"without a table: {error}"
-        return f"<sideline.LiveBoxScore {lines}>"
+        rows = self._core.table().num_rows
+        unreadable = f", {self.unreadable} unreadable" if self.unreadable else ""
+        return f"<sideline.LiveBoxScore {rows} rows{unreadable}{', stale' if self.stale else ''}>"

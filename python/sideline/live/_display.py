@@ -13,12 +13,13 @@ from .._client import core_of_stream, is_entered, title_of
 from .._core import Update
 from .._rows import STATISTICS, aligned, shorten, table_html, visible
 from ._box_score import LiveBoxScore
-from ._notices import Connected, Disconnected, Gap, Quiet, Recovered
+from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
+from ._stats import StreamStats
 
 if TYPE_CHECKING:
     from ._streams import LiveStream
 
-__all__ = ["View", "run", "screen"]
+__all__ = ["View", "add_counted", "describe_notice", "describe_update", "doubts", "plural", "run", "screen"]
 
 MAX_ROWS = 60
 """Rows shown of a box score: two teams of thirty."""
@@ -39,11 +40,10 @@ class View:
 
     def add(self, item: object) -> None:
         """Add an item of the stream."""
+        add_counted(self.stream, self.score, item, self.score.feed)
         if isinstance(item, Update):
             self.updates.append(item)
-            self.score.feed(item)
             return
-        self.score.feed(item)
         text = describe_notice(item)
         self.notices.append(text)
         self.new_notices.append(text)
@@ -52,8 +52,8 @@ class View:
         """Return the stream's state in one line."""
         stats = self.stream.stats
         last = f", the last {format_clock(self.updates[-1].received_at)}" if self.updates else ""
-        gaps = f"; {stats.gaps} gaps" if stats.gaps else ""
-        return f"{title_of(self.stream)}: {self.stream.state}; {stats.updates} updates{last}{gaps}"
+        parts = [self.stream.state, f"{plural(stats.updates, 'update')}{last}", *doubts(stats, self.score.unreadable)]
+        return f"{title_of(self.stream)}: {'; '.join(parts)}"
 
     def columns(self) -> list[str] | None:
         """Return the columns of the box score to show, or `None` if it has no rows yet."""
@@ -80,6 +80,26 @@ class View:
         """Render the box score as text, or return "" without one."""
         columns = self.columns()
         return "" if columns is None else aligned(self.score.table(), columns, MAX_ROWS)
+
+
+def add_counted(stream: "LiveStream", score: LiveBoxScore, item: object, add: Callable[[object], object]) -> None:
+    """Add an item to what feeds a box score, and count the unreadable rows of an update in the stream's statistics."""
+    before = score.unreadable
+    add(item)
+    if isinstance(item, Update) and score.unreadable > before:
+        core_of_stream(stream).count_unreadable(score.unreadable - before)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 row", "3 rows"."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def doubts(stats: StreamStats, unreadable: int) -> list[str]:
+    """Return what a reader should know about gaps and unreadable rows; nothing if there are none."""
+    gaps = f"{plural(stats.gaps, 'gap')}, {stats.open_gaps} open" if stats.gaps else ""
+    rows = f"{plural(unreadable, 'row')} unreadable" if unreadable else ""
+    return [text for text in (gaps, rows) if text]
 
 
 class Screen(Protocol):
@@ -193,6 +213,9 @@ def describe_notice(notice: object) -> str:
             return f"{format_clock(start)} to {until}: {visible(shorten(reason, 120))}"
         case Recovered(Gap(start, end)):
             return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: recovered"
+        case Recovering(Gap(start, end), missing=missing):
+            until = format_clock(end) if end else "the end"
+            return f"{format_clock(start)} to {until}: recovering, without {visible(shorten(', '.join(missing), 120))}"
         case Gap(start, end):
             return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: nothing was received"
         case Quiet(since):

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from .._core import Update
 
-__all__ = ["Connected", "Disconnected", "Gap", "Notice", "Quiet", "Recovered"]
+__all__ = ["Connected", "Disconnected", "Gap", "Notice", "Quiet", "Recovered", "Recovering"]
 
 
 class Notice:
@@ -51,8 +51,9 @@ class Gap(Notice):
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
     "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
-    In a journal it also covers the time between two recordings. With `recover="auto"` a `Recovered` closes it, or the
-    same gap comes again as a final one (`is_final`) whose reason says why (docs/live.md, "Recovery").
+    In a journal it also covers the time between two recordings. With `recover="auto"` the service is asked for what is
+    missing until a `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one
+    (`is_final`) whose reason says why (docs/live.md, "Recovery").
     """
 
     start: datetime
@@ -63,7 +64,7 @@ class Gap(Notice):
     dropped: int | None = None
     """Number of missing messages; `None`: unknown."""
     is_final: bool = False
-    """Whether the service was asked for what is missing, and did not give it; `reason` says why."""
+    """Whether nothing further is tried: the service refuses what is missing; `reason` says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +75,41 @@ class Quiet(Notice):
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered(Notice):
-    """What the service still had of a gap: the state of the game after it.
-
-    It comes before every update that was received after the gap. `LiveBoxScore.feed` applies it.
-    """
+class Recovering(Notice):
+    """What the service had of a gap that stays open, and is requested again. `LiveBoxScore.feed` applies it."""
 
     gap: Gap
-    """The gap. If one request closed several, it begins with the first and ends with the last of them."""
+    """The oldest gap that is open."""
     updates: tuple[Update, ...]
-    """One update: for the event stream a snapshot like its others; for the websocket the response of `catch_up` with
-    "stats" and "details" (source "catch_up"), or, where the service refuses that, a body of `stats` that is the sum of
-    the game's sessions (source "session_stats")."""
+    """One update, as in `Recovered`."""
+    missing: tuple[str, ...]
+    """What is missing: "stats" (the response may be older than the gap), "plays", "shots", or the JSON path of a row
+    that is unreadable."""
+    requested_at: datetime
+    """When the request was sent."""
 
     @property
     def at(self) -> datetime:
         """When the response was received."""
+        return self.updates[-1].received_at
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Notice):
+    """A gap is closed: `updates` have the state of the game after it. `LiveBoxScore.feed` applies it.
+
+    It comes once for each gap, in the order of the gaps, however late. The updates received meanwhile precede it.
+    """
+
+    gap: Gap
+    updates: tuple[Update, ...]
+    """One update: for the event stream a snapshot like its others; for the websocket the response of `catch_up` with
+    "stats" and "details" (source "catch_up"), or, where the service refuses that, a body of `stats` that is the sum of
+    the game's sessions (source "session_stats")."""
+    requested_at: datetime | None
+    """When the request was sent; `None`: the stream itself delivered the complete state."""
+
+    @property
+    def at(self) -> datetime:
+        """When the state was received."""
         return self.updates[-1].received_at

@@ -25,6 +25,7 @@ from .._lazy import LazyModule
 from ..court import COLLEGE_MEN
 from ._box_score import LiveBoxScore
 from ._court_svg import half_court
+from ._display import add_counted
 from ._scoreboard import GameView, Scoreboard
 from ._terminal import follow
 
@@ -85,6 +86,7 @@ class LivePage:
     ) -> None:
         self._stream = stream
         self._on_item = on_item
+        self._score = score
         self._board = Scoreboard(title_of(stream), score)
         self._error: Exception | None = None
         self._ended, self._stopped = Event(), Event()
@@ -148,7 +150,7 @@ class LivePage:
             self._ended.set()
 
     def _add(self, item: object) -> None:
-        self._board.add(item)
+        add_counted(self._stream, self._score, item, self._board.add)
         if self._on_item is not None:
             self._on_item(item)
 

@@ -1,8 +1,7 @@
 """A watched game: the items of its stream as one view, which a terminal or a page shows."""
 
-import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from .._core import Update
@@ -11,6 +10,7 @@ from ..court import COURT, HOOP, transform
 from ..errors import DecodeError
 from ._box_score import LiveBoxScore
 from ._display import describe_notice, format_clock
+from ._situation import clock_text, dicts, number, whole
 from ._stats import StreamStats
 
 __all__ = ["GameView", "Play", "Scoreboard", "Shot", "TeamView"]
@@ -89,6 +89,11 @@ class GameView(TypedDict):
     state: str
     updates: int
     gaps: int
+    open_gaps: int
+    stale: bool
+    """Whether values may be missing."""
+    unreadable: int
+    """Number of rows that are left out."""
     last: str | None
     error: str | None
     period: str | None
@@ -106,19 +111,12 @@ class GameView(TypedDict):
 class Scoreboard:
     """The state of one game, kept from the items of its stream; it does no I/O.
 
-    Teams, players, statistics and their corrections are those of a `LiveBoxScore`. Period, clock and sides are read
-    from messages whose fields are not documented (docs/wire.md): they are left out if a message has none.
+    Teams, players, statistics, period and clock are those of a `LiveBoxScore`.
     """
 
     def __init__(self, title: str, score: LiveBoxScore) -> None:
         self._title = _text(title)
         self._score = score
-        self._sides: dict[str, int] = {}
-        self._names: dict[int, str] = {}
-        self._scores: dict[str, int] = {}
-        self._period: str | None = None
-        self._clock: str | None = None
-        self._clock_at = -math.inf
         self._is_over = False
         self._last: str | None = None
         self._shots: dict[tuple[int, int, Any], dict[str, Any]] = {}
@@ -130,21 +128,24 @@ class Scoreboard:
     def add(self, item: object) -> None:
         """Add an item of the stream; an item of an unknown class is a notice."""
         self._score.feed(item)
-        if not isinstance(item, Update):
-            text = shorten(visible(describe_notice(item)), MAX_NOTICE)
-            self._notices.append({"kind": type(item).__name__.lower(), "text": text})
-            # Items that stand for others, such as messages recovered after a gap.
-            for update in _updates_of(item):
-                self.add(update)
+        if isinstance(item, Update):
+            self._last = format_clock(item.received_at)
+            self._read_update(item)
             return
-        self._last = format_clock(item.received_at)
+        text = shorten(visible(describe_notice(item)), MAX_NOTICE)
+        self._notices.append({"kind": type(item).__name__.lower(), "text": text})
+        # Plays and shots that were recovered after a gap.
+        for update in _updates_of(item):
+            self._read_update(update)
+
+    def _read_update(self, update: Update) -> None:
         try:
-            message = item.to_dict()
+            message = update.to_dict()
         except DecodeError:
             return
         if isinstance(message, dict):
             inner = message.get("data")
-            self._read(inner if isinstance(inner, dict) else message, is_numbered=item.seq is not None)
+            self._read(inner if isinstance(inner, dict) else message)
 
     def view(self, state: str, stats: StreamStats, error: str | None = None) -> GameView:
         """Return the view at this moment; `state`, `stats` and `error` are the stream's."""
@@ -159,10 +160,13 @@ class Scoreboard:
             "state": state,
             "updates": stats.updates,
             "gaps": stats.gaps,
+            "open_gaps": stats.open_gaps,
+            "stale": self._score.stale,
+            "unreadable": self._score.unreadable,
             "last": self._last,
             "error": None if error is None else shorten(visible(error), MAX_NOTICE),
-            "period": self._period,
-            "clock": self._clock,
+            "period": self._score.period,
+            "clock": clock_text(self._score.clock),
             "is_over": self._is_over,
             "columns": list(columns),
             "teams": teams,
@@ -188,48 +192,15 @@ class Scoreboard:
             "notices": list(reversed(self._notices)),
         }
 
-    def _read(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
-        team, player = _whole(data.get("team_id")), _whole(data.get("player_id"))
+    def _read(self, data: Mapping[str, Any]) -> None:
+        team, player = whole(data.get("team_id")), whole(data.get("player_id"))
         if team is not None and player is not None:
             # A play takes its clock from the shot before it.
             self._read_shot(team, player, data)
             self._read_play(team, player, data)
             return
         self._read_shots(data)
-        self._read_sides(data)
         self._read_marker(data)
-        self._read_clock(data, is_numbered=is_numbered)
-
-    def _read_sides(self, data: Mapping[str, Any]) -> None:
-        for side in ("home", "away"):
-            totals = data.get(f"{side}TeamScore")
-            totals = totals if isinstance(totals, dict) else {}
-            team = _whole(data.get(f"{side}_team_id", totals.get("teamId")))
-            score = _whole(data.get(f"{side}_score", totals.get("value")))
-            if team is not None:
-                self._sides[side] = team
-            if score is not None:
-                self._scores[side] = score
-        # A box score has no team without a line, so none before the game.
-        for team_fields in _dicts(data.get("teams")):
-            team_id, name = _whole(team_fields.get("id")), team_fields.get("name")
-            if team_id is not None and team_id in self._sides.values() and isinstance(name, str) and name:
-                self._names[team_id] = _text(name)
-
-    def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
-        period = data.get("period")
-        if isinstance(period, str) and period and (self._period is None or not is_numbered):
-            self._period = _text(period)
-        # Numbered messages are repeated after a reconnect: their clock may be an old one.
-        names = [name for name in ("game_clock", "gameClock") if name in data]
-        if not names or is_numbered:
-            return
-        at = _number(data.get("occurred_at"))
-        if at is not None and at < self._clock_at:
-            return
-        clock = data[names[0]]
-        self._clock = _text(clock) if isinstance(clock, str) and clock else None
-        self._clock_at = self._clock_at if at is None else at
 
     def _read_marker(self, data: Mapping[str, Any]) -> None:
         marker = data.get("marker")
@@ -237,30 +208,30 @@ class Scoreboard:
             return
         self._is_over = self._is_over or marker.startswith("GAME_END")
         period = data.get("period")
-        at = _text(period) if isinstance(period, str) else self._period or ""
+        at = _text(period) if isinstance(period, str) else self._score.period or ""
         self._add_play(at, None, None, _words(marker), data)
 
     def _read_play(self, team: int, player: int, data: Mapping[str, Any]) -> None:
         kind = data.get("classification")
         if player and isinstance(kind, str) and kind != "DISTANCE":
             moment, clock = self._last_shot
-            is_known = moment is not None and moment == _number(data.get("occurred_at"))
-            self._add_play(clock if is_known else self._period or "", team, player, _words(kind), data)
+            is_known = moment is not None and moment == number(data.get("occurred_at"))
+            self._add_play(clock if is_known else self._score.period or "", team, player, _words(kind), data)
 
     def _add_play(self, at: str, team: int | None, player: int | None, text: str, data: Mapping[str, Any]) -> None:
         # Messages may be repeated after a reconnect.
-        key = (team, player, text, _number(data.get("occurred_at")), _number(data.get("version")))
+        key = (team, player, text, number(data.get("occurred_at")), number(data.get("version")))
         if key not in self._seen:
             self._seen.append(key)
             self._plays.append((at, team, player, text))
 
     def _read_shots(self, data: Mapping[str, Any]) -> None:
         """Read the shots of a whole document, which has them as the response of `shots` has."""
-        for team in _dicts(data.get("teams")):
-            for player in _dicts(team.get("player_shots")):
-                team_id, player_id = _whole(team.get("id")), _whole(player.get("id"))
+        for team in dicts(data.get("teams")):
+            for player in dicts(team.get("player_shots")):
+                team_id, player_id = whole(team.get("id")), whole(player.get("id"))
                 if team_id is not None and player_id is not None:
-                    for shot in _dicts(player.get("shots")):
+                    for shot in dicts(player.get("shots")):
                         self._read_shot(team_id, player_id, shot)
 
     def _read_shot(self, team: int, player: int, data: Mapping[str, Any]) -> None:
@@ -269,8 +240,11 @@ class Scoreboard:
         if position is None or not isinstance(is_make, bool):
             return
         x, y = position
-        at = _number(data.get("occurred_at"))
-        clock = " ".join(_text(data[name]) for name in ("period", "game_clock") if isinstance(data.get(name), str))
+        at = number(data.get("occurred_at"))
+        period, game_clock = data.get("period"), data.get("game_clock")
+        period = _text(period) if isinstance(period, str) else None
+        game_clock = clock_text(game_clock) if isinstance(game_clock, str) else None
+        clock = " ".join(part for part in (period, game_clock) if part)
         points = "3 points" if data.get("is_3point") is True else "2 points"
         text = ", ".join(part for part in (points, "made" if is_make else "missed", clock) if part)
         self._shots[team, player, position if at is None else at] = {"x": x, "y": y, "made": is_make, "text": text}
@@ -280,20 +254,23 @@ class Scoreboard:
 
     def _team_ids(self, rows: Sequence[Mapping[str, Any]]) -> list[int]:
         """Return the two teams, the home team first if it is known."""
-        known_sides = [self._sides[side] for side in ("home", "away") if side in self._sides]
+        sides = (self._score.home, self._score.away)
+        known_sides = [side.team_id for side in sides if side.team_id is not None]
         ids = dict.fromkeys([*known_sides, *(row["team_id"] for row in rows if row["team_id"] is not None)])
         return list(ids)[:2]
 
     def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
-        side = next((side for side, side_team in self._sides.items() if side_team == team), "")
+        sides = {"home": self._score.home, "away": self._score.away}
+        place = next((place for place, side in sides.items() if side.team_id == team), "")
         total = next((row for row in rows if row["is_team_total"]), None)
-        name = next((row["team_name"] for row in rows if row["team_name"]), None) or self._names.get(team)
+        name = next((row["team_name"] for row in rows if row["team_name"]), None)
+        known = sides.get(place)
         score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
         players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
         return {
-            "name": _text(name) if name else f"team {team}",
-            "side": side,
-            "score": self._scores.get(side) if score is None else _whole(score),
+            "name": _text(name or (known and known.name) or f"team {team}"),
+            "side": place,
+            "score": known.points if score is None and known else whole(score),
             "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
             "total": None if total is None else _values(total, columns),
         }
@@ -326,9 +303,9 @@ def _value(numbers: Sequence[Any]) -> str:
 
 def _position(data: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return the shooter's position relative to the hoop, or `None` if the message has no usable one."""
-    x, y = _number(data.get("hoop_player_x")), _number(data.get("hoop_player_y"))
+    x, y = number(data.get("hoop_player_x")), number(data.get("hoop_player_y"))
     if x is None or y is None:
-        numbers = [_number(data.get(name)) for name in ("player_x", "player_y", "hoop_x", "hoop_y")]
+        numbers = [number(data.get(name)) for name in ("player_x", "player_y", "hoop_x", "hoop_y")]
         player_x, player_y, hoop_x, hoop_y = numbers
         if player_x is None or player_y is None or hoop_x is None or not hoop_y:
             return None
@@ -343,25 +320,6 @@ def _named(players: Mapping[tuple[int, int], str], team: int | None, player: int
 def _player(row: Mapping[str, Any]) -> str:
     name = " ".join(part for part in (row["first_name"], row["last_name"]) if part)
     return _text(name) if name else f"player {row['player_id']}"
-
-
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
-    return (element for element in value if isinstance(element, dict)) if isinstance(value, list) else iter(())
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    # An integer may be too large for a float.
-    return float(value) if abs(value) < 1e15 and math.isfinite(value) else None
-
-
-def _whole(value: Any) -> int | None:
-    """Return an id or a count, which some bodies write as text."""
-    if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None
-    number = _number(value)
-    return int(number) if number is not None and number == int(number) else None
 
 
 def _words(code: str) -> str:

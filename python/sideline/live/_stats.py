@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamStats:
     """Counters of a stream.
 
@@ -21,11 +21,15 @@ class StreamStats:
     """Connections after the first."""
     gaps: int
     """Gaps of every kind."""
+    open_gaps: int
+    """Gaps that are neither closed nor final."""
+    recovered: int
+    """Gaps that are closed (`Recovered`)."""
     repeats: int
-    """Messages left out because an earlier connection delivered them, with the same source, number and content."""
+    """Messages left out because an earlier connection delivered them, with the same source, number and `data`."""
     dropped: int
     """Updates dropped from a full buffer, by the `overflow` option."""
+    unreadable: int
+    """Rows that `batches`, `display`, `serve` and recovery left out, because a value or an id is unreadable."""
     lag: float
     """Seconds that the oldest update has waited to be taken."""
-    recovered: int = 0
-    """Gaps that the service closed (`Recovered`)."""

@@ -7,7 +7,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from .._core import CoreStream, Table, Update, _items_table
+from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
 from ..errors import StreamClosed
@@ -127,7 +127,8 @@ class LiveStream:
         """Return the items as Arrow tables of at most `max_rows` items, at most `max_seconds` after the first of them.
 
         `live_items` has a row for each item, including notices; `stat_updates` has a row for each stat code of each
-        stats message, and none for other items. Iterate over the result with `for` or `async for`.
+        stats message, and none for other items. Iterate over the result with `for` or `async for`. A stats message with
+        an unreadable value is left out, counted (`stats.unreadable`), and logged once for each path and reason.
 
         >>> with client.live_stats(live_game_id) as stream:
         ...     next(iter(stream.batches(max_rows=1))).name
@@ -138,7 +139,7 @@ class LiveStream:
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         # Check the name before any item is taken.
-        _items_table([], table)
+        self._core.items_table([], table)
         return Batches(self, self._core, self._life, max_rows, max_seconds, table)
 
     def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
@@ -219,7 +220,7 @@ class LiveStream:
     @property
     def stats(self) -> StreamStats:
         """The counters so far."""
-        return StreamStats(*self._core.stats)
+        return StreamStats(**self._core.stats)
 
     def __repr__(self) -> str:
         if self.state in ("new", "closed"):
@@ -238,7 +239,9 @@ class LiveStream:
                 "bytes": stats.bytes,
                 "reconnects": stats.reconnects or None,
                 "gaps": stats.gaps,
+                "open gaps": stats.open_gaps or None,
                 "recovered": stats.recovered or None,
+                "unreadable rows": stats.unreadable or None,
                 "repeats": stats.repeats or None,
                 "dropped": stats.dropped or None,
                 "waiting to be taken": f"{stats.lag:.1f} s" if stats.lag else None,
@@ -406,7 +409,7 @@ class Batches:
 
     def _take_table(self) -> Table:
         items, self._items = self._items, []
-        return _items_table(items, self._table)
+        return self._core.items_table(items, self._table)
 
     def _close_unless_entered(self) -> None:
         self._life.close_unless_entered()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._client import core_of_stream, title_of
 from ._box_score import LiveBoxScore
+from ._display import add_counted, plural
 from ._scoreboard import GameView, Scoreboard, TeamView
 
 if TYPE_CHECKING:
@@ -72,41 +73,73 @@ def in_terminal(
     console = Console()
 
     def add(item: object) -> None:
-        board.add(item)
+        add_counted(stream, score, item, board.add)
         on_item(item)
 
-    def shown() -> "RenderableType":
-        return render(board.view(stream.state, stream.stats), console.width)
+    def shown(height: int | None = None) -> "RenderableType":
+        return render(board.view(stream.state, stream.stats), console.width, height)
 
-    # While it runs, it is cut at the height of the terminal; the last state is printed whole.
+    # While it runs, it has the height of the terminal; the last state is printed whole.
     with Live(console=console, auto_refresh=False, transient=True) as screen:
         try:
-            follow(stream, add, lambda: screen.update(shown(), refresh=True), is_stopped)
+            follow(stream, add, lambda: screen.update(shown(console.height), refresh=True), is_stopped)
         finally:
             last = shown()
     console.print(last)
 
 
-def render(view: GameView, width: int) -> "RenderableType":
-    """Return a view as something that rich prints; texts of the service are never read as markup."""
+def render(view: GameView, width: int, height: int | None = None) -> "RenderableType":
+    """Return a view as something that rich prints, in at most `height` lines: it says how many rows are left out.
+
+    Texts of the service are never read as markup.
+    """
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    is_wide = width >= WIDE
+    notices, plays, rows = _fitted(view, height, is_wide=is_wide)
     parts: list[RenderableType] = [_score(view), _status(view)]
-    for notice in view["notices"][:TERMINAL_NOTICES]:
-        parts.append(Text(notice["text"], style="bold red" if notice["kind"] == "gap" else "dim"))
-    boxes = [_box(team, view["columns"], COLOURS[place]) for place, team in enumerate(view["teams"])]
-    if width >= WIDE:
+    for notice in view["notices"][:notices]:
+        parts.append(Text(notice["text"], style="yellow" if notice["kind"] == "gap" else "dim", no_wrap=True))
+    boxes = [_box(team, view["columns"], COLOURS[place], rows) for place, team in enumerate(view["teams"])]
+    if is_wide:
         side_by_side = Table.grid(padding=(0, 3))
         side_by_side.add_row(*boxes)
         boxes = [side_by_side]
     for box in boxes:
         parts += [Text(), box]
-    parts.append(Text())
-    for play in view["plays"][:TERMINAL_PLAYS]:
-        parts.append(Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim")))
+    left_out = sum(max(0, len(team["rows"]) - rows) for team in view["teams"])
+    if left_out:
+        parts.append(Text(f"{plural(left_out, 'player')} left out: the terminal is too low", "yellow"))
+    if plays:
+        parts.append(Text())
+    for play in view["plays"][:plays]:
+        line = Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim"))
+        line.no_wrap = True
+        parts.append(line)
     return Group(*parts)
+
+
+def _fitted(view: GameView, height: int | None, *, is_wide: bool) -> tuple[int, int, int]:
+    """Return how many notices, plays, and players of each team fit in so many lines."""
+    notices, plays = min(TERMINAL_NOTICES, len(view["notices"])), min(TERMINAL_PLAYS, len(view["plays"]))
+    rows = max((len(team["rows"]) for team in view["teams"]), default=0)
+    if height is None:
+        return notices, plays, rows
+    boxes = 1 if is_wide else len(view["teams"])
+
+    def lines(notices: int, plays: int, rows: int) -> int:
+        # Each box has a blank line, a title, a header and the total; one line says how many players are left out.
+        return 3 + notices + boxes * (4 + rows) + (1 + plays if plays else 0)
+
+    while lines(notices, plays, rows) > height and plays > 0:
+        plays -= 1
+    while lines(notices, plays, rows) > height and notices > 1:
+        notices -= 1
+    while lines(notices, plays, rows) > height and rows > 0:
+        rows -= 1
+    return notices, plays, rows
 
 
 def _score(view: GameView) -> "RenderableType":
@@ -124,13 +157,18 @@ def _status(view: GameView) -> "RenderableType":
     from rich.text import Text
 
     line = Text(view["state"], "green" if view["state"] == "connected" else "bold red")
-    line.append(f" · {view['updates']:,} update{'s' * (view['updates'] != 1)}", "dim")
+    line.append(f" · {plural(view['updates'], 'update')}", "dim")
+    if view["stale"]:
+        line.append(" · values may be missing", "bold red")
     if view["gaps"]:
-        line.append(f" · {view['gaps']} gap{'s' * (view['gaps'] != 1)}", "bold red")
+        open_gaps = f", {view['open_gaps']} open" if view["open_gaps"] else ", all closed"
+        line.append(f" · {plural(view['gaps'], 'gap')}{open_gaps}", "bold red" if view["open_gaps"] else "dim")
+    if view["unreadable"]:
+        line.append(f" · {plural(view['unreadable'], 'row')} unreadable", "bold red")
     return line.append(f" · last update {view['last']}", "dim") if view["last"] else line
 
 
-def _box(team: TeamView, columns: list[str], colour: str) -> "Table":
+def _box(team: TeamView, columns: list[str], colour: str, rows: int) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
@@ -139,7 +177,7 @@ def _box(team: TeamView, columns: list[str], colour: str) -> "Table":
     table.add_column("Player", max_width=24, no_wrap=True)
     for name in columns:
         table.add_column(Text(name), justify="right", no_wrap=True)
-    for row in team["rows"]:
+    for row in team["rows"][:rows]:
         table.add_row(Text(row["name"]), *map(Text, row["values"]))
     if team["total"] is not None:
         table.add_row(Text("Team"), *map(Text, team["total"]), style="bold")

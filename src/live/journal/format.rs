@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of the file header, and of the header before each frame.
@@ -175,9 +176,16 @@ enum Line<'a> {
         at: i64,
         since: i64,
     },
+    Recovering {
+        gap: Box<Line<'a>>,
+        updates: Vec<Line<'a>>,
+        missing: Vec<Cow<'a, str>>,
+        requested_at: i64,
+    },
     Recovered {
         gap: Box<Line<'a>>,
         updates: Vec<Line<'a>>,
+        requested_at: Option<i64>,
     },
 }
 
@@ -228,9 +236,17 @@ fn notice_line(notice: &Notice, now: SystemTime) -> Line<'_> {
             is_final: *is_final,
         },
         Notice::Quiet { since } => Line::Quiet { at: ns(now), since: ns(*since) },
-        Notice::Recovered { gap, updates } => {
-            Line::Recovered { gap: Box::new(notice_line(gap, now)), updates: updates.iter().map(update_line).collect() }
-        }
+        Notice::Recovering { gap, updates, missing, requested_at } => Line::Recovering {
+            gap: Box::new(notice_line(gap, now)),
+            updates: updates.iter().map(update_line).collect(),
+            missing: missing.iter().map(|what| text(what)).collect(),
+            requested_at: ns(*requested_at),
+        },
+        Notice::Recovered { gap, updates, requested_at } => Line::Recovered {
+            gap: Box::new(notice_line(gap, now)),
+            updates: updates.iter().map(update_line).collect(),
+            requested_at: requested_at.map(ns),
+        },
     }
 }
 
@@ -259,18 +275,34 @@ fn item_of(line: Line) -> Result<(SystemTime, Item), String> {
             (time(at), Item::Notice(Notice::Gap { start, end, reason, dropped, is_final }))
         }
         Line::Quiet { at, since } => (time(at), Item::Notice(Notice::Quiet { since: time(since) })),
-        Line::Recovered { gap, updates } => {
-            let Line::Gap { .. } = *gap else { return Err("what was recovered is no gap".into()) };
-            let (_, Item::Notice(gap)) = item_of(*gap)? else { return Err("what was recovered is no gap".into()) };
-            let update = |line| match item_of(line)? {
-                (_, Item::Update(update)) => Ok(update),
-                (_, Item::Notice(_)) => Err("what was recovered is no update".to_owned()),
-            };
-            let updates = updates.into_iter().map(update).collect::<Result<_, _>>()?;
-            let notice = Notice::Recovered { gap: Box::new(gap), updates };
+        Line::Recovering { gap, updates, missing, requested_at } => {
+            let missing = missing.into_iter().map(Cow::into_owned).collect();
+            let (gap, updates, requested_at) = (gap_of(*gap)?, updates_of(updates)?, time(requested_at));
+            let notice = Notice::Recovering { gap, updates, missing, requested_at };
+            (notice.at(), Item::Notice(notice))
+        }
+        Line::Recovered { gap, updates, requested_at } => {
+            let (gap, updates, requested_at) = (gap_of(*gap)?, updates_of(updates)?, requested_at.map(time));
+            let notice = Notice::Recovered { gap, updates, requested_at };
             (notice.at(), Item::Notice(notice))
         }
     })
+}
+
+/// The gap that was recovered.
+fn gap_of(line: Line) -> Result<Box<Notice>, String> {
+    match (matches!(line, Line::Gap { .. }), item_of(line)?) {
+        (true, (_, Item::Notice(gap))) => Ok(Box::new(gap)),
+        _ => Err("what was recovered is no gap".into()),
+    }
+}
+
+fn updates_of(lines: Vec<Line>) -> Result<Arc<[Update]>, String> {
+    let update = |line| match item_of(line)? {
+        (_, Item::Update(update)) => Ok(update),
+        (_, Item::Notice(_)) => Err("what was recovered is no update".to_owned()),
+    };
+    lines.into_iter().map(update).collect()
 }
 
 fn ns(at: SystemTime) -> i64 {

@@ -115,8 +115,11 @@ fn items() -> impl Strategy<Value = Item> {
     let lost = (times(), any::<String>(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
         |(at, reason, status, attempt, retry_at)| Notice::Disconnected { at, reason, status, attempt, retry_at },
     );
-    let recovered =
-        (gaps(), vec(updates(), 0..3)).prop_map(|(gap, updates)| Notice::Recovered { gap: Box::new(gap), updates });
+    let recovered = (gaps(), vec(updates(), 0..3)).prop_map(|(gap, updates)| Notice::Recovered {
+        gap: Box::new(gap),
+        updates: updates.into(),
+        requested_at: None,
+    });
     prop_oneof![
         4 => updates().prop_map(Item::Update),
         1 => times().prop_map(|at| Item::Notice(Notice::Connected { at })),

@@ -1,0 +1,137 @@
+"""The situation of a live game: sides, points, period and clock, read from messages whose fields are not documented."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._rows import shorten, visible
+
+__all__ = ["Side", "Situation", "clock_seconds", "clock_text", "dicts", "number", "whole"]
+
+MAX_TEXT = 60
+"""Characters of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a live game; what no message said is `None`."""
+
+    team_id: int | None = None
+    name: str | None = None
+    points: int | None = None
+    fouls: int | None = None
+    timeouts_left: int | None = None
+
+
+class Situation:
+    """Sides, points, period and clock, kept from the messages of a stream (docs/wire.md)."""
+
+    def __init__(self) -> None:
+        self.teams: dict[str, int] = {}
+        """Team ids by side ("home", "away")."""
+        self.names: dict[int, str] = {}
+        self.points: dict[str, int] = {}
+        self.timeouts_left: dict[str, int] = {}
+        self.period: str | None = None
+        self.clock: str | None = None
+        self._clock_at = -math.inf
+
+    def read(self, message: Mapping[str, Any], *, is_numbered: bool) -> None:
+        """Read a message, inside its envelope if it has one."""
+        inner = message.get("data")
+        data = inner if isinstance(inner, dict) else message
+        if whole(data.get("team_id")) is not None and whole(data.get("player_id")) is not None:
+            return
+        self._read_sides(data)
+        self._read_clock(data, is_numbered=is_numbered)
+
+    def _read_sides(self, data: Mapping[str, Any]) -> None:
+        for side in ("home", "away"):
+            totals = data.get(f"{side}TeamScore")
+            totals = totals if isinstance(totals, dict) else {}
+            numbers = {
+                "teams": data.get(f"{side}_team_id", totals.get("teamId")),
+                "points": data.get(f"{side}_score", totals.get("value")),
+                "timeouts_left": data.get(f"{side}_timeouts_left"),
+            }
+            for kind, value in numbers.items():
+                known = whole(value)
+                if known is not None:
+                    getattr(self, kind)[side] = known
+        # A box score has no team without a row, so none before the game.
+        for team_fields in dicts(data.get("teams")):
+            team_id, name = whole(team_fields.get("id")), team_fields.get("name")
+            if team_id is not None and team_id in self.teams.values() and isinstance(name, str) and name:
+                self.names[team_id] = _text(name)
+
+    def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
+        period = data.get("period")
+        if isinstance(period, str) and period and (self.period is None or not is_numbered):
+            self.period = _text(period)
+        # Numbered messages are repeated after a reconnect: their clock may be an old one.
+        names = [name for name in ("game_clock", "gameClock") if name in data]
+        if not names or is_numbered:
+            return
+        at = number(data.get("occurred_at"))
+        if at is not None and at < self._clock_at:
+            return
+        clock = data[names[0]]
+        self.clock = _text(clock) if isinstance(clock, str) and clock else None
+        self._clock_at = self._clock_at if at is None else at
+
+
+def clock_seconds(clock: str | None) -> float | None:
+    """Return the seconds of a clock in any of the service's shapes: "16:3.1" is 963.1; `None` for another text.
+
+    >>> from sideline.live._situation import clock_seconds
+    >>> [clock_seconds(text) for text in ("16:3.1", "4.5", "00:15:00", "half", None)]
+    [963.1, 4.5, 900.0, None, None]
+    """
+    parts = [] if clock is None else clock.split(":")
+    if not 1 <= len(parts) <= 3 or not all(part.replace(".", "", 1).isdigit() and part.isascii() for part in parts):
+        return None
+    if any("." in part for part in parts[:-1]):
+        return None
+    seconds = 0.0
+    for part in parts:
+        seconds = 60 * seconds + float(part)
+    return seconds
+
+
+def clock_text(clock: str | None) -> str | None:
+    """Return a clock as a scoreboard shows it: "16:3.1" is "16:03", and below a minute "4.5" stays; another text too.
+
+    >>> from sideline.live._situation import clock_text
+    >>> [clock_text(text) for text in ("16:3.1", "12:30.00", "02.00", "4.5", "00:15:00", "half")]
+    ['16:03', '12:30', '2.0', '4.5', '15:00', 'half']
+    """
+    seconds = clock_seconds(clock)
+    if clock is None or seconds is None:
+        return None if clock is None else _text(clock)
+    return f"{int(seconds // 60)}:{int(seconds % 60):02d}" if seconds >= 60 else f"{math.floor(seconds * 10) / 10:.1f}"
+
+
+def dicts(value: Any) -> Iterator[dict[str, Any]]:
+    """Return the dicts of a list; none of another value."""
+    return (element for element in value if isinstance(element, dict)) if isinstance(value, list) else iter(())
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number of a sensible size, else `None`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    # An integer may be too large for a float.
+    return float(value) if abs(value) < 1e15 and math.isfinite(value) else None
+
+
+def whole(value: Any) -> int | None:
+    """Return an id or a count, which some bodies write as text."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None
+    known = number(value)
+    return int(known) if known is not None and known == int(known) else None
+
+
+def _text(value: str) -> str:
+    return shorten(visible(value), MAX_TEXT)

@@ -1,0 +1,273 @@
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::*;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use serde_json::Map;
+
+fn text(text: String, received_at: SystemTime) -> Update {
+    Update { event: None, id: "".into(), text, binary: None, seq: None, source: None, received_at }
+}
+
+fn update(message: &Value) -> Item {
+    Item::Update(text(message.to_string(), SystemTime::UNIX_EPOCH))
+}
+
+fn stats(player: i64, version: i64, stats: Value, classification: &str) -> Item {
+    update(&json!({"type": "stats", "data": {"occurred_at": 1_700_000_000_000_i64, "team_id": "1", "player_id": player,
+        "stats": stats, "classification": classification, "version": version}}))
+}
+
+fn value(score: &BoxScore, player: i64, column: &str) -> Option<f64> {
+    let table = score.table().unwrap();
+    let players = table.column_by_name("player_id").unwrap().as_primitive::<Int64Type>();
+    let row = players.values().iter().position(|id| *id == player)?;
+    let column = table.column_by_name(column)?.as_primitive::<Float64Type>();
+    column.iter().nth(row).unwrap()
+}
+
+/// A shot that is counted, then deleted.
+#[test]
+fn a_correction_replaces_and_never_adds() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    assert!(score.feed(&stats(11, 100, json!({"FGA": 5.0, "FG": 3.0, "PTS": 7.0}), "TWO_POINT_MAKE")));
+    assert_eq!(value(&score, 11, "PTS"), Some(7.0));
+    assert!(score.feed(&stats(11, 101, json!({"FGA": 4.0, "FG": 2.0, "PTS": 5.0}), "DELETED_TWO_POINT_MAKE")));
+    assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "FGA")], [Some(5.0), Some(4.0)]);
+    assert!(score.table().unwrap().column_by_name("team_name").unwrap().is_null(0), "no message had it");
+}
+
+#[test]
+fn an_unreadable_row_costs_only_itself() {
+    for value in [json!(true), json!("many"), json!({}), json!([1])] {
+        let mut score = BoxScore::new(Sport::Basketball);
+        assert!(!score.feed(&stats(11, 1, json!({"FG": 1, "FGA": value}), "TWO_POINT_MAKE")));
+        assert_eq!((score.unreadable(), score.table().unwrap().num_rows()), (1, 0), "a message is one row");
+        let teams = json!([{"id": 1, "player_stats": [{"id": 11, "stats": {"FG": 1}}]},
+            {"id": 2, "player_stats": [{"id": 21, "stats": {"FG": value}}, {"id": 22, "stats": {"FG": 2}}]},
+            {"id": "x", "player_stats": [{"id": 31, "stats": {"FG": 1}}]}]);
+        assert!(score.feed(&update(&json!({"teams": teams}))));
+        let found = [11, 22, 21, 31].map(|player| self::value(&score, player, "FG"));
+        assert_eq!(found, [Some(1.0), Some(2.0), None, None]);
+        let paths: Vec<&str> = score.problems().map(|(_, problem)| problem.path.as_str()).collect();
+        let expected = ["$.data.stats.FGA", "$.teams[1].player_stats[0].stats.FG", "$.teams[2].id"];
+        assert_eq!((paths.as_slice(), score.ignored()), (&expected[..], 0));
+        assert!(score.feed(&stats(11, 1, json!({"FG": "3", "FGA": null}), "TWO_POINT_MAKE")));
+        assert_eq!([self::value(&score, 11, "FG"), self::value(&score, 11, "FGA")], [Some(3.0), None]);
+    }
+}
+
+#[test]
+fn the_last_problems_are_kept() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    for n in 0..50 {
+        score.feed(&stats(11, n, json!({format!("C{n}"): "many"}), "x"));
+    }
+    let last = score.problems().last().unwrap();
+    assert_eq!((score.unreadable(), score.problems().count(), last.1.path.as_str()), (50, 20, "$.data.stats.C49"));
+}
+
+#[test]
+fn names_are_read_as_tables_read_them() {
+    let row = |details: Value| json!({"id": 11, "player_details": details, "stats": {"FG": 1}});
+    for (details, first) in
+        [(json!({}), None), (json!({"firstname": 7, "lastname": null}), Some("7")), (json!(null), None)]
+    {
+        let mut score = BoxScore::new(Sport::Basketball);
+        let message = json!({"teams": [{"id": 1, "name": 3, "player_stats": [row(details.clone())]}]});
+        assert!(score.feed(&update(&message)), "{details}");
+        assert_eq!(value(&score, 11, "FG"), Some(1.0));
+        let table = score.table().unwrap();
+        let text = |name: &str| {
+            table.column_by_name(name).unwrap().as_string::<i32>().iter().next().unwrap().map(str::to_owned)
+        };
+        assert_eq!((text("team_name").as_deref(), text("first_name").as_deref()), (Some("3"), first));
+    }
+    let mut score = BoxScore::new(Sport::Basketball);
+    let odd = json!({"teams": [{"id": 1, "name": {}, "player_stats": [row(json!({})), row(json!("A"))]}]});
+    assert!(score.feed(&update(&odd)));
+    assert_eq!((value(&score, 11, "FG"), score.unreadable()), (Some(1.0), 2), "a team's odd name costs only itself");
+}
+
+#[test]
+fn late_and_duplicate_messages_are_ignored() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    let (first, second) = (stats(11, 100, json!({"PTS": 7}), "x"), stats(11, 101, json!({"PTS": 5}), "y"));
+    score.feed(&second);
+    for late in [&first, &second, &first] {
+        assert!(!score.feed(late));
+    }
+    assert_eq!((value(&score, 11, "PTS"), score.ignored()), (Some(5.0), 3));
+    // Versions are per player.
+    assert!(score.feed(&stats(12, 50, json!({"PTS": 2}), "x")));
+}
+
+#[test]
+fn only_the_codes_of_a_message_change() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&stats(11, 1, json!({"PTS": 2, "AST": 1}), "x"));
+    score.feed(&stats(11, 2, json!({"PTS": 4}), "x"));
+    assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(4.0), Some(1.0)]);
+}
+
+#[test]
+fn snapshots_and_rest_responses_replace_whole_lines_unless_they_are_older() {
+    let team = |version: i64, points: i64| {
+        json!({"teams": [{"id": 1, "name": "T", "logo_image_link": "L", "player_stats": [{"id": 11, "player_details":
+            {"id": 11, "firstname": "A", "lastname": "B", "profile_image_link": "L"}, "version": version,
+            "stats": {"PTS": points}}]}]})
+    };
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
+    assert!(!score.feed(&update(&team(4, 1))), "older");
+    assert!(score.feed(&update(&team(6, 11))));
+    assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(11.0), None]);
+    assert!(score.feed(&update(&json!({"source": "broadcastsummary", "data": team(7, 12)}))));
+    score.seed(team(8, 13).to_string().as_bytes()).unwrap();
+    assert_eq!(value(&score, 11, "PTS"), Some(13.0));
+    assert!(!score.feed(&stats(11, 8, json!({"PTS": 99}), "x")));
+    score.seed(team(9, 14)["teams"][0].to_string().as_bytes()).unwrap();
+    assert_eq!(value(&score, 11, "PTS"), Some(14.0));
+    for wrong in ["no json", "[1]", r#"{"games":[]}"#] {
+        assert!(matches!(score.seed(wrong.as_bytes()), Err(Error::Argument(_))), "{wrong}");
+    }
+}
+
+/// Its lines have no version, so later messages are compared with the versions before it.
+#[test]
+fn the_state_of_a_game_replaces_its_lines() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&stats(11, 5, json!({"PTS": 9, "AST": 3}), "x"));
+    score.feed(&stats(0, 5, json!({"PTS": 9}), "x"));
+    score.feed(&stats(12, 5, json!({"PTS": 1}), "x"));
+    let state = |lines: Value| update(&json!({"stats": lines, "details": [], "gameTotals": {}}));
+    let lines = json!([{"tid": "1", "pid": 11, "totalStats": {"PTS": 12}}]);
+    assert!(score.feed(&state(lines.clone())));
+    assert_eq!([value(&score, 11, "PTS"), value(&score, 11, "AST")], [Some(12.0), None]);
+    assert_eq!(value(&score, 12, "PTS"), Some(1.0));
+    assert_eq!(value(&score, 0, "PTS"), None, "the team's own line is unknown");
+    assert!(!score.feed(&stats(0, 4, json!({"PTS": 8}), "x")), "a late message does not restore it");
+    assert!(!score.feed(&state(lines)), "nothing new");
+    assert!(!score.feed(&stats(11, 5, json!({"PTS": 9}), "x")), "late");
+    assert!(score.feed(&stats(11, 6, json!({"PTS": 14}), "x")));
+    let total = json!([{"tid": 1, "pid": "0", "totalStats": {"PTS": 15}}]);
+    score.seed(json!({"stats": total}).to_string().as_bytes()).unwrap();
+    assert_eq!(value(&score, 0, "PTS"), Some(15.0));
+    for wrong in [json!([{"pid": "11"}]), json!({})] {
+        assert!(!score.feed(&state(wrong.clone())));
+        assert!(score.seed(json!({"stats": wrong}).to_string().as_bytes()).is_err());
+    }
+    assert!(!score.feed(&state(json!([{"tid": "1", "pid": "11", "totalStats": {"PTS": true}}]))));
+    assert_eq!((value(&score, 11, "PTS"), score.unreadable()), (Some(14.0), 1));
+}
+
+#[test]
+fn other_messages_are_no_error_and_change_nothing() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    for text in [json!({"type": "clock"}), json!([]), json!({"teams": 3}), json!({"data": {"teams": 3}})] {
+        assert!(!score.feed(&update(&text)));
+    }
+    assert!(!score.feed(&Item::Update(text("ping".into(), SystemTime::UNIX_EPOCH))));
+    assert_eq!((score.ignored(), score.unreadable(), score.table().unwrap().num_rows()), (0, 0, 0));
+}
+
+/// Each costs its own message: the box score and its table stay as they were.
+#[test]
+fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&stats(11, 1, json!({"PTS": 2}), "x"));
+    let lines = |id: i64, stats: Value| json!([{"id": 1, "player_stats": [{"id": id, "stats": stats}]}]);
+    let codes = |count: usize| (0..count).map(|code| (format!("C{code}"), json!(1))).collect::<Map<_, _>>();
+    let nul = json!({"F\u{0}G": 1});
+    let totals = json!([{"tid": 1, "pid": 11, "totalStats": nul}]);
+    let wrong = [
+        stats(11, 2, nul.clone(), "x"),
+        stats(11, 2, json!({"PTS": "many"}), "x"),
+        stats(11, 2, Value::Object(codes(1_000)), "x"),
+        update(&json!({"type": "stats", "data": 1})),
+        update(&json!({"teams": lines(11, nul.clone())})),
+        update(&json!({"source": "broadcastsummary", "data": {"teams": lines(11, nul)}})),
+        update(&json!({"stats": totals})),
+    ];
+    for (count, update) in (1..).zip(&wrong) {
+        assert!(!score.feed(update));
+        assert_eq!((score.ignored(), score.unreadable(), value(&score, 11, "PTS")), (0, count, Some(2.0)));
+    }
+    assert!(score.feed(&stats(11, 2, Value::Object(codes(999)), "x")), "the last one that fits");
+    for player in 12..200 {
+        score.feed(&stats(player, 1, json!({"PTS": 1}), "x"));
+    }
+    assert_eq!((score.unreadable(), score.table().unwrap().num_rows()), (wrong.len() as u64 + 188 - 63, 64));
+}
+
+fn at(seconds: f64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds)
+}
+
+/// A stats message without a version, received at this time.
+fn received(seconds: f64, points: i64) -> Item {
+    let message = json!({"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"PTS": points}}});
+    Item::Update(text(message.to_string(), at(seconds)))
+}
+
+/// The state of the game, requested at this time.
+fn requested(seconds: f64, version: Option<i64>, points: i64) -> Item {
+    let row = json!({"id": 11, "version": version, "stats": {"PTS": points}});
+    let state = json!({"teams": [{"id": 1, "player_stats": [row]}]});
+    let (start, end) = (at(0.0), Some(at(1.0)));
+    let gap = Notice::Gap { start, end, reason: "it was cut".into(), dropped: None, is_final: false };
+    let updates = vec![text(state.to_string(), at(seconds + 0.1))].into();
+    Item::Notice(Notice::Recovered { gap: Box::new(gap), updates, requested_at: Some(at(seconds)) })
+}
+
+#[test]
+fn a_requested_value_replaces_only_what_is_older_than_its_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&received(1.0, 8));
+    assert!(score.feed(&requested(2.0, None, 10)));
+    score.feed(&received(3.0, 12));
+    assert!(!score.feed(&requested(2.5, None, 13)), "the stream delivered a later one");
+    assert_eq!(value(&score, 11, "PTS"), Some(12.0));
+}
+
+#[test]
+fn a_requested_value_lowers_a_count_only_if_a_later_request_confirms_it() {
+    let feed = |items: &[Item]| {
+        let mut score = BoxScore::new(Sport::Basketball);
+        score.feed(&received(1.0, 10));
+        for item in items {
+            score.feed(item);
+        }
+        value(&score, 11, "PTS")
+    };
+    let low = |seconds: f64| requested(seconds, None, 8);
+    assert_eq!(feed(&[low(2.0)]), Some(10.0));
+    assert_eq!(feed(&[low(2.0), low(6.9)]), Some(10.0), "too soon");
+    assert_eq!(feed(&[low(2.0), low(7.0)]), Some(8.0));
+    assert_eq!(feed(&[low(2.0), requested(7.0, None, 9)]), Some(10.0), "another value");
+    assert_eq!(feed(&[low(2.0), received(3.0, 11), low(8.0)]), Some(11.0), "the stream has a newer one");
+}
+
+#[test]
+fn the_higher_version_wins_wherever_both_have_one() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&stats(11, 100, json!({"PTS": 10}), "x"));
+    assert!(!score.feed(&requested(9.0, Some(99), 12)));
+    assert!(score.feed(&requested(9.0, Some(101), 8)), "a correction, without another request");
+    assert_eq!(value(&score, 11, "PTS"), Some(8.0));
+    assert!(!score.feed(&stats(11, 101, json!({"PTS": 7}), "x")), "late");
+}
+
+#[test]
+fn leaders_are_the_players_with_the_highest_values() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    for (player, points) in [(0, 99), (11, 5), (12, 9), (13, 9), (14, 1)] {
+        score.feed(&stats(player, 1, json!({"PTS": points}), "x"));
+    }
+    score.feed(&stats(15, 1, json!({"PTS": null}), "x"));
+    let ids = |code: &str, count: usize| {
+        let table = score.leaders(code, count).unwrap();
+        table.column_by_name("player_id").unwrap().as_primitive::<Int64Type>().values().to_vec()
+    };
+    assert_eq!((ids("PTS", 3), ids("PTS", 99), ids("AST", 3)), (vec![12, 13, 11], vec![12, 13, 11, 14], vec![]));
+}

@@ -1,0 +1,272 @@
+//! The open gaps of a stream: when to request the state of the game, and which gaps a state closes. Pure: `now` counts from the
+//! start of the stream.
+
+use super::box_score::CONFIRMED_AFTER;
+use super::game_state::{Failure, State};
+use super::item::{Notice, Update};
+use super::rows::{self, Kind, Rows};
+use crate::config::Sport;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// How long to wait for the next snapshot of the stream before requesting one.
+const SNAPSHOT_WAIT: Duration = Duration::from_secs(2);
+/// Waits after an attempt that closed no gap: the first, the second, and all later ones.
+const WAITS: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(10), Duration::from_secs(20)];
+/// A state of rows with versions that was requested so long after a gap is later than the gap.
+const LATE_WITH_VERSIONS: Duration = Duration::from_secs(20);
+/// The same for rows without versions.
+const LATE: Duration = Duration::from_secs(5);
+/// Maximum of open gaps; the oldest ones are merged.
+const MAX_OPEN: usize = 256;
+/// Maximum of remembered cells; beyond it no state is confirmed until the gaps are closed.
+const MAX_CELLS: usize = 65_536;
+/// The name of the box score among the parts that are missing.
+const STATS: &str = "stats";
+
+/// What an update of a stream contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Updates {
+    /// Only what changed, so that a later update does not close a gap.
+    Changes,
+    /// The whole state, so that the next update closes a gap.
+    Snapshots,
+}
+
+/// Team, player and code.
+type CellKey = (i64, i64, String);
+
+#[derive(Debug)]
+pub(super) struct OpenGaps {
+    updates: Updates,
+    sport: Sport,
+    /// Minimum time between two requests for different gaps.
+    pause: Duration,
+    /// The oldest first.
+    gaps: Vec<OpenGap>,
+    due: Option<Duration>,
+    last_request: Option<Duration>,
+    /// Attempts in a row that brought nothing new.
+    attempts: usize,
+    /// The state before: what a second request confirms.
+    last_state: Option<LastState>,
+    /// What the stream has delivered since the newest gap.
+    delivered: BTreeSet<CellKey>,
+}
+
+#[derive(Debug)]
+struct OpenGap {
+    gap: Notice,
+    taken: Duration,
+    /// The first version that the stream delivered after it.
+    first_version: Option<i64>,
+}
+
+#[derive(Debug)]
+struct LastState {
+    requested: Duration,
+    cells: BTreeMap<CellKey, Option<f64>>,
+    missing: Vec<String>,
+}
+
+impl OpenGaps {
+    pub(super) fn new(updates: Updates, sport: Sport, pause: Duration) -> Self {
+        OpenGaps {
+            updates,
+            sport,
+            pause,
+            gaps: Vec::new(),
+            due: None,
+            last_request: None,
+            attempts: 0,
+            last_state: None,
+            delivered: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.gaps.is_empty()
+    }
+
+    /// When to request the state of the game; `None`: no gap is open.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.due
+    }
+
+    /// Records a gap that the reader took; returns whether it was merged into another one. Final gaps, and those at the end of a
+    /// stream, stay as they are.
+    pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
+        let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
+        self.delivered.clear();
+        let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
+        let patience = match self.updates {
+            Updates::Changes => Duration::ZERO,
+            Updates::Snapshots => SNAPSHOT_WAIT.min(self.pause),
+        };
+        self.due.get_or_insert((now + patience).max(earliest));
+        self.gaps.push(OpenGap { gap: gap.clone(), taken: now, first_version: None });
+        let is_full = self.gaps.len() > MAX_OPEN;
+        if is_full {
+            let oldest = self.gaps.remove(0);
+            let next = &mut self.gaps[0];
+            next.gap = covering(oldest.gap, next.gap.clone());
+        }
+        is_full
+    }
+
+    /// Reads an update that the reader took while gaps are open; returns the gaps that it closes, and how many of its rows are
+    /// unreadable.
+    pub(super) fn take_update(&mut self, update: &Update) -> (Vec<Notice>, usize) {
+        let Some(read) = rows::read(update.raw(), self.sport) else { return (Vec::new(), 0) };
+        let unreadable = read.problems.len();
+        if self.updates == Updates::Changes {
+            self.remember(read);
+            return (Vec::new(), unreadable);
+        }
+        let is_complete = read.kind == Kind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
+        let count = if is_complete { self.gaps.len() } else { 0 };
+        let updates: Arc<[Update]> = if count > 0 { [update.clone()].into() } else { [].into() };
+        (self.close(count, &updates, None), unreadable)
+    }
+
+    fn remember(&mut self, read: Rows) {
+        for row in read.rows {
+            for open in self.gaps.iter_mut().filter(|open| open.first_version.is_none()) {
+                open.first_version = row.version;
+            }
+            if self.delivered.len() < MAX_CELLS {
+                let key = |(code, _)| (row.team_id, row.player_id, code);
+                self.delivered.extend(row.stats.into_iter().map(key));
+            }
+        }
+    }
+
+    /// Begins an attempt if one is due.
+    pub(super) fn begin(&mut self, now: Duration) -> bool {
+        let is_due = self.due.is_some_and(|due| due <= now);
+        if is_due {
+            self.last_request = Some(now);
+        }
+        is_due
+    }
+
+    /// Records the state that the attempt begun at `requested` brought; returns what the reader is told. `jitter` is in 0..1.
+    pub(super) fn take_state(&mut self, state: State, requested: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
+        let State { update, rows, missing, requested_at } = state;
+        let mut missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
+        missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
+        let versions = !rows.rows.is_empty() && rows.rows.iter().all(|row| row.version.is_some());
+        let highest = rows.rows.iter().filter_map(|row| row.version).max();
+        let cells = cells_of(rows);
+        let is_confirmed = versions || self.confirms(&cells, requested);
+        let is_later = |open: &&OpenGap| {
+            let has_passed = |wait: Duration| open.taken.saturating_add(wait) <= requested;
+            let is_reached = open.first_version.is_some_and(|first| highest >= Some(first));
+            (versions && (is_reached || has_passed(LATE_WITH_VERSIONS))) || (!versions && has_passed(LATE))
+        };
+        let closed = match missing.is_empty() && is_confirmed {
+            true => self.gaps.iter().take_while(is_later).count(),
+            false => 0,
+        };
+        let updates: Arc<[Update]> = [update].into();
+        let mut notices = self.close(closed, &updates, Some(requested_at));
+        let Some(open) = self.gaps.first() else { return notices };
+        if missing.is_empty() {
+            missing.push(STATS.into());
+        }
+        notices.push(Notice::Recovering {
+            gap: Box::new(open.gap.clone()),
+            updates,
+            missing: missing.clone(),
+            requested_at,
+        });
+        // Where only time is missing, each attempt may be the last one.
+        let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
+        self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
+        let is_kept = self.last_state.as_ref().is_some_and(|last| last.cells == cells);
+        if !is_kept {
+            self.last_state = Some(LastState { requested, cells, missing });
+        } else if let Some(last) = &mut self.last_state {
+            last.missing = missing;
+        }
+        self.try_again(now, jitter);
+        notices
+    }
+
+    /// Whether a request before it, and long enough before it, brought the same values, except for those that the stream has
+    /// delivered since. Then no value of it is older than what the stream delivered before the gap.
+    fn confirms(&self, cells: &BTreeMap<CellKey, Option<f64>>, requested: Duration) -> bool {
+        self.delivered.len() < MAX_CELLS
+            && self.last_state.as_ref().is_some_and(|last| {
+                last.requested.saturating_add(CONFIRMED_AFTER) <= requested
+                    && cells
+                        .iter()
+                        .all(|(key, value)| last.cells.get(key) == Some(value) || self.delivered.contains(key))
+            })
+    }
+
+    /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.
+    pub(super) fn take_failure(&mut self, failure: &Failure, now: Duration, jitter: f64) -> Vec<Notice> {
+        if failure.is_refusal {
+            let gaps = self.gaps.drain(..).map(|open| final_gap(open.gap, &failure.why)).collect();
+            self.forget();
+            return gaps;
+        }
+        self.try_again(now, jitter);
+        self.attempts += 1;
+        Vec::new()
+    }
+
+    fn try_again(&mut self, now: Duration, jitter: f64) {
+        let wait = WAITS[self.attempts.min(WAITS.len() - 1)];
+        // Up to a fifth later: clients that were cut off together do not all ask together.
+        self.due = Some(now + wait + wait.mul_f64(jitter.clamp(0.0, 1.0) / 5.0));
+    }
+
+    /// Closes the oldest gaps.
+    fn close(&mut self, count: usize, updates: &Arc<[Update]>, requested_at: Option<SystemTime>) -> Vec<Notice> {
+        let recovered =
+            |open: OpenGap| Notice::Recovered { gap: Box::new(open.gap), updates: updates.clone(), requested_at };
+        let notices = self.gaps.drain(..count).map(recovered).collect();
+        if self.gaps.is_empty() {
+            self.forget();
+        }
+        notices
+    }
+
+    fn forget(&mut self) {
+        (self.due, self.attempts, self.last_state) = (None, 0, None);
+        self.delivered.clear();
+    }
+}
+
+fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {
+    let of_row = |row: rows::Row| {
+        let key = move |(code, value)| ((row.team_id, row.player_id, code), value);
+        row.stats.into_iter().map(key)
+    };
+    rows.rows.into_iter().flat_map(of_row).collect()
+}
+
+/// The later gap, extended to the start of the earlier one.
+fn covering(earlier: Notice, mut later: Notice) -> Notice {
+    if let (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) = (earlier, &mut later)
+    {
+        *start = (*start).min(first);
+        *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
+    }
+    later
+}
+
+fn final_gap(mut gap: Notice, why: &str) -> Notice {
+    if let Notice::Gap { reason, is_final, .. } = &mut gap {
+        *reason = format!("not recovered: {why} (gap: {reason})");
+        *is_final = true;
+    }
+    gap
+}
+
+#[cfg(test)]
+#[path = "open_gaps_tests.rs"]
+mod tests;

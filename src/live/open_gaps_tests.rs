@@ -1,0 +1,268 @@
+// A test that fails is meant to panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::super::item::OVERFLOW;
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const PAUSE: Duration = Duration::from_secs(5);
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds)
+}
+
+fn time(seconds: f64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds)
+}
+
+fn gap(start: f64, end: Option<f64>) -> Notice {
+    Notice::Gap { start: time(start), end: end.map(time), reason: "cut".into(), dropped: None, is_final: false }
+}
+
+fn update(message: &Value) -> Update {
+    let (text, received_at) = (message.to_string(), SystemTime::UNIX_EPOCH);
+    Update { event: None, id: "".into(), text, binary: None, seq: None, source: None, received_at }
+}
+
+/// A message of the stream.
+fn change(player: i64, version: Option<i64>, points: i64) -> Update {
+    let data = json!({"team_id": 1, "player_id": player, "version": version, "stats": {"PTS": points}});
+    update(&json!({"type": "stats", "data": data}))
+}
+
+fn snapshot(rows: Value) -> Update {
+    update(&json!({"teams": [{"id": 1, "player_stats": rows}]}))
+}
+
+/// The state of the game, with a version or without.
+fn state(version: Option<i64>, points: [i64; 2]) -> State {
+    let row = |id: i64, points: i64| json!({"id": id, "version": version, "stats": {"PTS": points}});
+    state_of(&snapshot(json!([row(7, points[0]), row(8, points[1])])))
+}
+
+fn state_of(update: &Update) -> State {
+    let rows = rows::read(update.raw(), Sport::Basketball).unwrap();
+    State { update: update.clone(), rows, missing: Vec::new(), requested_at: SystemTime::UNIX_EPOCH }
+}
+
+fn open_gaps(updates: Updates) -> OpenGaps {
+    OpenGaps::new(updates, Sport::Basketball, PAUSE)
+}
+
+fn changes() -> OpenGaps {
+    open_gaps(Updates::Changes)
+}
+
+/// What the reader is told: "recovered", "recovering" with what is missing, or "final".
+fn told(notices: &[Notice]) -> Vec<String> {
+    let word = |notice: &Notice| match notice {
+        Notice::Recovered { .. } => "recovered".to_owned(),
+        Notice::Recovering { missing, .. } => format!("recovering {}", missing.join(" ")),
+        Notice::Gap { is_final: true, .. } => "final".to_owned(),
+        other => panic!("{other:?}"),
+    };
+    notices.iter().map(word).collect()
+}
+
+/// Requests the state at this time, and gets it a tenth of a second later.
+fn ask(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
+    assert!(gaps.begin(seconds(at)), "no request is due at {at}: {:?}", gaps.due());
+    told(&gaps.take_state(state, seconds(at), seconds(at + 0.1), 0.0))
+}
+
+#[test]
+fn a_gap_among_changes_is_requested_at_once() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    assert_eq!(gaps.due(), Some(seconds(9.0)));
+    assert!(gaps.begin(seconds(9.0)));
+}
+
+#[test]
+fn the_end_of_a_stream_and_final_gaps_cause_no_request() {
+    let mut gaps = changes();
+    let Notice::Gap { start, end, reason, dropped, .. } = gap(1.0, Some(2.0)) else { panic!() };
+    gaps.take_gap(&Notice::Gap { start, end, reason, dropped, is_final: true }, Duration::ZERO);
+    gaps.take_gap(&gap(1.0, None), Duration::ZERO);
+    assert!(gaps.is_empty() && gaps.due().is_none());
+}
+
+#[test]
+fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    assert_eq!(ask(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(gaps.due(), Some(seconds(7.1)));
+    gaps.take_update(&change(8, None, 6));
+    // The stream has delivered the new value of player 8, and player 7 has the value of the request before.
+    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 6])), ["recovered"]);
+    assert!(gaps.is_empty() && gaps.due().is_none());
+}
+
+#[test]
+fn a_value_that_neither_the_stream_nor_the_request_before_has_is_not_confirmed() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    // The copy of the service that answers lags: it has 7 points, then 8, where the stream had 10 before the gap.
+    ask(&mut gaps, 2.0, state(None, [7, 4]));
+    assert_eq!(ask(&mut gaps, 7.1, state(None, [8, 4])), ["recovering stats"]);
+    assert_eq!(ask(&mut gaps, 12.2, state(None, [8, 4])), ["recovered"]);
+}
+
+#[test]
+fn the_first_state_after_failures_is_not_confirmed_either() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    assert!(gaps.begin(seconds(2.0)));
+    gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, seconds(2.1), 0.0);
+    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(ask(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
+}
+
+#[test]
+fn a_state_with_the_first_version_after_a_gap_closes_it_at_once() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    gaps.take_update(&change(8, Some(100), 6));
+    gaps.take_update(&change(8, Some(130), 6));
+    assert_eq!(ask(&mut gaps, 2.5, state(Some(99), [10, 4])), ["recovering stats"], "it is older than the gap's end");
+    assert_eq!(ask(&mut gaps, 7.6, state(Some(100), [10, 6])), ["recovered"]);
+}
+
+#[test]
+fn a_state_with_versions_that_was_requested_20_seconds_after_a_gap_closes_it() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    for at in [2.0, 7.1, 12.2, 22.3] {
+        let expected = if at < 22.0 { "recovering stats" } else { "recovered" };
+        let due = gaps.due().unwrap().as_secs_f64();
+        assert!(due <= at, "{due}");
+        assert_eq!(ask(&mut gaps, at, state(Some(9), [10, 4])), [expected], "{at}");
+    }
+}
+
+#[test]
+fn what_is_missing_keeps_a_gap_open() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    let without_plays = State { missing: vec!["plays"], ..state(None, [10, 4]) };
+    assert_eq!(ask(&mut gaps, 7.1, without_plays), ["recovering plays"]);
+    let odd = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": 8, "stats": {"PTS": "x"}}]));
+    assert_eq!(ask(&mut gaps, 12.2, state_of(&odd)), ["recovering $.teams[0].player_stats[1].stats.PTS"]);
+    assert_eq!(ask(&mut gaps, 17.3, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(ask(&mut gaps, 22.4, state(None, [10, 4])), ["recovered"]);
+}
+
+#[test]
+fn waits_between_attempts_grow_from_5_to_20_seconds() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), Duration::ZERO);
+    let mut waits = Vec::new();
+    for jitter in [0.0, 1.0, 0.0, 0.5, 0.0] {
+        let at = gaps.due().unwrap();
+        assert!(gaps.begin(at));
+        gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, at, jitter);
+        waits.push((gaps.due().unwrap() - at).as_secs());
+    }
+    assert_eq!(waits, [5, 12, 20, 22, 20]);
+}
+
+#[test]
+fn a_refusal_for_good_makes_every_gap_final() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    gaps.take_gap(&gap(3.0, Some(4.0)), seconds(4.0));
+    assert!(gaps.begin(seconds(4.0)));
+    let notices = gaps.take_failure(&Failure { why: "404".into(), is_refusal: true }, seconds(4.1), 0.0);
+    assert_eq!(told(&notices), ["final", "final"]);
+    let Notice::Gap { reason, .. } = &notices[0] else { panic!() };
+    assert_eq!(reason, "not recovered: 404 (gap: cut)");
+    assert!(gaps.is_empty() && gaps.due().is_none());
+}
+
+#[test]
+fn gaps_are_closed_in_their_order_and_a_later_one_stays_open() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    gaps.take_gap(&gap(5.0, Some(6.0)), seconds(6.0));
+    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 4])), ["recovered", "recovering stats"]);
+    assert_eq!(ask(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
+}
+
+#[test]
+fn a_complete_snapshot_of_the_stream_closes_gaps_and_only_where_none_comes_is_one_requested() {
+    let rows = json!([{"id": 7, "stats": {"PTS": 10}}]);
+    let mut gaps = open_gaps(Updates::Snapshots);
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    assert_eq!((gaps.due(), gaps.begin(seconds(3.9))), (Some(seconds(4.0)), false));
+    let odd = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": null}]));
+    assert_eq!(gaps.take_update(&odd), (Vec::new(), 1), "it may lack what the gap lost");
+    let (notices, unreadable) = gaps.take_update(&snapshot(rows));
+    assert_eq!((told(&notices), unreadable), (vec!["recovered".to_owned()], 0));
+    let [Notice::Recovered { updates, requested_at: None, .. }] = notices.as_slice() else { panic!("{notices:?}") };
+    assert_eq!((updates.len(), gaps.due()), (1, None));
+}
+
+#[test]
+fn beyond_the_maximum_the_oldest_gaps_are_one() {
+    let mut gaps = changes();
+    for n in 0..1000_u32 {
+        let merged = gaps.take_gap(&gap(f64::from(n), Some(f64::from(n) + 0.5)), seconds(f64::from(n)));
+        assert_eq!(merged, n as usize >= MAX_OPEN);
+    }
+    assert_eq!(gaps.gaps.len(), MAX_OPEN);
+    let Notice::Gap { start, end, .. } = &gaps.gaps[0].gap else { panic!() };
+    assert_eq!((*start, *end), (time(0.0), Some(time(744.5))));
+}
+
+#[test]
+fn gaps_are_merged_with_the_number_of_their_messages_where_it_is_known() {
+    let overflow = |start: f64, dropped: Option<u64>| {
+        let end = Some(time(start + 1.0));
+        Notice::Gap { start: time(start), end, reason: OVERFLOW.into(), dropped, is_final: false }
+    };
+    let Notice::Gap { start, dropped, .. } = covering(overflow(1.0, Some(2)), overflow(3.0, Some(3))) else { panic!() };
+    assert_eq!((start, dropped), (time(1.0), Some(5)));
+    let Notice::Gap { dropped, .. } = covering(overflow(1.0, None), overflow(3.0, Some(3))) else { panic!() };
+    assert_eq!(dropped, None);
+}
+
+proptest! {
+    /// Whatever happens, requests keep their distance, and each gap is closed or final once, in order.
+    #[test]
+    fn every_gap_has_one_end(steps in prop::collection::vec((0_u64..4_000, 0_u8..8, any::<bool>()), 1..200)) {
+        let mut gaps = changes();
+        let (mut now, mut asked, mut opened, mut ended) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
+        for (n, (wait, what, versions)) in steps.into_iter().enumerate() {
+            now += Duration::from_millis(wait);
+            if what < 2 {
+                let gap = gap(n as f64, Some(n as f64 + 0.5));
+                opened.push(gap.clone());
+                gaps.take_gap(&gap, now);
+            } else if gaps.begin(now) {
+                asked.push(now);
+                let notices = match what {
+                    2 => gaps.take_failure(&Failure { why: "503".into(), is_refusal: versions }, now, 0.5),
+                    3 => gaps.take_state(State { missing: vec!["plays"], ..state(None, [1, 2]) }, now, now, 0.5),
+                    _ => gaps.take_state(state(versions.then_some(9), [1, 2]), now, now, 0.5),
+                };
+                for notice in notices {
+                    match notice {
+                        Notice::Recovered { gap, .. } => ended.push(*gap),
+                        Notice::Gap { start, end, .. } => {
+                            ended.push(Notice::Gap { start, end, reason: "cut".into(), dropped: None, is_final: false });
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            prop_assert_eq!(gaps.is_empty(), gaps.due().is_none());
+        }
+        prop_assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{:?}", asked);
+        prop_assert_eq!(&ended[..], &opened[..ended.len()]);
+        prop_assert_eq!(opened.len() - ended.len(), gaps.gaps.len());
+    }
+}

@@ -1,0 +1,316 @@
+//! Reads the rows of a message: with the engine of the tables, so that a message gives the values of its table; and where a row is
+//! unreadable, each row on its own, so that it costs only itself. Pure.
+
+use crate::config::Sport;
+use crate::resource::catch_up::{CATCH_UP, PARTS};
+use crate::resource::live::STAT_UPDATES;
+use crate::resource::of_sport;
+use crate::resource::stats::STATS;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use reader::{Body, Value};
+use tables::{Context, DecodeError, Resource};
+
+/// More rows than a game has: such a message is not read row by row.
+const MAX_ROWS: usize = 2048;
+
+/// What a message says about a box score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// New values of some codes of one row.
+    Change,
+    /// Whole rows of both teams.
+    Snapshot,
+    /// Whole rows of a game, as `catch_up` has them.
+    Game,
+}
+
+/// The readable rows of a message, and the others.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rows {
+    pub(crate) kind: Kind,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// The row of a player, or of a team's total.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Row {
+    pub(crate) team_id: i64,
+    pub(crate) team_name: Option<String>,
+    pub(crate) player_id: i64,
+    pub(crate) names: Names,
+    pub(crate) version: Option<i64>,
+    pub(crate) stats: Vec<(String, Option<f64>)>,
+}
+
+/// First and last name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    pub(crate) first: Option<String>,
+    pub(crate) last: Option<String>,
+}
+
+impl Names {
+    /// First and last name, where there is one.
+    pub(super) fn whole(&self) -> Option<String> {
+        let names: Vec<&str> = [&self.first, &self.last].into_iter().flatten().map(String::as_str).collect();
+        (!names.is_empty()).then(|| names.join(" "))
+    }
+}
+
+/// A row that is left out, by its path in the message.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Problem {
+    pub path: String,
+    pub reason: String,
+}
+
+impl Problem {
+    fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Problem { path: path.into(), reason: reason.into() }
+    }
+
+    /// The problem of a value that was decoded elsewhere: `here` is its path there, `place` in the message.
+    pub(super) fn moved(error: DecodeError, here: &str, place: &str) -> Self {
+        match error {
+            DecodeError::Body { message, path, .. } => {
+                Problem::new(path.strip_prefix(here).map_or(place.to_owned(), |rest| format!("{place}{rest}")), message)
+            }
+            other => Problem::new(place, other.to_string()),
+        }
+    }
+}
+
+/// Reads a message of a stream, or a response of REST. `None`: it has nothing of a box score.
+pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
+    let body = Body::from(text);
+    let padded = body.padded();
+    let message = match Value::of(&body, &padded) {
+        Ok(message) => message,
+        // Something else than JSON, such as a heartbeat.
+        Err(_) if !text.trim_ascii_start().starts_with(b"{") => return None,
+        Err(error) => {
+            let problem = Problem::new(error.path, error.message);
+            return Some(Rows { kind: Kind::Change, rows: Vec::new(), problems: vec![problem] });
+        }
+    };
+    let data = message.get("data").filter(Value::is_object);
+    let is_stats = message.get("type").and_then(|kind| kind.text()).is_some_and(|kind| kind == "stats");
+    if message.get("teams").is_some() || message.is_array() {
+        return read_teams(message, "$", sport);
+    }
+    if message.get("player_stats").is_some() {
+        let teams = Body::from([b"[", message.raw(), b"]"].concat());
+        let padded = teams.padded();
+        return read_teams(Value::of(&teams, &padded).ok()?, "", sport);
+    }
+    match data {
+        Some(_) if is_stats => Some(read_change(&body)),
+        // A snapshot inside an envelope (source `broadcastsummary`).
+        Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
+        Some(_) => None,
+        None if is_stats => Some(Rows {
+            kind: Kind::Change,
+            rows: Vec::new(),
+            problems: vec![Problem::new("$.data", "a stats message without an object")],
+        }),
+        None => read_game(message, sport),
+    }
+}
+
+/// New values: a stats message.
+fn read_change(body: &Body) -> Rows {
+    let read = tables::decode(&STAT_UPDATES, "stat_updates", None, body, &Context::default());
+    let row = read.map_err(|error| Problem::moved(error, "$", "$")).and_then(|batch| change(&batch));
+    match row {
+        Ok(row) => Rows { kind: Kind::Change, rows: row.into_iter().collect(), problems: Vec::new() },
+        Err(problem) => Rows { kind: Kind::Change, rows: Vec::new(), problems: vec![problem] },
+    }
+}
+
+/// The row of a table of one stats message; `None` if it has no codes.
+fn change(batch: &RecordBatch) -> Result<Option<Row>, Problem> {
+    if batch.num_rows() == 0 {
+        return Ok(None);
+    }
+    let id = |name: &str| {
+        integer(batch, name, 0).ok_or_else(|| Problem::new("$.data", format!("\"{name}\" is missing or null")))
+    };
+    let codes = categories(batch, "stat");
+    let stats: Vec<(String, Option<f64>)> =
+        (0..batch.num_rows()).filter_map(|at| Some((codes(at)?, number(batch, "value", at)))).collect();
+    // Arrow's C interface ends a name at a NUL.
+    if stats.iter().any(|(code, _)| code.contains('\0')) {
+        return Err(Problem::new("$.data.stats", "a key with a NUL character cannot name a column"));
+    }
+    let (team_id, player_id) = (id("team_id")?, id("player_id")?);
+    Ok(Some(Row { team_id, player_id, version: integer(batch, "version", 0), stats, ..Row::default() }))
+}
+
+/// The rows of `{"teams": [..]}`, or of such an array.
+fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
+    let (teams, path) = match document.get("teams") {
+        Some(teams) => (teams, format!("{place}.teams")),
+        None => (document, place.to_owned()),
+    };
+    if !teams.is_array() || !teams.elements().any(|team| team.get("player_stats").is_some()) {
+        return None;
+    }
+    let resource = of_sport(&STATS, sport);
+    if let Ok(batch) = box_score(resource, &wrapped(teams.raw())) {
+        return Some(Rows { kind: Kind::Snapshot, rows: rows_of(&batch), problems: Vec::new() });
+    }
+    let mut found = Rows { kind: Kind::Snapshot, rows: Vec::new(), problems: Vec::new() };
+    let mut left = MAX_ROWS;
+    for (at, team) in teams.elements().enumerate() {
+        // The path of a single team is that of the message itself.
+        let team_path = if path.is_empty() { "$".to_owned() } else { format!("{path}[{at}]") };
+        read_team(resource, team, &team_path, &mut left, &mut found);
+    }
+    Some(found)
+}
+
+fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mut usize, found: &mut Rows) {
+    const TEAM: &str = "$.teams[0]";
+    const ROW: &str = "$.teams[0].player_stats[0]";
+    let id = match team_of(resource, &team) {
+        Ok(id) => id,
+        Err(error) => return found.problems.push(Problem::moved(error, TEAM, path)),
+    };
+    let name = match name_of(resource, &team) {
+        Ok(name) => name,
+        Err(error) => {
+            found.problems.push(Problem::moved(error, TEAM, path));
+            None
+        }
+    };
+    let Some(lines) = team.get("player_stats") else { return };
+    let id_text = id.to_string();
+    let with_lines = |lines: &[u8]| one_team(&[("id", id_text.as_bytes()), ("player_stats", lines)]);
+    if !lines.is_array() {
+        let read = box_score(resource, &with_lines(lines.raw()));
+        return found.problems.extend(read.err().map(|error| Problem::moved(error, TEAM, path)));
+    }
+    for (at, line) in lines.elements().enumerate() {
+        let line_path = format!("{path}.player_stats[{at}]");
+        if *left == 0 {
+            return found.problems.push(Problem::new(line_path, "more rows than a game has: they are left out"));
+        }
+        *left -= 1;
+        match box_score(resource, &with_lines(&[b"[", line.raw(), b"]"].concat())) {
+            Ok(batch) => {
+                found.rows.extend(rows_of(&batch).into_iter().map(|row| Row { team_name: name.clone(), ..row }));
+            }
+            Err(error) => found.problems.push(Problem::moved(error, ROW, &line_path)),
+        }
+    }
+}
+
+/// The id of a team.
+fn team_of(resource: &'static Resource, team: &Value<'_>) -> Result<i64, DecodeError> {
+    let batch = match team.get("id") {
+        Some(id) => box_score(resource, &one_team(&[("id", id.raw()), ("player_stats", b"[{\"id\":0}]")]))?,
+        None if team.is_object() => box_score(resource, &one_team(&[("player_stats", b"[{\"id\":0}]")]))?,
+        None => box_score(resource, &wrapped(&[b"[", team.raw(), b"]"].concat()))?,
+    };
+    Ok(integer(&batch, "team_id", 0).unwrap_or_default())
+}
+
+fn name_of(resource: &'static Resource, team: &Value<'_>) -> Result<Option<String>, DecodeError> {
+    let Some(name) = team.get("name") else { return Ok(None) };
+    let team = one_team(&[("id", b"0"), ("name", name.raw()), ("player_stats", b"[{\"id\":0}]")]);
+    box_score(resource, &team).map(|batch| texts(&batch, "team_name")(0))
+}
+
+/// The rows of `{"stats": [{"tid", "pid", "totalStats"}]}`.
+fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
+    let lines = document.get(PARTS[0]).filter(Value::is_array)?;
+    if lines.elements().next().is_some() && !lines.elements().any(|line| line.get("totalStats").is_some()) {
+        return None;
+    }
+    let resource = of_sport(&CATCH_UP, sport);
+    let of = |lines: &[u8]| Body::from([b"{\"stats\":", lines, b"}"].concat());
+    if let Ok(batch) = box_score(resource, &of(lines.raw())) {
+        return Some(Rows { kind: Kind::Game, rows: rows_of(&batch), problems: Vec::new() });
+    }
+    let mut found = Rows { kind: Kind::Game, rows: Vec::new(), problems: Vec::new() };
+    for (at, line) in lines.elements().enumerate() {
+        let path = format!("$.stats[{at}]");
+        if at == MAX_ROWS {
+            found.problems.push(Problem::new(path, "more rows than a game has: they are left out"));
+            break;
+        }
+        match box_score(resource, &of(&[b"[", line.raw(), b"]"].concat())) {
+            Ok(batch) => found.rows.extend(rows_of(&batch)),
+            Err(error) => found.problems.push(Problem::moved(error, "$.stats[0]", &path)),
+        }
+    }
+    Some(found)
+}
+
+fn box_score(resource: &'static Resource, body: &Body) -> Result<RecordBatch, DecodeError> {
+    tables::decode(resource, "box_score", None, body, &Context::default())
+}
+
+/// A body of `stats` with these teams.
+fn wrapped(teams: &[u8]) -> Body {
+    Body::from([b"{\"teams\":", teams, b"}"].concat())
+}
+
+/// A body of `stats` with one team of these members.
+fn one_team(members: &[(&str, &[u8])]) -> Body {
+    let members: Vec<Vec<u8>> =
+        members.iter().map(|(key, value)| [b"\"", key.as_bytes(), b"\":", *value].concat()).collect();
+    wrapped(&[b"[{", members.join(&b',').as_slice(), b"}]"].concat())
+}
+
+/// The rows of a table `box_score`; a code without a value is left out.
+fn rows_of(batch: &RecordBatch) -> Vec<Row> {
+    let (team_name, first, last) = (texts(batch, "team_name"), texts(batch, "first_name"), texts(batch, "last_name"));
+    let schema = batch.schema();
+    let codes_from = schema.index_of("games_played").map_or(0, |at| at + 1);
+    let row = |at: usize| {
+        let codes = schema.fields().iter().enumerate().skip(codes_from);
+        let stats = codes.filter_map(|(column, field)| {
+            let values = batch.column(column).as_primitive_opt::<Float64Type>()?;
+            values.is_valid(at).then(|| (field.name().clone(), Some(values.value(at))))
+        });
+        Some(Row {
+            team_id: integer(batch, "team_id", at)?,
+            team_name: team_name(at),
+            player_id: integer(batch, "player_id", at)?,
+            names: Names { first: first(at), last: last(at) },
+            version: integer(batch, "version", at),
+            stats: stats.collect(),
+        })
+    };
+    (0..batch.num_rows()).filter_map(row).collect()
+}
+
+fn integer(batch: &RecordBatch, column: &str, at: usize) -> Option<i64> {
+    let values = batch.column_by_name(column)?.as_primitive_opt::<Int64Type>()?;
+    values.is_valid(at).then(|| values.value(at))
+}
+
+fn number(batch: &RecordBatch, column: &str, at: usize) -> Option<f64> {
+    let values = batch.column_by_name(column)?.as_primitive_opt::<Float64Type>()?;
+    values.is_valid(at).then(|| values.value(at))
+}
+
+/// Reads the texts of a column.
+fn texts<'a>(batch: &'a RecordBatch, column: &str) -> impl Fn(usize) -> Option<String> + 'a {
+    let values = batch.column_by_name(column).and_then(|values| values.as_string_opt::<i32>());
+    move |at| values.filter(|values| values.is_valid(at)).map(|values| values.value(at).to_owned())
+}
+
+/// Reads the texts of a dictionary-encoded column.
+fn categories<'a>(batch: &'a RecordBatch, column: &str) -> impl Fn(usize) -> Option<String> + 'a {
+    let values = batch.column_by_name(column).and_then(|values| values.as_dictionary_opt::<Int32Type>());
+    let texts = values.and_then(|values| values.values().as_string_opt::<i32>());
+    move |at| {
+        let (values, texts) = values.zip(texts)?;
+        values.key(at).map(|key| texts.value(key).to_owned())
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a box score may lack values: what its stream says about gaps and connections. Pure.
+
+use super::item::Notice;
+use std::time::{Duration, SystemTime};
+
+/// A connection that is lost for less than this has missed next to nothing.
+const MAX_LOST: Duration = Duration::from_secs(1);
+/// Open gaps that are told apart; further ones extend the last.
+const MAX_OPEN: usize = 256;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Staleness {
+    /// Start and end of the gaps that may still be closed.
+    open: Vec<(SystemTime, SystemTime)>,
+    /// End of the last gap that nothing will close, until a later complete state.
+    lost: Option<SystemTime>,
+    /// Since when there is no connection.
+    disconnected: Option<SystemTime>,
+}
+
+impl Staleness {
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::Connected { .. } => self.disconnected = None,
+            Notice::Disconnected { at, .. } => self.disconnected = self.disconnected.or(Some(*at)),
+            Notice::Gap { start, end, is_final, .. } => {
+                let end = end.unwrap_or(*start);
+                if *is_final {
+                    self.close(*start, end);
+                    self.lost = self.lost.max(Some(end));
+                } else if self.open.len() == MAX_OPEN
+                    && let Some(last) = self.open.last_mut()
+                {
+                    last.1 = last.1.max(end);
+                } else {
+                    self.open.push((*start, end));
+                }
+            }
+            Notice::Recovered { gap, .. } => {
+                if let Notice::Gap { start, end, .. } = &**gap {
+                    let end = end.unwrap_or(*start);
+                    self.close(*start, end);
+                    // What closed it is later than the gaps before it.
+                    self.lost = self.lost.filter(|lost| *lost > end);
+                }
+            }
+            Notice::Quiet { .. } | Notice::Recovering { .. } => {}
+        }
+    }
+
+    /// Records a complete state of the game that the stream delivered.
+    pub(super) fn complete_state(&mut self, at: SystemTime) {
+        self.lost = self.lost.filter(|lost| *lost > at);
+        self.open.retain(|(_, end)| *end > at);
+    }
+
+    pub(super) fn is_stale(&self, now: SystemTime) -> bool {
+        let is_lost = |since: SystemTime| now.duration_since(since).is_ok_and(|elapsed| elapsed >= MAX_LOST);
+        !self.open.is_empty() || self.lost.is_some() || self.disconnected.is_some_and(is_lost)
+    }
+
+    fn close(&mut self, start: SystemTime, end: SystemTime) {
+        self.open.retain(|(first, last)| *first < start || *last > end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    fn gap(start: u64, end: u64, is_final: bool) -> Notice {
+        Notice::Gap { start: at(start), end: Some(at(end)), reason: "x".into(), dropped: None, is_final }
+    }
+
+    fn recovered(gap: Notice) -> Notice {
+        Notice::Recovered { gap: Box::new(gap), updates: Vec::new().into(), requested_at: None }
+    }
+
+    fn lost(seconds: u64) -> Notice {
+        Notice::Disconnected { at: at(seconds), reason: "x".into(), status: None, attempt: 0, retry_at: None }
+    }
+
+    #[test]
+    fn an_open_gap_is_stale_until_it_is_recovered() {
+        let mut staleness = Staleness::default();
+        assert!(!staleness.is_stale(at(9)));
+        staleness.notice(&gap(10, 12, false));
+        staleness.notice(&gap(14, 15, false));
+        staleness.notice(&recovered(gap(10, 12, false)));
+        assert!(staleness.is_stale(at(20)), "the second one is open");
+        staleness.notice(&recovered(gap(14, 15, false)));
+        assert!(!staleness.is_stale(at(20)));
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_for_a_second_is_stale() {
+        let mut staleness = Staleness::default();
+        staleness.notice(&lost(10));
+        staleness.notice(&lost(30));
+        assert!(!staleness.is_stale(at(10)));
+        assert!(staleness.is_stale(at(11)), "counted from the first of the failures");
+        staleness.notice(&Notice::Connected { at: at(31) });
+        assert!(!staleness.is_stale(at(99)));
+    }
+
+    #[test]
+    fn a_final_gap_is_stale_until_a_later_complete_state() {
+        for later in [false, true] {
+            let mut staleness = Staleness::default();
+            staleness.notice(&gap(10, 12, false));
+            staleness.notice(&gap(10, 12, true));
+            staleness.complete_state(at(11));
+            assert!(staleness.is_stale(at(13)));
+            if later {
+                staleness.complete_state(at(13));
+            } else {
+                staleness.notice(&recovered(gap(20, 21, false)));
+            }
+            assert!(!staleness.is_stale(at(30)));
+        }
+    }
+
+    #[test]
+    fn gaps_beyond_the_maximum_are_kept_as_one() {
+        let mut staleness = Staleness::default();
+        for n in 0..1000 {
+            staleness.notice(&gap(10 * n, 10 * n + 5, false));
+        }
+        assert_eq!(staleness.open.len(), MAX_OPEN);
+        staleness.complete_state(at(9_990));
+        assert!(staleness.is_stale(at(9_999)));
+        staleness.complete_state(at(9_995));
+        assert!(!staleness.is_stale(at(9_999)));
+    }
+}
