@@ -26,6 +26,8 @@ const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 pub(super) const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
+/// A copy of the service that lags this much may still have the count that a correction of the stream has lowered.
+const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
 #[derive(Debug, Clone)]
@@ -60,8 +62,23 @@ struct Cell {
     value: Option<f64>,
     /// When the stream delivered it, or when it was requested.
     at: SystemTime,
-    /// A lower value that a request found, and when it was sent.
-    lower: Option<(f64, SystemTime)>,
+    /// When the stream last lowered it.
+    lowered_at: Option<SystemTime>,
+    /// A value of a request that another one has to confirm, and when it was sent.
+    unconfirmed: Option<(f64, SystemTime)>,
+}
+
+impl Cell {
+    fn new(value: Option<f64>, at: SystemTime) -> Self {
+        Cell { value, at, lowered_at: None, unconfirmed: None }
+    }
+
+    /// The cell after the stream has delivered a value.
+    fn after(before: Option<&Cell>, value: Option<f64>, at: SystemTime) -> Self {
+        let is_lower = before.is_some_and(|before| value < before.value);
+        let lowered_at = if is_lower { Some(at) } else { before.and_then(|before| before.lowered_at) };
+        Cell { lowered_at, ..Cell::new(value, at) }
+    }
 }
 
 /// Where rows come from.
@@ -169,6 +186,13 @@ impl BoxScore {
     /// Whether values may be missing at this time.
     pub fn is_stale(&self, now: SystemTime) -> bool {
         self.staleness.is_stale(now)
+    }
+
+    /// The values of a code by player.
+    #[cfg(test)]
+    pub(crate) fn values(&self, code: &str) -> BTreeMap<i64, Option<f64>> {
+        let lines = self.teams.values().flat_map(|team| &team.lines);
+        lines.filter_map(|(player, line)| Some((*player, line.cells.get(code)?.value))).collect()
     }
 
     fn apply(&mut self, read: rows::Rows, origin: Origin, received_at: SystemTime) -> bool {
@@ -290,35 +314,36 @@ impl Line {
         let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
         let is_asked = matches!(origin, Origin::Request(_)) && !has_versions;
-        if kind != Kind::Change && !is_asked {
-            self.cells.clear();
-        }
+        let is_whole = kind != Kind::Change && !is_asked;
+        let replaced = if is_whole { std::mem::take(&mut self.cells) } else { BTreeMap::new() };
         for (code, value) in row.stats {
             match origin {
                 Origin::Request(at) if is_asked => self.recover(code, value, at),
                 _ => {
-                    self.cells.insert(code, Cell { value, at: origin.at(), lower: None });
+                    let before = if is_whole { replaced.get(&code) } else { self.cells.get(&code) };
+                    let cell = Cell::after(before, value, origin.at());
+                    self.cells.insert(code, cell);
                 }
             }
         }
         kind == Kind::Change || self.values() != before
     }
 
-    /// Takes a value that was requested, unless the stream's is newer, or lower values are not confirmed.
+    /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
     fn recover(&mut self, code: String, value: Option<f64>, requested_at: SystemTime) {
         let Some(cell) = self.cells.get_mut(&code) else {
-            self.cells.insert(code, Cell { value, at: requested_at, lower: None });
+            self.cells.insert(code, Cell::new(value, requested_at));
             return;
         };
         let Some(value) = value.filter(|_| cell.at <= requested_at) else { return };
-        let is_lower = cell.value.is_some_and(|known| value < known);
-        let is_confirmed = cell.lower.is_some_and(|(lower, at)| {
-            lower == value && at.checked_add(CONFIRMED_AFTER).is_some_and(|due| due <= requested_at)
-        });
-        if !is_lower || is_confirmed {
-            *cell = Cell { value: Some(value), at: requested_at, lower: None };
-        } else if cell.lower.is_none_or(|(lower, _)| lower != value) {
-            cell.lower = Some((value, requested_at));
+        let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
+        let is_doubtful = cell.value.is_some_and(|known| value < known)
+            || cell.value < Some(value) && cell.lowered_at.is_some_and(|at| within(at, MAX_LAG));
+        let is_confirmed = cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
+        if !is_doubtful || is_confirmed {
+            *cell = Cell { lowered_at: cell.lowered_at, ..Cell::new(Some(value), requested_at) };
+        } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {
+            cell.unconfirmed = Some((value, requested_at));
         }
     }
 

@@ -249,6 +249,18 @@ fn a_requested_value_lowers_a_count_only_if_a_later_request_confirms_it() {
 }
 
 #[test]
+fn a_count_that_the_stream_has_just_lowered_is_not_raised_by_one_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&received(1.0, 10));
+    score.feed(&received(3.0, 8));
+    assert!(!score.feed(&requested(4.0, None, 10)), "it may be the count before the correction");
+    assert!(score.feed(&requested(9.0, None, 10)));
+    score.feed(&received(10.0, 8));
+    assert!(score.feed(&requested(30.0, None, 11)), "no copy of the service lags so much");
+    assert_eq!(value(&score, 11, "PTS"), Some(11.0));
+}
+
+#[test]
 fn the_higher_version_wins_wherever_both_have_one() {
     let mut score = BoxScore::new(Sport::Basketball);
     score.feed(&stats(11, 100, json!({"PTS": 10}), "x"));

@@ -4,8 +4,9 @@ use crate::error::{Error, Result};
 use std::time::Duration;
 
 /// What happens when the reader of a stream is slower than the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Overflow {
+    #[default]
     /// Stops reading the connection, so that nothing is lost while the service waits.
     Block,
     /// Drops and counts the oldest update.

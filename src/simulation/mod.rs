@@ -7,6 +7,7 @@
 //! | `world`, `signal` | clock, randomness, active faults, trace and failures; a deterministic wake-up signal |
 //! | `network` | in-memory connections: delayed, fragmented, cut at any byte |
 //! | `service` | REST, the event stream and the websocket, as specified |
+//! | `game` | the points of the players, and the bodies that show them |
 //! | `calls`, `readers` | users and stream readers, with the properties of each step |
 //! | `night_checks` | the properties of a whole night |
 //!
@@ -16,6 +17,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod calls;
+mod game;
 mod network;
 mod night;
 mod night_checks;
@@ -176,6 +178,7 @@ fn options(night: &Night) -> StreamOptions {
         buffer: settings.buffer,
         retry_wait: settings.retry_wait,
         max_event_bytes: service::MAX_EVENT,
+        recover: Some(Duration::from_secs(5)),
         ..StreamOptions::default()
     }
 }

@@ -45,8 +45,9 @@ pub(super) enum Termination {
 }
 
 /// Which sources share a sequence counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum CounterScope {
+    #[default]
     Common,
     PerSource,
 }
@@ -100,11 +101,15 @@ pub(super) enum NightEvent {
     /// Concurrent calls that are cancelled after this time.
     Cancelled(u64, Duration),
     Batch(u64),
+    /// The service does not answer requests for the state of the game.
+    HangState(Duration),
+    /// The state of the game has an unreadable row.
+    OddState(Duration),
     /// The event stream is refused with 401 from now on; the body of the response never ends.
     Deny,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NightSettings {
     pub(crate) latency: Duration,
     pub(crate) message_every: Duration,
@@ -117,6 +122,26 @@ pub(super) struct NightSettings {
     pub buffer: usize,
     pub max_retries: u32,
     pub retry_wait: Duration,
+    /// Whether the rows of snapshots have versions.
+    pub has_versions: bool,
+    /// How old the state of the game is that REST answers.
+    pub state_lag: Duration,
+    /// Whether `catch_up` is unknown to the service.
+    pub refuses_catch_up: bool,
+}
+
+impl NightSettings {
+    /// What recovery meets: in one night of ten, REST lags the stream.
+    fn of_recovery(r: &mut SeededRandom) -> Self {
+        let has_versions = r.below(2) == 0;
+        let lag = Duration::from_millis(r.between(500, 4000));
+        NightSettings {
+            has_versions,
+            state_lag: if r.below(10) == 0 { lag } else { Duration::ZERO },
+            refuses_catch_up: r.below(4) == 0,
+            ..NightSettings::default()
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -135,6 +160,9 @@ impl Night {
         let mut random = SeededRandom(seed);
         let r = &mut random;
         let ms = Duration::from_millis;
+        // From a generator of its own, so that nights keep their other faults.
+        let mut recovery = SeededRandom(seed ^ 0x7EC0);
+        let of_recovery = NightSettings::of_recovery(&mut recovery);
         let settings = NightSettings {
             latency: ms(r.between(5, 150)),
             message_every: ms(r.between(1500, 9000)),
@@ -151,6 +179,7 @@ impl Night {
             buffer: r.pick(&[2, 8, 64, 1024]),
             max_retries: r.pick(&[0, 1, 3, 3, 3]),
             retry_wait: r.pick(&[ms(0), ms(500), ms(5000), ms(5000)]),
+            ..of_recovery
         };
         let length = Duration::from_secs(r.between(600, 1500));
         // Quiet nights have few faults; some kinds of faults occur in some nights only.
@@ -230,6 +259,13 @@ impl Night {
         }
         if r.below(6) == 0 {
             events.push((length - Duration::from_secs(60), NightEvent::Deny));
+        }
+        for _ in 0..recovery.below(5) {
+            let time = Duration::from_secs(recovery.between(5, 90));
+            let event = recovery.pick(&[NightEvent::HangState(time), NightEvent::OddState(time)]);
+            let at = ms(recovery.below(length.as_millis() as u64));
+            events.push((at, event));
+            events.push((at + ms(100), NightEvent::CutAll(recovery.pick(&TERMINATIONS))));
         }
         events.sort_by_key(|(at, _)| *at);
         Night { seed, settings, length, events }

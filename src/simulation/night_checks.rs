@@ -33,6 +33,7 @@ pub(super) async fn check_night(
     sleep(18 * SECOND).await;
     check_full_speed(world, transport).await;
     sleep(180 * SECOND).await;
+    readers.iter().for_each(|reader| check_truth(world, night, reader));
     if running_users(&mut users) > 0 {
         world.fail("a call or a batch still runs minutes after the last fault".into());
     }
@@ -41,12 +42,15 @@ pub(super) async fn check_night(
         check_throughput(world, transport).await;
     }
     world.cut_all.send(super::night::Termination::Reset);
-    // `retry:` may request a minute.
-    sleep(130 * SECOND).await;
+    // `retry:` may request a minute; no websocket has one.
+    sleep(60 * SECOND).await;
+    check_truth(world, night, &readers[1]);
+    sleep(70 * SECOND).await;
     producer.abort();
     let stopped = world.now();
     sleep(15 * SECOND).await;
 
+    readers.iter().for_each(|reader| check_truth(world, night, reader));
     for reader in readers {
         let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
         let is_denied = reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny);
@@ -71,6 +75,47 @@ pub(super) async fn check_night(
         check_nothing_lost(world, night, reader.kind, &observations);
     }
     check_reconnects(world);
+}
+
+/// Checks that the box score shows the points of the last seconds, and that every gap is closed.
+fn check_truth(world: &World, night: &Night, reader: &StreamReader) {
+    let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
+    if reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny)
+        || observations.final_gaps > 0
+    {
+        return;
+    }
+    let (now, state) = (world.now(), world.state());
+    let shown = observations.points();
+    let mut wrong = Vec::new();
+    for (player, last) in state.service.game.points(now) {
+        let recent: Vec<i64> = state
+            .service
+            .game
+            .of_player(player)
+            .iter()
+            .filter(|change| change.at + 3 * SECOND > now)
+            .map(|change| change.points)
+            .collect();
+        let before = state.service.game.points(now.saturating_sub(3 * SECOND)).get(&player).map(|change| change.points);
+        let found = shown.get(&player).copied();
+        if found != before && !found.is_some_and(|points| recent.contains(&points)) {
+            wrong.push(format!("player {player} has {found:?}, not {}", last.points));
+        }
+    }
+    let counts = reader.stream.counts();
+    let open = observations.open.len();
+    drop(state);
+    if !wrong.is_empty() {
+        world.fail(format!("truth: {}: {}", reader.kind.name(), wrong.join(", ")));
+    }
+    if counts.open_gaps != open as u64 || open > 0 {
+        world.fail(format!(
+            "open gaps: {} counts {}, and {open} were not closed",
+            reader.kind.name(),
+            counts.open_gaps
+        ));
+    }
 }
 
 /// Number of users that are still running.

@@ -1,16 +1,25 @@
 //! Readers of streams, and the properties of each item.
 
+use super::game::Game;
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
+use crate::config::Sport;
 use crate::error::Error;
-use crate::live::{Item, Notice, Overflow, Stream, Taken, Update};
+use crate::live::{BoxScore, Item, Notice, Overflow, Stream, Taken, Update};
 use crate::live::{OVERFLOW, RESTARTED};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The items of one stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Observations {
+    pub score: BoxScore,
+    /// The place in each player's history that the box score has reached.
+    shown: BTreeMap<i64, usize>,
+    /// The gaps that were taken and are open, the oldest first.
+    pub(crate) open: VecDeque<Notice>,
+    /// Gaps that nothing will close.
+    pub(crate) final_gaps: usize,
     /// `n` of each update and its position among all items, in the order of delivery.
     pub delivered: Vec<(u64, usize)>,
     pub numbers: BTreeSet<u64>,
@@ -22,6 +31,79 @@ pub(super) struct Observations {
     pub items: usize,
     pub end: Option<Error>,
     pub(crate) has_ended: bool,
+}
+
+impl Default for Observations {
+    fn default() -> Self {
+        Observations {
+            score: BoxScore::new(Sport::Basketball),
+            shown: BTreeMap::new(),
+            open: VecDeque::new(),
+            final_gaps: 0,
+            delivered: Vec::new(),
+            numbers: BTreeSet::new(),
+            gaps: Vec::new(),
+            segments: Vec::new(),
+            dropped: 0,
+            items: 0,
+            end: None,
+            has_ended: false,
+        }
+    }
+}
+
+impl Observations {
+    /// The points that the box score shows.
+    pub(super) fn points(&self) -> BTreeMap<i64, i64> {
+        let values = self.score.values("PTS").into_iter();
+        values.filter_map(|(player, points)| Some((player, points? as i64))).collect()
+    }
+
+    /// Accounts for the gaps: each is closed or final once, in order. Returns what is wrong.
+    fn account(&mut self, notice: &Notice) -> Option<String> {
+        match notice {
+            Notice::Gap { end: Some(_), is_final: false, .. } => self.open.push_back(notice.clone()),
+            Notice::Gap { is_final: true, start, .. } => {
+                self.final_gaps += 1;
+                let first = self.open.pop_front();
+                if !matches!(&first, Some(Notice::Gap { start: first, .. }) if first == start) {
+                    return Some(format!("{notice:?} is final, and the oldest open gap is {first:?}"));
+                }
+            }
+            Notice::Recovering { gap, .. } => {
+                if self.open.front() != Some(&**gap) {
+                    return Some(format!("{gap:?} is recovering, and the oldest open gap is {:?}", self.open.front()));
+                }
+            }
+            Notice::Recovered { gap, .. } => {
+                let first = self.open.pop_front();
+                if first.as_ref() != Some(&**gap) {
+                    return Some(format!("{gap:?} was recovered, and the oldest open gap was {first:?}"));
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Applies an item; returns the players whose points became older than they were.
+    fn feed(&mut self, item: &Item, game: &Game) -> Vec<String> {
+        self.score.feed(item);
+        let mut backwards = Vec::new();
+        for (player, points) in self.points() {
+            let history = game.of_player(player);
+            let shown = self.shown.entry(player).or_default();
+            let later = history.iter().skip(*shown).position(|change| change.points == points);
+            match later {
+                Some(later) => *shown += later,
+                None => {
+                    backwards.push(format!("player {player} has {points} again"));
+                    *shown = history.iter().rposition(|change| change.points == points).unwrap_or(0);
+                }
+            }
+        }
+        backwards
+    }
 }
 
 pub(super) struct StreamReader {
@@ -76,6 +158,7 @@ impl StreamReader {
         let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
         observations.items += 1;
         let position = observations.items;
+        let backwards = observations.feed(&item, &world.state().service.game);
         match item {
             Item::Update(update) => {
                 let Some(n) = number(&update.text) else {
@@ -116,12 +199,22 @@ impl StreamReader {
                 }
             }
             Item::Notice(notice) => {
+                if let Some(wrong) = observations.account(&notice) {
+                    world.fail(format!("recovery: {}: {wrong}", self.kind.name()));
+                }
+                if !backwards.is_empty() {
+                    world.fail(format!("recovery: {}: {} after {notice:?}", self.kind.name(), backwards.join(", ")));
+                }
                 let name = match &notice {
                     Notice::Connected { .. } => {
                         observations.segments.push(Vec::new());
                         "connected".to_owned()
                     }
                     Notice::Disconnected { reason, attempt, .. } => format!("disconnected ({attempt}): {reason}"),
+                    Notice::Gap { is_final: true, reason, .. } => {
+                        world.count("final gaps");
+                        format!("final gap: {reason}")
+                    }
                     Notice::Gap { reason, dropped, .. } => {
                         observations.gaps.push(position);
                         if reason == OVERFLOW {
@@ -131,8 +224,18 @@ impl StreamReader {
                         format!("gap: {reason}")
                     }
                     Notice::Quiet { .. } => "quiet".to_owned(),
-                    Notice::Recovering { .. } => "recovering".to_owned(),
-                    Notice::Recovered { .. } => "recovered".to_owned(),
+                    Notice::Recovering { missing, .. } => {
+                        world.count("partial states");
+                        format!("recovering without {missing:?}")
+                    }
+                    Notice::Recovered { requested_at, .. } => {
+                        world.count(if requested_at.is_some() {
+                            "recovered gaps"
+                        } else {
+                            "gaps closed by the stream"
+                        });
+                        "recovered".to_owned()
+                    }
                 };
                 drop(observations);
                 world.trace(&format!("{} {name}", self.kind.name()));

@@ -1,11 +1,13 @@
 //! The service, written from the specification: REST, the event stream of 6.1, the websocket of 6.2. It shares no code with the
 //! client or its simulator, and keeps every message, so that no loss goes unnoticed.
 
+use super::game::{Game, TEAM};
 use super::network::ServerConnection;
 use super::night::{CounterScope, NightEvent, NightSettings, Termination, ThrottlePolicy};
 use super::world::World;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -73,6 +75,7 @@ pub(super) struct SimulatedService {
     pub(crate) pending_faults: Vec<NightEvent>,
     /// `n` of the messages sent on each websocket.
     pub sent: Vec<Vec<u64>>,
+    pub game: Game,
 }
 
 /// Two sequenced sources, and one without numbers.
@@ -97,19 +100,27 @@ impl SimulatedService {
             Some(_) => format!("e{n}{}", "x".repeat(2000)),
             None => format!("e{n}"),
         };
-        let text = format!("{{\"n\":{n}}}{padding}");
+        let source = SOURCES[self.messages.len() % 7 % 3];
+        let change = (source == SOURCES[0]).then(|| self.game.score(at));
+        let teams = self.game.teams(at, settings.has_versions, false);
+        let text = format!("{{\"n\":{n},\"teams\":{teams}}}{padding}");
         self.events.push(ProducedMessage { n, at, source: "", seq: None, epoch: 0, id, text });
 
         let n = self.messages.len() as u64;
-        let source = SOURCES[(n % 7 % 3) as usize];
         let seq = (source != "clock").then(|| {
             let counted_source = if settings.counter == CounterScope::Common { "" } else { source };
             let counter = self.counters.entry(counted_source).or_default();
             *counter += 1;
             *counter
         });
+        let data = change.map_or(String::new(), |change| {
+            let stats = json!({ "PTS": change.points });
+            let (player, version) = (change.player, change.version);
+            let data = json!({ "team_id": TEAM, "player_id": player, "stats": stats, "version": version });
+            format!("\"type\":\"stats\",\"data\":{data},")
+        });
         let text = match seq {
-            Some(seq) => format!("{{\"source\":\"{source}\",\"seq\":{seq},\"n\":{n},\"pad\":\"{padding}\"}}"),
+            Some(seq) => format!("{{\"source\":\"{source}\",\"seq\":{seq},\"n\":{n},{data}\"pad\":\"{padding}\"}}"),
             // A nested number that is not the message's.
             None => {
                 format!("{{\"source\":\"{source}\",\"n\":{n},\"data\":{{\"seq\":{}}},\"pad\":\"{padding}\"}}", n % 5)
@@ -162,7 +173,7 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
         return respond(world, conn, 431, "", r#"{"message":"the head is too large"}"#).await;
     }
     // The clock may be off by five minutes (docs/wire.md, "Signature").
-    if kind == RequestKind::Call {
+    if kind == RequestKind::Call && path.starts_with("/v1/data/") {
         let date = header("date").and_then(|date| httpdate::parse_http_date(&date).ok()).unwrap_or(UNIX_EPOCH);
         let offset = date.duration_since(world.date()).unwrap_or_else(|before| before.duration());
         if offset > Duration::from_secs(300) {
@@ -175,6 +186,7 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
         return respond(world, conn, status, &extra, &body).await;
     }
     match kind {
+        RequestKind::Call if is_game_state(path) => game_state(world, conn, path).await,
         RequestKind::Call => {
             let size = world.state().random(kind).pick(&[0, 10, 400, 5000]);
             let body = format!(r#"{{"path":"{path}","pad":"{}"}}"#, "y".repeat(size));
@@ -195,6 +207,39 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
             messages(world, conn, &key, parameter("last_seq").and_then(|last| last.parse().ok())).await
         }
     }
+}
+
+/// Whether recovery requests this path.
+fn is_game_state(path: &str) -> bool {
+    path == "/broadcast/v1/stats" || path.contains("/games/g1") || path == "/v1/data/stats/s1/stats"
+}
+
+/// The state of the game, which may be that of some seconds ago.
+async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str) -> Result<(), Termination> {
+    let hang = world.state().faults.hang_state;
+    if hang > world.now() {
+        world.count("hanging states");
+        world.wait_until(hang).await;
+    }
+    let now = world.now();
+    let (body, is_refused) = {
+        let state = world.state();
+        let (settings, faults, game) = (&world.settings, &state.faults, &state.service.game);
+        let until = now.saturating_sub(settings.state_lag);
+        let odd = faults.odd_state > now;
+        let body = match path {
+            "/broadcast/v1/stats" => json!({ "teams": game.teams(until, settings.has_versions, odd) }).to_string(),
+            "/v1/data/stats/s1/stats" => json!({ "teams": game.teams(until, false, odd) }).to_string(),
+            "/v1/data/games/g1" => json!({ "id": "g1", "results": [{ "id": "s1" }] }).to_string(),
+            _ => game.catch_up(until, odd),
+        };
+        (body, settings.refuses_catch_up && path.contains("/stats/games/"))
+    };
+    world.count("states");
+    if is_refused {
+        return respond(world, conn, 404, "", r#"{"status":404,"message":"no such resource"}"#).await;
+    }
+    respond(world, conn, 200, "", &body).await
 }
 
 /// Returns the status and headers of an error to inject.

@@ -60,6 +60,9 @@ pub(super) struct ActiveFaults {
     pub silence: Duration,
     pub(crate) pause: Duration,
     pub(crate) denies: bool,
+    /// The state of the game is not answered, or has an unreadable row.
+    pub hang_state: Duration,
+    pub odd_state: Duration,
     /// The last phase of the night, without faults.
     pub(crate) is_calm: bool,
 }
@@ -157,6 +160,8 @@ impl World {
             NightEvent::Silence(time) => faults.silence = now + time,
             NightEvent::Pause(time) => faults.pause = now + time,
             NightEvent::Deny => faults.denies = true,
+            NightEvent::HangState(time) => faults.hang_state = now + time,
+            NightEvent::OddState(time) => faults.odd_state = now + time,
             NightEvent::RevokeToken => state.service.token += 1,
             NightEvent::InvalidId
             | NightEvent::LongId
