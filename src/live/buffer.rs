@@ -222,12 +222,17 @@ impl Buffer {
         self.wake(inner);
     }
 
-    /// Pushes a notice that precedes all buffered items.
-    pub(crate) fn push_first(&self, item: Item) {
+    /// Pushes the notices that the item taken last has closed all gaps. They precede all buffered items; what was recovered of
+    /// these gaps and is not taken yet is discarded.
+    pub(crate) fn push_closed_gaps(&self, notices: Vec<Notice>) {
         let mut inner = self.inner();
-        if inner.end.is_none() {
-            inner.count(&item);
-            inner.queue.put_back(item);
+        if inner.end.is_none() && !notices.is_empty() {
+            inner.queue.discard_recovering();
+            for notice in notices.into_iter().rev() {
+                let item = Item::Notice(notice);
+                inner.count(&item);
+                inner.queue.put_back(item);
+            }
         }
         self.wake(inner);
     }

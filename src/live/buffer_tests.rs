@@ -200,19 +200,26 @@ fn cut(is_final: bool) -> Notice {
     Notice::Gap { start: at, end: Some(at), reason: "it was cut".into(), dropped: None, is_final }
 }
 
-fn recovered() -> Item {
-    Item::Notice(Notice::Recovered { gap: Box::new(cut(false)), updates: Vec::new().into(), requested_at: None })
+fn recovered() -> Notice {
+    Notice::Recovered { gap: Box::new(cut(false)), updates: Vec::new().into(), requested_at: None }
 }
 
 #[test]
-fn what_closes_a_gap_can_precede_the_buffered_items() {
+fn gaps_that_the_stream_closes_precede_the_buffered_items() {
+    let recovering = Notice::Recovering {
+        gap: Box::new(cut(false)),
+        updates: Vec::new().into(),
+        missing: Vec::new(),
+        requested_at: SystemTime::UNIX_EPOCH,
+    };
     let buffer = buffer(8, Overflow::Block, true);
-    push(&buffer, [update(1)]);
-    buffer.push_first(recovered());
+    push(&buffer, [Item::Notice(recovering), update(1)]);
+    buffer.push_closed_gaps(vec![recovered()]);
     assert!(matches!(buffer.take(), Taken::Item(Item::Notice(Notice::Recovered { .. }))));
-    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1)]));
+    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (1, vec![Some(1)]), "without the partial state");
+    assert_eq!(buffer.bytes(), 0);
     buffer.end(None);
-    buffer.push_first(recovered());
+    buffer.push_closed_gaps(vec![recovered()]);
     assert!(matches!(buffer.take(), Taken::Ended(None)), "nothing follows the end");
 }
 
@@ -223,7 +230,7 @@ fn gaps_are_open_until_they_are_closed_or_final() {
     push(&buffer, [Item::Notice(cut(false)), update(1)]);
     push(&buffer, [Item::Notice(cut(false))]);
     assert_eq!(open(), (2, 2));
-    push(&buffer, [recovered()]);
+    push(&buffer, [Item::Notice(recovered())]);
     assert_eq!(open(), (2, 1));
     push(&buffer, [Item::Notice(cut(true))]);
     assert_eq!(open(), (2, 0), "the end of an earlier one, not another gap");

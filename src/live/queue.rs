@@ -64,6 +64,12 @@ impl Queue {
         self.items.push_front(Queued::new(item));
     }
 
+    /// Removes the partial states of gaps.
+    pub(super) fn discard_recovering(&mut self) {
+        self.items.retain(|queued| !matches!(queued.item, Item::Notice(Notice::Recovering { .. })));
+        self.bytes = self.items.iter().map(|queued| queued.item.size()).sum();
+    }
+
     pub(super) fn pop(&mut self) -> Option<Item> {
         let Queued { item, earlier } = self.items.pop_front()?;
         self.count_removed(&item);

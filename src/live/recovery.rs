@@ -45,10 +45,9 @@ impl Recovery {
                 let mut gaps = self.gaps();
                 let (closed, unreadable) = gaps.take_update(update);
                 self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
-                drop(gaps);
                 buffer.count_unreadable(unreadable as u64);
                 // They belong to this update, before all later ones.
-                closed.into_iter().rev().for_each(|notice| buffer.push_first(Item::Notice(notice)));
+                buffer.push_closed_gaps(closed);
             }
             Item::Update(_) | Item::Notice(_) => {}
         }
@@ -72,13 +71,12 @@ impl Recovery {
                 continue;
             }
             let asked = self.state.ask().await;
-            let notices = self.settle(asked, requested, buffer);
-            buffer.push_all(notices.into_iter().map(Item::Notice)).await;
+            self.settle(asked, requested, buffer);
         }
     }
 
-    /// Records the result of an attempt; returns what the reader is told.
-    fn settle(&self, asked: Result<State, Failure>, requested: Duration, buffer: &Buffer) -> Vec<Notice> {
+    /// Records the result of an attempt, and tells the reader.
+    fn settle(&self, asked: Result<State, Failure>, requested: Duration, buffer: &Buffer) {
         let now = self.begun.elapsed();
         let mut gaps = self.gaps();
         let notices = match asked {
@@ -94,7 +92,8 @@ impl Recovery {
             }
         };
         self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
-        notices
+        // Under the lock, so that nothing about a gap follows its end. Notices always fit.
+        buffer.try_push(&mut notices.into_iter().map(Item::Notice).peekable());
     }
 
     fn gaps(&self) -> MutexGuard<'_, OpenGaps> {

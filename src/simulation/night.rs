@@ -105,6 +105,8 @@ pub(super) enum NightEvent {
     HangState(Duration),
     /// The state of the game has an unreadable row.
     OddState(Duration),
+    /// The next snapshot of the stream has an unreadable row.
+    OddRow,
     /// The event stream is refused with 401 from now on; the body of the response never ends.
     Deny,
 }
@@ -262,7 +264,7 @@ impl Night {
         }
         for _ in 0..recovery.below(5) {
             let time = Duration::from_secs(recovery.between(5, 90));
-            let event = recovery.pick(&[NightEvent::HangState(time), NightEvent::OddState(time)]);
+            let event = recovery.pick(&[NightEvent::HangState(time), NightEvent::OddState(time), NightEvent::OddRow]);
             let at = ms(recovery.below(length.as_millis() as u64));
             events.push((at, event));
             events.push((at + ms(100), NightEvent::CutAll(recovery.pick(&TERMINATIONS))));

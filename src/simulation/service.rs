@@ -102,7 +102,8 @@ impl SimulatedService {
         };
         let source = SOURCES[self.messages.len() % 7 % 3];
         let change = (source == SOURCES[0]).then(|| self.game.score(at));
-        let teams = self.game.teams(at, settings.has_versions, false);
+        let has_odd_row = self.take_pending(|event| *event == NightEvent::OddRow).is_some();
+        let teams = self.game.teams(at, settings.has_versions, has_odd_row);
         let text = format!("{{\"n\":{n},\"teams\":{teams}}}{padding}");
         self.events.push(ProducedMessage { n, at, source: "", seq: None, epoch: 0, id, text });
 

@@ -168,6 +168,7 @@ impl World {
             | NightEvent::Oversized
             | NightEvent::HugeFrame
             | NightEvent::Retry(_)
+            | NightEvent::OddRow
             | NightEvent::Close(_) => {
                 state.service.pending_faults.push(event);
             }
