@@ -1,5 +1,6 @@
 //! Readers of streams, and the properties of each item.
 
+use super::journals::NightJournal;
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
 use crate::error::Error;
@@ -28,11 +29,13 @@ pub(super) struct StreamReader {
     pub kind: RequestKind,
     pub stream: Stream,
     pub(crate) observations: Mutex<Observations>,
+    pub(super) journal: Option<NightJournal>,
 }
 
 impl StreamReader {
-    pub(super) fn new(kind: RequestKind, stream: Stream) -> Arc<Self> {
-        Arc::new(StreamReader { kind, stream, observations: Mutex::default() })
+    pub(super) fn new(kind: RequestKind, stream: Stream, is_recorded: bool) -> Arc<Self> {
+        let journal = is_recorded.then(|| NightJournal::new(&stream));
+        Arc::new(StreamReader { kind, stream, observations: Mutex::default(), journal })
     }
 
     /// Reads until the stream ends.
@@ -51,6 +54,9 @@ impl StreamReader {
                         match &item {
                             Item::Update(_) => updates += 1,
                             Item::Notice(_) => notices += 1,
+                        }
+                        if let Some(journal) = &self.journal {
+                            journal.add(world.now(), &item);
                         }
                         self.check_item(&world, item);
                     }

@@ -51,7 +51,8 @@ class Gap(Notice):
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
     "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
-    In a journal it also covers the time between two recordings. With `recover="auto"` a `Recovered` closes it, or the
+    In a journal it also covers the time between two recordings, and its reason is "damaged" where the file is damaged,
+    and "torn" where the recorder was killed. With `recover="auto"` a `Recovered` closes it, or the
     same gap comes again as a final one (`is_final`) whose reason says why (docs/live.md, "Recovery").
     """
 
