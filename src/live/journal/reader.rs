@@ -28,8 +28,8 @@ pub struct Reader<R = BufReader<File>> {
     offset: u64,
     chain: Chain<Frame>,
     position: Position,
-    /// The reason of a gap before the next item.
-    gap: Option<&'static str>,
+    /// The reason and the start of a gap before the next item.
+    gap: Option<(&'static str, Option<SystemTime>)>,
 }
 
 /// The last frame in order.
@@ -86,7 +86,7 @@ impl<R: BufRead + Seek> Reader<R> {
         let is_more = self.step(&mut steps)?;
         for step in steps {
             match step {
-                Step::Damage => self.gap = Some(DAMAGE),
+                Step::Damage => self.begin_gap(DAMAGE, self.position.at),
                 Step::Frame(frame) => self.take(&frame, into),
             }
         }
@@ -135,7 +135,7 @@ impl<R: BufRead + Seek> Reader<R> {
         let header = frame.header;
         let before = self.position;
         if before.at.is_some() && header.recording != before.recording && !before.is_closed {
-            self.gap = self.gap.or(Some(TORN_END));
+            self.begin_gap(TORN_END, before.at);
         }
         let mut entries = Vec::new();
         let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_ok();
@@ -147,16 +147,21 @@ impl<R: BufRead + Seek> Reader<R> {
             monotonic: last.map_or(Duration::ZERO, |last| last.monotonic),
         };
         if !is_readable {
-            self.gap = Some(DAMAGE);
+            self.begin_gap(DAMAGE, before.at);
             return;
         }
         if let Some(first) = first
-            && let Some(reason) = self.gap.take()
+            && let Some((reason, start)) = self.gap.take()
         {
-            let start = before.at.unwrap_or(first.at).min(first.at);
+            let start = start.unwrap_or(first.at).min(first.at);
             into.push(Entry { item: gap(reason, start, Some(first.at)), ..*first });
         }
         into.append(&mut entries);
+    }
+
+    /// Only the first of several gaps in a row is reported.
+    fn begin_gap(&mut self, reason: &'static str, start: Option<SystemTime>) {
+        self.gap.get_or_insert((reason, start));
     }
 
     /// Appends the gaps at the end.
@@ -164,8 +169,9 @@ impl<R: BufRead + Seek> Reader<R> {
         let Position { recording, is_closed, at, monotonic } = self.position;
         let at = at.unwrap_or(SystemTime::UNIX_EPOCH);
         let is_torn = !is_closed || self.offset < self.end;
-        for reason in self.gap.take().into_iter().chain(is_torn.then_some(TORN_END)) {
-            into.push(Entry { recording, monotonic, at, item: gap(reason, at, None) });
+        let torn_end = is_torn.then_some((TORN_END, Some(at)));
+        for (reason, start) in self.gap.take().into_iter().chain(torn_end) {
+            into.push(Entry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
         }
     }
 

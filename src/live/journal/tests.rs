@@ -336,6 +336,9 @@ fn a_gap_has_the_times_of_the_items_around_it() {
     assert_eq!(gaps(&frames[1..].concat()), [(at(2), Some(at(2))), (at(5), Some(at(8)))]);
     assert_eq!(gaps(&frames[..2].concat()), [(at(3), None)]);
     assert_eq!(gaps(&frames[..1].concat()), [(now(), None)]);
+    assert_eq!(gaps(&continue_journal(&frames[..2].concat())), [(at(3), Some(at(99)))]);
+    let bytes = continue_journal(&[&frames[1][..], &frames[3]].concat());
+    assert_eq!(gaps(&bytes)[1..], [(at(3), Some(at(8))), (at(9), Some(at(99)))]);
 }
 
 #[test]
