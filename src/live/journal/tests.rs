@@ -211,6 +211,8 @@ fn a_lost_frame_is_one_gap_in_its_place() {
     frames.pop();
     let torn_outline = [updates_of(1..=COUNT), vec![TORN_END.into()]].concat();
     assert_eq!(outline(&frames.concat()), torn_outline, "the closing frame");
+    let bytes = [&numbered_frames().concat()[..], b"more"].concat();
+    assert_eq!(outline(&bytes), torn_outline, "another recording that was killed at its first byte");
 }
 
 #[test]
