@@ -22,7 +22,7 @@ from sideline.cli import _parser, main
 parquet = library("pyarrow.parquet")
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
-COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "compact", "vacuum", "doctor", "live", "record", "replay", "completion", "journal"]
+COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "compact", "vacuum", "doctor", "live", "record", "replay", "completion"]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 
@@ -187,13 +187,6 @@ def test_a_journal_is_replayed_as_lines_or_as_json(journal: Path, tmp_path: Path
     assert capsys.readouterr().err.startswith("sideline: ")
 
 
-def test_a_repair_speaks_json(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["journal", "repair", str(journal), "--out", str(tmp_path / "whole"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["path"], told["lost"]) == (str(tmp_path / "whole"), [])
-    assert told["items"] == len(list(sideline.replay(journal, None)))
-
-
 def completed(line: str) -> set[str]:
     """The completions that bash offers at the end of a line."""
     words = line.split(" ")
@@ -213,8 +206,7 @@ _sideline; printf '%s\\n' "${{COMPREPLY[@]}}"
         ("sideline ", {*COMMANDS, "-h", "--help", "--version"}),
         ("sideline re", {"record", "replay", "report"}),
         ("sideline doctor --en", {"--environment"}),
-        ("sideline journal ", {"repair", "-h", "--help"}),
-        ("sideline journal repair --", {"--out", "--json", "--help"}),
+        ("sideline replay --", {"--speed", "--max-pause", "--fast", "--json", "--help"}),
         ("sideline sync a-folder --tea", {"--teams"}),
     ],
 )
@@ -226,5 +218,5 @@ def test_bash_completes_commands_and_options(line: str, offered: set[str]) -> No
 def test_the_scripts_of_other_shells_have_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     text = capsys.readouterr().out
-    for word in (*COMMANDS, "repair", "correction-window", "schedule-id"):
+    for word in (*COMMANDS, "correction-window", "schedule-id"):
         assert word in text

@@ -35,8 +35,8 @@ pa = library("pyarrow")
 SECRET, KEY, TOKEN, PASSWORD = "s3cret/canary+one=", "key/canary+two=", "token/canary+three=", "proxy/canary+four="
 NOW = "2027-03-01T12:00:00Z"
 QUICK: dict[str, Any] = {"retry_wait": 0.01, "max_wait": 0.02}
-ZSTD = b"\x28\xb5\x2f\xfd", b"P*M\x18"
-"""How a file of zstd begins: with a frame, or with one to be skipped, as a journal's first is."""
+ZSTD = b"\x28\xb5\x2f\xfd"
+"""How a file of zstd begins."""
 
 
 @dataclass

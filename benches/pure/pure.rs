@@ -16,7 +16,7 @@ use sideline::live::{Item, Update};
 use sideline::resource::by_name;
 use sideline::signer::authorization;
 use std::hint::black_box;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tables::Context;
 
 /// Events of a stream or a journal.
@@ -107,11 +107,11 @@ fn journal(c: &mut Criterion) {
     };
     let items: Vec<Item> = (0..EVENTS).map(item).collect();
     let write = || {
-        let mut writer = Writer::open(&path).unwrap();
+        let mut writer = Writer::open(&path, now).unwrap();
         for item in &items {
-            writer.append(item, now).unwrap();
+            writer.append(item, now, Duration::ZERO).unwrap();
         }
-        writer.flush().unwrap();
+        writer.close(now).unwrap();
     };
     let mut group = c.benchmark_group("journal");
     group.throughput(Throughput::Elements(EVENTS as u64));

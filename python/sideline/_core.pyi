@@ -585,12 +585,7 @@ def _operations() -> list[dict[str, Any]]:
 def _own_table(name: str, json: bytes) -> Table:
     """Return a table of the package's own, from rows as a JSON array."""
 
-def _repair_journal(
-    path: str | PathLike[str], out: str | PathLike[str] | None
-) -> tuple[int, int, list[tuple[int, int, datetime | None, datetime | None]]]:
-    """Save the undamaged part of a journal; returns its frames, its items and the damaged parts."""
-
-def _replay(path: str | PathLike[str], speed: float | None, options: dict[str, Any]) -> CoreStream:
+def _replay(path: str | PathLike[str], speed: float | None, max_pause: float, options: dict[str, Any]) -> CoreStream:
     """Open a journal as a stream and read its beginning. `options` are the parameters of `replay`."""
 
 def _schemas(sport: str) -> dict[str, Schema]:

@@ -205,11 +205,15 @@ def _parser() -> argparse.ArgumentParser:
         "replay",
         help="print the items of a journal, at their original pace",
         description="Print a line for each update and notice of a journal that sideline record wrote, at the original "
-        "pace. With --json a line is an object with kind and received_at, and for an update its event, id, seq, source "
-        "and data. Exit status: 0 replayed to its end, 1 damaged or not a journal.",
+        "pace. A gap shows where it is damaged or its recorder was killed. With --json a line is an object "
+        "with kind and received_at, and for an update its event, id, seq, source and data. Exit status: 0 replayed to "
+        "its end, 1 not a journal.",
     )
     replay.add_argument("path", type=Path, metavar="PATH", help="the journal")
     replay.add_argument("--speed", type=float, default=1.0, help="60 plays a minute per second (default: 1)")
+    replay.add_argument(
+        "--max-pause", type=float, default=1.0, metavar="S", help="most seconds between two recordings (default: 1)"
+    )
     replay.add_argument("--fast", action="store_true", help="without waiting")
     _add_json(replay, "print each item as a line of JSON")
     replay.set_defaults(run=_replay)
@@ -224,22 +228,6 @@ def _parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=SHELLS, help="which shell")
     completion.set_defaults(run=_complete)
 
-    journal = commands.add_parser(
-        "journal",
-        help="repair the journal of a live stream",
-        description="Work with the journals that `sideline record` and `stream.record` write.",
-    )
-    actions = journal.add_subparsers(title="actions", required=True, metavar="ACTION", help="what to do with it")
-    repair = actions.add_parser(
-        "repair",
-        help="save the intact blocks of a damaged journal",
-        description="Save every intact block of a damaged journal and print what was lost. Without --out the repaired "
-        "journal replaces it, and the damaged one is kept as PATH.damaged.",
-    )
-    repair.add_argument("path", type=Path, metavar="PATH", help="the damaged journal")
-    repair.add_argument("--out", type=Path, metavar="OUT", help="where to write the repaired journal")
-    _add_json(repair, "print saved and lost bytes as one line of JSON")
-    repair.set_defaults(run=_repair)
     return parser
 
 
@@ -275,7 +263,7 @@ def _replay(args: argparse.Namespace) -> int:
     from .live import describe_notice, describe_update
 
     speed = None if args.fast else args.speed
-    for item in replay(args.path, speed):
+    for item in replay(args.path, speed, max_pause=args.max_pause):
         line: dict[str, object]
         if isinstance(item, Update):
             line = {"kind": "update", "received_at": item.received_at, "event": item.event, "id": item.id}
@@ -513,25 +501,6 @@ def _status_of_stream(stream: "LiveStream", refusal: str | None) -> int:
     if not stream.stats.updates and refusal:
         print(f"sideline: nothing was received: {refusal}", file=sys.stderr)
         return Exit.ERROR
-    return Exit.DONE
-
-
-def _repair(args: argparse.Namespace) -> int:
-    from .journal import repair
-
-    repaired = repair(args.path, args.out)
-    where = args.path if args.out is None else args.out
-    if args.as_json:
-        lost_bytes = [fields_of(one) for one in repaired.lost]
-        _print_json({"path": str(where), "blocks": repaired.blocks, "items": repaired.items, "lost": lost_bytes})
-        return Exit.DONE
-    print(f"{repaired.blocks} blocks with {repaired.items} items are whole: {where}")
-    for gap in repaired.lost:
-        start, end = (f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else None for at in (gap.after, gap.before))
-        when = f"received between {start or 'the beginning'} and {end or 'the end'}"
-        print(f"lost: {gap.bytes} bytes from byte {gap.start} on, {when}")
-    if repaired.lost and args.out is None:
-        print(f"the damaged journal is kept as {args.path}.damaged")
     return Exit.DONE
 
 

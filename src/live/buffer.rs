@@ -1,7 +1,7 @@
 //! Buffers the items between the stream's task and its reader. Waiting and taking are separate calls, so that a cancelled wait
 //! loses nothing. Items and bytes are bounded.
 
-use super::item::{Item, Notice, RESTARTED};
+use super::item::{DAMAGE, Item, Notice, RESTARTED, TORN_END};
 use super::options::{Overflow, StreamOptions};
 use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
@@ -356,8 +356,9 @@ impl BufferState {
             Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
                 self.counts.open_gaps += 1;
-                // Other gaps occur within a connection.
-                let is_reconnect = end.is_some() && dropped.is_none() && reason != RESTARTED;
+                // Other gaps occur within a connection, or in a journal.
+                let is_reconnect =
+                    end.is_some() && dropped.is_none() && ![RESTARTED, DAMAGE, TORN_END].contains(&reason.as_str());
                 self.counts.reconnects += u64::from(is_reconnect);
             }
             Item::Notice(_) => {}

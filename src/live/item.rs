@@ -85,6 +85,10 @@ pub enum Notice {
 pub(crate) const OVERFLOW: &str = "overflow";
 /// The reason of a gap caused by a restarted sequence counter.
 pub(crate) const RESTARTED: &str = "restarted";
+/// The reason of a gap caused by damage of a journal.
+pub(crate) const DAMAGE: &str = "damaged";
+/// The reason of a gap where a recorder was killed.
+pub(crate) const TORN_END: &str = "torn";
 
 /// Estimated size of an item without its texts.
 const ITEM_BYTES: usize = 256;

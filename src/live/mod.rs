@@ -38,8 +38,6 @@ mod game_state;
 mod heartbeat;
 mod interval_set;
 mod item;
-// Its thread writes to a disk, on the system's clock.
-#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod journal;
 #[cfg(test)]
 mod model;
@@ -66,7 +64,7 @@ pub use box_score::BoxScore;
 pub use buffer::{Buffer, ConnectionState, StreamCounts, Taken};
 pub use item::{Item, Notice, Update};
 #[cfg(test)]
-pub(crate) use item::{OVERFLOW, RESTARTED};
+pub(crate) use item::{OVERFLOW, RESTARTED, TORN_END};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
 pub use rows::Problem;

@@ -7,15 +7,16 @@ use super::options::StreamOptions;
 use super::stream::{Producer, Stream};
 use crate::error::{Error, Result};
 use std::future::Future;
-use std::io::Read;
+use std::io::{BufRead, Seek};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// `speed`: 2.0 is twice the original speed; `None` is as fast as possible.
-pub fn replay(path: &Path, speed: Option<f64>, options: StreamOptions) -> Result<Stream> {
-    let pace = Pace::new(speed)?;
+/// `speed`: 2.0 is twice the original speed; `None` is as fast as possible. A pause between two recordings lasts at most
+/// `max_pause`.
+pub fn replay(path: &Path, speed: Option<f64>, max_pause: Duration, options: StreamOptions) -> Result<Stream> {
+    let pace = Pace::new(speed, max_pause)?;
     let reader = Reader::open(path)?;
     let producer = move |buffer: Arc<Buffer>| -> Producer {
         Box::pin(async move {
@@ -35,7 +36,7 @@ pub fn replay(path: &Path, speed: Option<f64>, options: StreamOptions) -> Result
 /// `until` waits until this time after the start.
 async fn run<R, F>(reader: Reader<R>, mut pace: Pace, buffer: &Buffer, until: impl Fn(Duration) -> F) -> Option<Error>
 where
-    R: Read + Send + 'static,
+    R: BufRead + Seek + Send + 'static,
     F: Future<Output = ()>,
 {
     buffer.set_state(ConnectionState::Connected);
@@ -50,14 +51,14 @@ where
         let Ok((current, entries, more)) = read.await else {
             return Some(Error::Internal("the journal's reader ended early".to_owned()));
         };
-        for (at, item) in entries {
-            if let Some(due) = pace.due(at) {
+        for entry in entries {
+            if let Some(due) = pace.due(&entry) {
                 until(due).await;
             }
-            if let Item::Update(update) = &item {
+            if let Item::Update(update) = &entry.item {
                 buffer.count_read(update.raw().len(), 0);
             }
-            buffer.push(item).await;
+            buffer.push(entry.item).await;
         }
         match more {
             Ok(true) => reader = Some(current),
@@ -71,26 +72,36 @@ where
 /// When items are due, relative to the first one.
 struct Pace {
     speed: Option<f64>,
-    first: Option<SystemTime>,
-    latest: Duration,
+    max_pause: Duration,
+    /// The last item: its recording, its monotonic time, its time of receipt.
+    last: Option<(u32, Duration, SystemTime)>,
+    due: Duration,
 }
 
 impl Pace {
-    fn new(speed: Option<f64>) -> Result<Self> {
+    fn new(speed: Option<f64>, max_pause: Duration) -> Result<Self> {
         match speed {
             Some(speed) if !(speed.is_finite() && speed > 0.0) => Err(Error::Argument(format!(
                 "speed is {speed}; it must be more than 0, or None for as fast as possible"
             ))),
-            speed => Ok(Pace { speed, first: None, latest: Duration::ZERO }),
+            speed => Ok(Pace { speed, max_pause, last: None, due: Duration::ZERO }),
         }
     }
 
-    /// If the recorder's clock was set back, items are due at once until it catches up.
-    fn due(&mut self, at: SystemTime) -> Option<Duration> {
+    /// Monotonic times of two recordings are not comparable, so the pause between them is by the time of day.
+    fn due(&mut self, entry: &Entry) -> Option<Duration> {
         let speed = self.speed?;
-        let first = *self.first.get_or_insert(at);
-        self.latest = self.latest.max(at.duration_since(first).unwrap_or_default());
-        Some(Duration::try_from_secs_f64(self.latest.as_secs_f64() / speed).unwrap_or(Duration::MAX))
+        let scale =
+            |length: Duration| Duration::try_from_secs_f64(length.as_secs_f64() / speed).unwrap_or(Duration::MAX);
+        let pause = match self.last.replace((entry.recording, entry.monotonic, entry.at)) {
+            None => Duration::ZERO,
+            Some((recording, monotonic, _)) if recording == entry.recording => {
+                scale(entry.monotonic.saturating_sub(monotonic))
+            }
+            Some((.., at)) => scale(entry.at.duration_since(at).unwrap_or_default()).min(self.max_pause),
+        };
+        self.due = self.due.saturating_add(pause);
+        Some(self.due)
     }
 }
 
@@ -99,21 +110,43 @@ mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::live::item::Notice;
+
+    fn entry(recording: u32, monotonic: u64, at: u64) -> Entry {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000 + at);
+        let monotonic = Duration::from_millis(monotonic);
+        Entry { recording, monotonic, at, item: Item::Notice(Notice::Connected { at }) }
+    }
+
+    fn due(speed: Option<f64>, max_pause: u64, entries: &[Entry]) -> Vec<Option<u128>> {
+        let mut pace = Pace::new(speed, Duration::from_millis(max_pause)).unwrap();
+        entries.iter().map(|entry| pace.due(entry).map(|due| due.as_millis())).collect()
+    }
 
     #[test]
-    fn an_item_is_due_by_its_receive_time_and_the_speed() {
-        let at = |ms: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000 + ms);
-        let mut pace = Pace::new(Some(4.0)).unwrap();
-        let due: Vec<_> = [0, 100, 1000, 900, 1200].map(|ms| pace.due(at(ms)).unwrap().as_millis()).into();
-        assert_eq!(due, [0, 25, 250, 250, 300]);
-        assert_eq!(Pace::new(None).unwrap().due(at(5)), None);
-        assert_eq!(Pace::new(Some(1e-300)).unwrap().due(at(0)), Some(Duration::ZERO));
+    fn an_item_is_due_by_its_monotonic_time_and_the_speed() {
+        // The clock is set forward by an hour, and back.
+        let at = [0, 100, 3_601_000, 900, 1200];
+        let entries: Vec<_> =
+            [500, 600, 1500, 1500, 1700].into_iter().zip(at).map(|(ms, at)| entry(1, ms, at)).collect();
+        assert_eq!(due(Some(4.0), 0, &entries), [0, 25, 250, 250, 300].map(Some));
+        assert_eq!(due(Some(1e-300), 0, &entries)[0], Some(0));
+        assert_eq!(due(None, 0, &entries), [None; 5]);
+    }
+
+    #[test]
+    fn a_pause_between_two_recordings_is_limited() {
+        // The clock goes back between the third and the fourth.
+        let entries = [entry(1, 7000, 0), entry(2, 100, 400), entry(2, 300, 600), entry(3, 0, 90_000), entry(4, 50, 0)];
+        assert_eq!(due(Some(1.0), 1000, &entries), [0, 400, 600, 1600, 1600].map(Some));
+        assert_eq!(due(Some(0.5), 1000, &entries), [0, 800, 1200, 2200, 2200].map(Some));
+        assert_eq!(due(Some(2.0), 0, &entries), [0, 0, 100, 100, 100].map(Some));
     }
 
     #[test]
     fn a_speed_is_a_number_above_zero() {
         for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(Pace::new(Some(speed)), Err(Error::Argument(_))), "{speed}");
+            assert!(matches!(Pace::new(Some(speed), Duration::ZERO), Err(Error::Argument(_))), "{speed}");
         }
     }
 }

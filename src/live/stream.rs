@@ -108,8 +108,9 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Appends all items taken from now on to a journal, and syncs it to disk at this interval; `None`: never.
-    pub fn record(&self, path: &Path, sync_every: Option<Duration>) -> Result<()> {
+    /// Appends all items taken from now on to a journal, and syncs it to disk at this interval; `None`: never. `runtime` writes in
+    /// the background.
+    pub fn record(&self, path: &Path, sync_every: Option<Duration>, runtime: &Handle) -> Result<()> {
         let check_can_record = |recording: &Recording| match recording {
             Recording::Off => Ok(()),
             Recording::On(..) => Err(Error::Argument("this stream is recorded already".into())),
@@ -118,11 +119,11 @@ impl Stream {
             }
         };
         check_can_record(&self.recording())?;
-        let recorder = Recorder::open(path, sync_every)?;
+        let recorder = Recorder::open(path, sync_every, runtime)?;
         let mut recording = self.recording();
         check_can_record(&recording)?;
         // The gap between the recordings is a notice too.
-        let previous_end = recorder.last().filter(|_| self.buffer.includes_notices());
+        let previous_end = recorder.previous_end().filter(|_| self.buffer.includes_notices());
         *recording = Recording::On(recorder, previous_end);
         self.is_recorded.store(true, Ordering::Release);
         Ok(())

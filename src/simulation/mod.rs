@@ -9,6 +9,7 @@
 //! | `service` | REST, the event stream and the websocket, as specified |
 //! | `game` | the points of the players, and the bodies that show them |
 //! | `calls`, `readers` | users and stream readers, with the properties of each step |
+//! | `journals` | recordings of the streams, and what they must hold |
 //! | `night_checks` | the properties of a whole night |
 //!
 //! A failure prints its seed; `make simulate SEED=n` replays it. `MUTANTS.md` lists reintroduced faults that the properties find.
@@ -18,6 +19,7 @@
 
 mod calls;
 mod game;
+mod journals;
 mod network;
 mod night;
 mod night_checks;
@@ -183,15 +185,22 @@ fn options(night: &Night) -> StreamOptions {
     }
 }
 
+/// One night in five has journals. This does not depend on the night's random numbers, so that the other nights are unchanged.
+fn is_recorded(night: &Night) -> bool {
+    night.seed.is_multiple_of(5)
+}
+
 fn event_stream_reader(night: &Night, transport: &Transport) -> Arc<StreamReader> {
     let request = operation::live_stats(&vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
-    StreamReader::new(RequestKind::Events, live::event_stream(transport.clone(), request, options(night)).unwrap())
+    let stream = live::event_stream(transport.clone(), request, options(night)).unwrap();
+    StreamReader::new(RequestKind::Events, stream, is_recorded(night))
 }
 
 fn websocket_reader(night: &Night, transport: &Transport) -> Arc<StreamReader> {
     let sources = if night.settings.is_subset { vec!["stats".to_owned(), "clock".to_owned()] } else { Vec::new() };
     let subscription = LiveSubscription { game_id: Some("g1".into()), sources, ..LiveSubscription::default() };
-    StreamReader::new(RequestKind::Messages, live::websocket(transport.clone(), subscription, options(night)).unwrap())
+    let stream = live::websocket(transport.clone(), subscription, options(night)).unwrap();
+    StreamReader::new(RequestKind::Messages, stream, is_recorded(night))
 }
 
 async fn produce(world: Arc<World>, mut random: SeededRandom) {
@@ -286,7 +295,7 @@ fn check_seeds(first: u64, count: u64) {
     for (name, n) in &total.counts {
         println!("{n:>10} {name}");
     }
-    for name in ["cuts", "refusals (429)", "resumptions", "announced restarts", "cancellations"] {
+    for name in ["cuts", "journals", "refusals (429)", "resumptions", "announced restarts", "cancellations"] {
         assert!(count < 100 || total.counts.contains_key(name), "no night had {name}");
     }
 }

@@ -49,6 +49,9 @@ pub(super) async fn check_night(
     producer.abort();
     let stopped = world.now();
     sleep(15 * SECOND).await;
+    for journal in readers.iter().filter_map(|reader| reader.journal.as_ref()) {
+        journal.check(world, false);
+    }
 
     readers.iter().for_each(|reader| check_truth(world, night, reader));
     for reader in readers {
@@ -64,6 +67,14 @@ pub(super) async fn check_night(
         }
     }
     check_close(world, transport, readers).await;
+    for reader in readers {
+        if let Err(error) = reader.stream.close() {
+            world.fail(format!("journal: {error}"));
+        }
+        if let Some(journal) = &reader.journal {
+            journal.check(world, true);
+        }
+    }
     for reader in readers {
         let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = reader.stream.counts();

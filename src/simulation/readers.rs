@@ -1,6 +1,7 @@
 //! Readers of streams, and the properties of each item.
 
 use super::game::Game;
+use super::journals::NightJournal;
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
 use crate::config::Sport;
@@ -70,10 +71,8 @@ impl Observations {
                     return Some(format!("{notice:?} is final, and the oldest open gap is {first:?}"));
                 }
             }
-            Notice::Recovering { gap, .. } => {
-                if self.open.front() != Some(&**gap) {
-                    return Some(format!("{gap:?} is recovering, and the oldest open gap is {:?}", self.open.front()));
-                }
+            Notice::Recovering { gap, .. } if self.open.front() != Some(&**gap) => {
+                return Some(format!("{gap:?} is recovering, and the oldest open gap is {:?}", self.open.front()));
             }
             Notice::Recovered { gap, .. } => {
                 let first = self.open.pop_front();
@@ -110,11 +109,13 @@ pub(super) struct StreamReader {
     pub kind: RequestKind,
     pub stream: Stream,
     pub(crate) observations: Mutex<Observations>,
+    pub(super) journal: Option<NightJournal>,
 }
 
 impl StreamReader {
-    pub(super) fn new(kind: RequestKind, stream: Stream) -> Arc<Self> {
-        Arc::new(StreamReader { kind, stream, observations: Mutex::default() })
+    pub(super) fn new(kind: RequestKind, stream: Stream, is_recorded: bool) -> Arc<Self> {
+        let journal = is_recorded.then(|| NightJournal::new(&stream));
+        Arc::new(StreamReader { kind, stream, observations: Mutex::default(), journal })
     }
 
     /// Reads until the stream ends.
@@ -133,6 +134,9 @@ impl StreamReader {
                         match &item {
                             Item::Update(_) => updates += 1,
                             Item::Notice(_) => notices += 1,
+                        }
+                        if let Some(journal) = &self.journal {
+                            journal.add(world.now(), &item);
                         }
                         self.check_item(&world, item);
                     }

@@ -85,7 +85,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
-    module.add_function(wrap_pyfunction!(stream::repair_journal, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schemas, module)?)?;
     module.add_function(wrap_pyfunction!(operations::operations, module)?)?;

@@ -224,7 +224,8 @@ impl CoreStream {
             })
         };
         let sync_every = sync_every.map(seconds).transpose()?;
-        errors::guard(py, || py.detach(|| stream.record(&path, sync_every)).map_err(|e| errors::raise(py, e)))
+        let runtime = runtime::streams().map_err(|e| errors::raise(py, e))?;
+        errors::guard(py, || py.detach(|| stream.record(&path, sync_every, &runtime)).map_err(|e| errors::raise(py, e)))
     }
 
     /// Close the stream; raises if the last items of a journal could not be written.
@@ -517,31 +518,16 @@ pub(crate) fn replay(
     py: Python<'_>,
     path: PathBuf,
     speed: Option<f64>,
+    max_pause: f64,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<CoreStream> {
     errors::guard(py, || {
         let options = read_options(options)?;
-        let stream = py.detach(|| live::replay(&path, speed, options));
+        let max_pause = Duration::try_from_secs_f64(max_pause).map_err(|_| {
+            PyValueError::new_err(format!("max_pause is {max_pause}; it is a number of seconds from 0 up"))
+        })?;
+        let stream = py.detach(|| live::replay(&path, speed, max_pause, options));
         stream.map(CoreStream::new).map_err(|e| errors::raise(py, e))
-    })
-}
-
-/// A damaged part of a journal: its first byte, its length, and the times of the items around it.
-type LostBytes<'py> = (u64, u64, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
-
-/// Save the undamaged part of a journal; returns its frames, its items and the damaged parts.
-#[pyfunction]
-#[pyo3(name = "_repair_journal")]
-pub(crate) fn repair_journal(
-    py: Python<'_>,
-    path: PathBuf,
-    out: Option<PathBuf>,
-) -> PyResult<(u64, u64, Vec<LostBytes<'_>>)> {
-    errors::guard(py, || {
-        let repaired = py.detach(|| live::journal::repair(&path, out.as_deref())).map_err(|e| errors::raise(py, e))?;
-        let at = |time: Option<SystemTime>| time.map(|time| datetime(py, time)).transpose();
-        let lost = repaired.lost.iter().map(|lost| Ok((lost.start, lost.bytes, at(lost.after)?, at(lost.before)?)));
-        Ok((repaired.frames, repaired.items, lost.collect::<PyResult<_>>()?))
     })
 }
 

@@ -51,9 +51,10 @@ class Gap(Notice):
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
     "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
-    In a journal it also covers the time between two recordings. With `recover="auto"` the service is asked for what is
-    missing until a `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one
-    (`is_final`) whose reason says why (docs/live.md, "Recovery").
+    In a journal it also covers the time between two recordings, and its reason is "damaged" where the file is damaged,
+    and "torn" where the recorder was killed. With `recover="auto"` the service is asked for what is missing until a
+    `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one (`is_final`) whose
+    reason says why (docs/live.md, "Recovery").
     """
 
     start: datetime

@@ -146,16 +146,16 @@ class LiveStream:
         """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
 
         An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
-        `notices=False`). Items are written at least once a second, so a killed process loses at most one second. The
-        journal is complete when the stream is closed. `sideline.replay` replays it; `zstd -dc` shows it as JSON lines,
-        with times in nanoseconds since 1970.
+        `notices=False`). Items are written at least once a second and once in `sync_every`, so a killed process loses
+        at most that much. The journal is complete when the stream is closed. `sideline.replay` replays it; `zstdcat`
+        shows it as JSON lines, with times in nanoseconds (docs/live.md, "Recording and replaying").
 
         Parameters:
             sync_every: seconds between two calls of fsync, at most, while items arrive: a power failure loses this much
-                more. 0: after each write; `None`: never, not even at the end.
+                more. 0: after each item; `None`: never, not even at the end.
 
-        Raises `DecodeError` for a file that is not a journal or is damaged, and does not change it (`sideline journal
-        repair` saves its intact blocks), and `BlockingIOError` while another stream records there. If an item cannot be
+        Raises `DecodeError` for a file that is not a journal, and does not change it, and `BlockingIOError` while
+        another stream records there. If an item cannot be
         written (the disk is full), it raises `OSError`, and the next call returns that item.
 
         >>> with client.live_stats(live_game_id).record("game.journal") as stream:

@@ -1,23 +1,56 @@
-//! Reads a journal from its start, with one frame in memory at a time.
+//! Reads a journal from its start, with at most two frames in memory at a time. Damage is read as a gap.
 
-use super::format::{self, FrameHeader, HEADER_LEN};
-use super::{broken, damaged, file_error, must_be_file};
+use super::chain::{Chain, Link, Step};
+use super::format::{self, Entry};
+use super::frame::{self, Frame, MAGIC};
+use super::{file_error, must_be_file, no_journal};
 use crate::error::Result;
-use crate::live::item::Item;
+use crate::live::item::{DAMAGE, Item, Notice, TORN_END};
+use memchr::memmem;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-/// An item and its time of receipt.
-pub(crate) type Entry = (SystemTime, Item);
+/// How far from its beginning a file is searched for the first intact frame.
+const MAX_OPENING_LEN: u64 = 1 << 20;
+
+/// Bytes to search at a time for the next frame.
+const SEARCH_LEN: usize = 1 << 16;
 
 #[derive(Debug)]
-pub struct Reader<R = io::Take<BufReader<File>>> {
+pub struct Reader<R = BufReader<File>> {
     input: R,
     path: PathBuf,
-    /// End of the last whole frame.
+    /// End of what is read of the file.
+    end: u64,
+    /// Where the next frame should begin, which is the end of the last intact one.
     offset: u64,
+    chain: Chain<Frame>,
+    position: Position,
+    /// The reason and the start of a gap before the next item.
+    gap: Option<(&'static str, Option<SystemTime>)>,
+}
+
+/// The last frame in order.
+#[derive(Debug, Clone, Copy, Default)]
+struct Position {
+    recording: u32,
+    is_closed: bool,
+    /// Time of its last item, or its own.
+    at: Option<SystemTime>,
+    monotonic: Duration,
+}
+
+/// What another recording continues.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    pub(super) last: Option<Link>,
+    pub(super) recording: u32,
+    /// End of the last intact frame.
+    pub(super) end: u64,
+    /// Time of the last item.
+    pub(super) at: Option<SystemTime>,
 }
 
 impl Reader {
@@ -26,74 +59,156 @@ impl Reader {
         let failed = |error: io::Error| file_error(path, &error);
         // Checked before opening, because opening a pipe waits for its writer.
         must_be_file(path, &fs::metadata(path).map_err(failed)?)?;
-        let file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
-        Reader::new(BufReader::new(file).take(length), path)
+        Reader::new(BufReader::new(File::open(path).map_err(failed)?), path)
     }
 }
 
-impl<R: Read> Reader<R> {
+impl<R: BufRead + Seek> Reader<R> {
     /// `path` is used in errors only.
-    pub fn new(input: R, path: &Path) -> Result<Self> {
-        let mut reader = Reader { input, path: path.to_owned(), offset: 0 };
-        let header = reader.read(HEADER_LEN)?;
-        format::check_file_header(&header).map_err(|message| damaged(path, 0, message))?;
-        if header.len() == HEADER_LEN {
-            reader.offset = HEADER_LEN as u64;
+    pub fn new(mut input: R, path: &Path) -> Result<Self> {
+        let failed = |error: io::Error| file_error(path, &error);
+        let end = input.seek(SeekFrom::End(0)).map_err(failed)?;
+        let (chain, position) = (Chain::new(), Position::default());
+        let mut reader = Reader { input, path: path.to_owned(), end, offset: 0, chain, position, gap: None };
+        let is_journal = reader.frame_from(0, end.min(MAX_OPENING_LEN)).map_err(failed)?.is_some();
+        if is_journal {
+            return Ok(reader);
         }
-        Ok(reader)
+        let beginning = reader.bytes(0, SEARCH_LEN).map_err(failed)?;
+        let content = if end == 0 { "it is empty" } else { "it begins with something else" };
+        let reason = frame::other_version(&beginning);
+        Err(no_journal(path, reason.unwrap_or_else(|| format!("this is no journal of sideline: {content}"))))
     }
 
-    /// End of the last whole frame; 0 if not even the file header is whole.
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// Appends the items of the next frame; `false`: there is none. Frames before damage are read before the error.
+    /// Appends the items that the next frame completes; `false`: there are no further ones.
     pub fn next(&mut self, into: &mut Vec<Entry>) -> Result<bool> {
-        let at = self.offset;
-        let Some((header, packed)) = self.frame()? else { return Ok(false) };
-        format::read_all(&header, &packed, into).map_err(|what| broken(&self.path, at, &what))?;
+        let mut steps = Vec::new();
+        let is_more = self.step(&mut steps)?;
+        for step in steps {
+            match step {
+                Step::Damage => self.begin_gap(DAMAGE, self.position.at),
+                Step::Frame(frame) => self.take(&frame, into),
+            }
+        }
+        if !is_more {
+            self.finish(into);
+        }
+        Ok(is_more)
+    }
+
+    /// Reads to the end.
+    pub(super) fn tail(mut self) -> Result<Tail> {
+        let (mut steps, mut recording, mut with_items) = (Vec::new(), 0, None);
+        loop {
+            let is_more = self.step(&mut steps)?;
+            for step in steps.drain(..) {
+                if let Step::Frame(frame) = step {
+                    recording = recording.max(frame.header.recording);
+                    with_items = Some(frame).filter(|frame| !frame.lines().is_empty()).or(with_items);
+                }
+            }
+            if !is_more {
+                break;
+            }
+        }
+        let at = with_items.and_then(|frame| format::last_time(frame.lines()));
+        Ok(Tail { last: self.chain.last(), recording, end: self.offset, at })
+    }
+
+    /// Reads the next frame; `false`: there are no further ones.
+    fn step(&mut self, steps: &mut Vec<Step<Frame>>) -> Result<bool> {
+        let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, &error))?;
+        let Some((start, end, frame)) = next else {
+            self.chain.finish(steps);
+            return Ok(false);
+        };
+        if start > self.offset {
+            self.chain.damage(steps);
+        }
+        self.offset = end;
+        self.chain.push(frame.link(), frame, steps);
         Ok(true)
     }
 
-    /// Skips all frames and verifies their checksums; returns the last item's time of receipt.
-    pub(crate) fn skip_all(&mut self) -> Result<Option<SystemTime>> {
-        let mut last = None;
-        loop {
-            let at = self.offset;
-            match self.frame()? {
-                None => break,
-                Some((header, packed)) if crc32fast::hash(&packed) == header.crc => last = Some((at, header, packed)),
-                Some(_) => return Err(broken(&self.path, at, "its checksum differs")),
+    /// Appends the items of a frame, after the gap before them.
+    fn take(&mut self, frame: &Frame, into: &mut Vec<Entry>) {
+        let header = frame.header;
+        let before = self.position;
+        if before.at.is_some() && header.recording != before.recording && !before.is_closed {
+            self.begin_gap(TORN_END, before.at);
+        }
+        let mut entries = Vec::new();
+        let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_ok();
+        let (first, last) = (entries.first(), entries.last());
+        self.position = Position {
+            recording: header.recording,
+            is_closed: header.is_closing,
+            at: Some(last.map_or_else(|| format::time(header.at), |last| last.at)),
+            monotonic: last.map_or(Duration::ZERO, |last| last.monotonic),
+        };
+        if !is_readable {
+            self.begin_gap(DAMAGE, before.at);
+            return;
+        }
+        if let Some(first) = first
+            && let Some((reason, start)) = self.gap.take()
+        {
+            let start = start.unwrap_or(first.at).min(first.at);
+            into.push(Entry { item: gap(reason, start, Some(first.at)), ..*first });
+        }
+        into.append(&mut entries);
+    }
+
+    /// Only the first of several gaps in a row is reported.
+    fn begin_gap(&mut self, reason: &'static str, start: Option<SystemTime>) {
+        self.gap.get_or_insert((reason, start));
+    }
+
+    /// Appends the gaps at the end.
+    fn finish(&mut self, into: &mut Vec<Entry>) {
+        let Position { recording, is_closed, at, monotonic } = self.position;
+        let at = at.unwrap_or(SystemTime::UNIX_EPOCH);
+        let is_torn = !is_closed || self.offset < self.end;
+        let torn_end = is_torn.then_some((TORN_END, Some(at)));
+        for (reason, start) in self.gap.take().into_iter().chain(torn_end) {
+            into.push(Entry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
+        }
+    }
+
+    /// The first intact frame that begins from `start` on and before `before`, with its beginning and its end.
+    fn frame_from(&mut self, start: u64, before: u64) -> io::Result<Option<(u64, u64, Frame)>> {
+        let mut candidate = Some(start).filter(|start| *start < before);
+        while let Some(start) = candidate {
+            self.input.seek(SeekFrom::Start(start))?;
+            if let Some(frame) = frame::read(&mut self.input)? {
+                return Ok(Some((start, self.input.stream_position()?, frame)));
             }
+            candidate = self.magic_from(start + 1, before)?;
         }
-        let Some((at, header, packed)) = last else { return Ok(None) };
-        let wrong = |reason: String| broken(&self.path, at, &reason);
-        let lines = format::unpack(&header, &packed).map_err(wrong)?;
-        let line = lines.split(|&byte| byte == b'\n').rfind(|line| !line.is_empty());
-        line.map(|line| format::read(line).map(|(received_at, _)| received_at).map_err(wrong)).transpose()
+        Ok(None)
     }
 
-    /// `None` at the end, which may be torn: a killed recorder leaves an incomplete frame.
-    fn frame(&mut self) -> Result<Option<(FrameHeader, Vec<u8>)>> {
-        let bytes = self.read(HEADER_LEN)?;
-        let Some(bytes) = bytes.first_chunk::<HEADER_LEN>() else { return Ok(None) };
-        let header = FrameHeader::parse(bytes)
-            .ok_or_else(|| broken(&self.path, self.offset, "this is not the beginning of a frame"))?;
-        let packed = self.read(header.packed as usize)?;
-        if packed.len() < header.packed as usize {
-            return Ok(None);
+    /// The first offset from `at` on and before `before` where a frame may begin.
+    fn magic_from(&mut self, mut at: u64, before: u64) -> io::Result<Option<u64>> {
+        while at < before {
+            let bytes = self.bytes(at, SEARCH_LEN)?;
+            if let Some(place) = memmem::find(&bytes, &MAGIC) {
+                return Ok(Some(at + place as u64).filter(|start| *start < before));
+            }
+            at += (SEARCH_LEN - MAGIC.len() + 1) as u64;
         }
-        self.offset += (HEADER_LEN + packed.len()) as u64;
-        Ok(Some((header, packed)))
+        Ok(None)
     }
 
-    /// Reads `count` bytes, or fewer at the end.
-    fn read(&mut self, count: usize) -> Result<Vec<u8>> {
+    /// Reads `count` bytes from `at` on, or fewer at the end.
+    fn bytes(&mut self, at: u64, count: usize) -> io::Result<Vec<u8>> {
+        self.input.seek(SeekFrom::Start(at))?;
         let mut bytes = Vec::new();
-        let done = self.input.by_ref().take(count as u64).read_to_end(&mut bytes);
-        done.map_err(|error| file_error(&self.path, &error))?;
+        self.input.by_ref().take(count as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+fn gap(reason: &str, start: SystemTime, end: Option<SystemTime>) -> Item {
+    Item::Notice(Notice::Gap { start, end, reason: reason.into(), dropped: None, is_final: false })
 }

@@ -1,67 +1,81 @@
-//! A writer that flushes within a second of each item, on a thread of its own, and syncs the file to its disk.
+//! A writer that writes each item within a second, by a task of its own, and syncs the file to its disk.
 
 use super::file_error;
 use super::writer::Writer;
 use crate::error::{Error, Result};
-use crate::live::item::Item;
+use crate::live::item::{Item, Notice};
 use crate::machine;
-use crate::scrub::Scrubbed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 
 /// Maximum age of unwritten items, which a killed recorder loses.
-pub(crate) const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const MAX_FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A journal being recorded. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     shared: Arc<RecorderShared>,
-    thread: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct RecorderShared {
     inner: Mutex<RecorderState>,
-    changed: Condvar,
-    /// A second handle, so that a sync does not block items.
-    file: File,
+    change: Notify,
+    /// A second handle, so that a sync does not block items. Locked during a sync.
+    file: Mutex<File>,
     path: PathBuf,
     sync_every: Option<Duration>,
+    flush_interval: Duration,
 }
 
 #[derive(Debug)]
 struct RecorderState {
     writer: Writer,
+    start: Instant,
+    /// The monotonic time of the last item.
+    latest: Duration,
     /// When the pending items are written.
     due: Option<Instant>,
     /// The end of the file at the last sync, and its time.
-    synced: (u64, Option<Instant>),
+    last_sync: (u64, Option<Instant>),
     sync_error: Option<Error>,
-    closed: bool,
+    is_closed: bool,
 }
 
 impl Recorder {
-    /// `sync_every`: the time between two syncs, at most; `None`: never.
-    pub(crate) fn open(path: &Path, sync_every: Option<Duration>) -> Result<Self> {
-        let writer = Writer::open(path)?;
-        let (file, synced) = (writer.file()?, (writer.end(), None));
-        let inner = RecorderState { writer, due: None, synced, sync_error: None, closed: false };
-        let (inner, changed, path) = (Mutex::new(inner), Condvar::new(), path.to_owned());
-        let shared = Arc::new(RecorderShared { inner, changed, file, path, sync_every });
-        let background = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("sideline-journal".into()).spawn(move || background.run()).map_err(
-                |error| Error::Transport(Scrubbed::local(format!("no thread could be started: {error}")).into()),
-            )?;
-        Ok(Recorder { shared, thread: Some(thread) })
+    /// `sync_every`: the time between two syncs, at most; `None`: never. `runtime` writes in the background.
+    pub(crate) fn open(path: &Path, sync_every: Option<Duration>, runtime: &Handle) -> Result<Self> {
+        let mut writer = Writer::open(path, machine::now())?;
+        let flush_interval = sync_every.map_or(MAX_FLUSH_INTERVAL, |every| every.min(MAX_FLUSH_INTERVAL));
+        if flush_interval.is_zero() {
+            writer.write_each_item();
+        }
+        let (file, last_sync) = (writer.file()?.into(), (writer.end(), None));
+        let state = RecorderState {
+            writer,
+            start: Instant::now(),
+            latest: Duration::ZERO,
+            due: None,
+            last_sync,
+            sync_error: None,
+            is_closed: false,
+        };
+        let (inner, change, path) = (Mutex::new(state), Notify::new(), path.to_owned());
+        let shared = Arc::new(RecorderShared { inner, change, file, path, sync_every, flush_interval });
+        let task = Some(runtime.spawn(shared.clone().run()));
+        Ok(Recorder { shared, task })
     }
 
     /// Time of receipt of the last item of the previous recording in this file.
-    pub(crate) fn last(&self) -> Option<SystemTime> {
-        self.shared.inner().writer.last()
+    pub(crate) fn previous_end(&self) -> Option<SystemTime> {
+        self.shared.inner().writer.previous_end()
     }
 
     /// Appends an item. After an error it is not in the journal, and the call may be repeated.
@@ -70,15 +84,15 @@ impl Recorder {
         if let Some(error) = inner.sync_error.take() {
             return Err(error);
         }
-        inner.writer.append(item, machine::now())?;
-        if inner.writer.pending() == 0 {
-            inner.due = None;
+        let now = machine::now();
+        let monotonic = inner.monotonic(item, now);
+        inner.writer.append(item, now, monotonic)?;
+        inner.latest = monotonic;
+        let is_pending = inner.writer.pending() > 0;
+        if !is_pending || inner.due.is_none() {
+            inner.due = is_pending.then(|| Instant::now() + self.shared.flush_interval);
             drop(inner);
-            self.shared.changed.notify_one();
-        } else if inner.due.is_none() {
-            inner.due = Some(Instant::now() + FLUSH_INTERVAL);
-            drop(inner);
-            self.shared.changed.notify_one();
+            self.shared.change.notify_one();
         }
         Ok(())
     }
@@ -86,7 +100,7 @@ impl Recorder {
     /// Writes the pending items.
     pub(crate) fn flush(&self) -> Result<()> {
         let mut inner = self.shared.inner();
-        inner.writer.flush()?;
+        inner.writer.flush(machine::now())?;
         inner.due = None;
         Ok(())
     }
@@ -97,15 +111,19 @@ impl Recorder {
     }
 
     fn end(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else { return Ok(()) };
-        let flushed = self.flush();
-        self.shared.inner().closed = true;
-        self.shared.changed.notify_one();
-        let _ = thread.join();
+        let Some(task) = self.task.take() else { return Ok(()) };
+        task.abort();
         let mut inner = self.shared.inner();
-        let is_synced = self.shared.sync_every.is_none() || inner.synced.0 == inner.writer.end();
-        let synced = if is_synced { Ok(()) } else { self.shared.sync() };
-        flushed.and(synced).and(inner.sync_error.take().map_or(Ok(()), Err))
+        let result = inner.writer.close(machine::now());
+        inner.is_closed = true;
+        drop(inner);
+        if self.shared.sync_every.is_some() {
+            self.shared.sync();
+        }
+        let mut inner = self.shared.inner();
+        // The aborted task may live on for a while.
+        inner.writer.unlock();
+        result.and(inner.sync_error.take().map_or(Ok(()), Err))
     }
 }
 
@@ -120,44 +138,83 @@ impl RecorderShared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|error| file_error(&self.path, &error))
-    }
-
-    /// Runs the thread that flushes and syncs.
-    fn run(&self) {
-        let mut inner = self.inner();
-        while !inner.closed {
-            let sync_due = inner.sync_due(self.sync_every);
-            let next = inner.due.into_iter().chain(sync_due).min();
-            let left = next.map(|due| due.saturating_duration_since(Instant::now()));
-            match left {
-                None => inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
-                Some(left) if !left.is_zero() => {
-                    inner = self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
+    /// Writes and syncs what is due.
+    async fn run(self: Arc<Self>) {
+        loop {
+            let next = self.inner().next(self.sync_every);
+            let wait = async {
+                match next {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
                 }
-                Some(_) if next == sync_due => {
-                    let end = inner.writer.end();
-                    drop(inner);
-                    let error = self.sync().err();
-                    inner = self.inner();
-                    inner.synced = (end, Some(Instant::now()));
-                    // A later success does not undo an earlier failure, so keep its error.
-                    inner.sync_error = inner.sync_error.take().or(error);
-                }
-                Some(_) => {
-                    // A failure is reported with the next item; until then it is retried.
-                    inner.due = inner.writer.flush().is_err().then(|| Instant::now() + FLUSH_INTERVAL);
-                }
+            };
+            tokio::select! {
+                biased;
+                () = self.change.notified() => continue,
+                () = wait => {}
+            }
+            // A slow disk must not block the runtime's threads.
+            let (shared, now, at) = (self.clone(), Instant::now(), machine::now());
+            if tokio::task::spawn_blocking(move || shared.work(now, at)).await.is_err() {
+                return;
             }
         }
+    }
+
+    /// `at` is the time of day.
+    fn work(&self, now: Instant, at: SystemTime) {
+        let mut inner = self.inner();
+        if inner.is_closed {
+            return;
+        }
+        if inner.due.is_some_and(|due| due <= now) {
+            // A failure is reported with the next item; until then it is retried.
+            let result = inner.writer.flush(at);
+            inner.due = result.is_err().then(|| now + self.flush_interval);
+        }
+        let is_sync_due = inner.sync_due(self.sync_every).is_some_and(|due| due <= now);
+        drop(inner);
+        if is_sync_due {
+            self.sync();
+        }
+    }
+
+    /// Syncs the file, unless it is synced. A later success does not undo an earlier failure, so its error is kept.
+    fn sync(&self) {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner();
+        let end = inner.writer.end();
+        let is_synced = inner.last_sync.0 == end;
+        drop(inner);
+        let result = if is_synced { Ok(()) } else { file.sync_data() };
+        let mut inner = self.inner();
+        inner.last_sync = (end, Some(Instant::now()));
+        inner.sync_error = inner.sync_error.take().or(result.err().map(|error| file_error(&self.path, &error)));
     }
 }
 
 impl RecorderState {
+    /// When the item was received, since the recording began: now, less the time that it waited to be taken. A step of the
+    /// clock changes that time, so the result lies between that of the item before and now.
+    fn monotonic(&self, item: &Item, now: SystemTime) -> Duration {
+        let elapsed = self.start.elapsed();
+        let received_at = match item {
+            Item::Update(update) => update.received_at,
+            Item::Notice(Notice::Quiet { .. } | Notice::Gap { end: None, .. }) => now,
+            Item::Notice(notice) => notice.at(),
+        };
+        let age = now.duration_since(received_at).unwrap_or_default();
+        elapsed.saturating_sub(age).max(self.latest)
+    }
+
+    /// When the task has work.
+    fn next(&self, sync_every: Option<Duration>) -> Option<Instant> {
+        self.due.into_iter().chain(self.sync_due(sync_every)).min()
+    }
+
     fn sync_due(&self, every: Option<Duration>) -> Option<Instant> {
-        let (end, at) = self.synced;
+        let (end, at) = self.last_sync;
         let every = every.filter(|_| end != self.writer.end())?;
-        Some(at.and_then(|at| at.checked_add(every)).unwrap_or_else(Instant::now))
+        Some(at.and_then(|at| at.checked_add(every)).unwrap_or(self.start))
     }
 }

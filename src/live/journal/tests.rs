@@ -1,15 +1,20 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use super::frame::{self, FrameHeader, MAX_LINE_LEN};
 use super::*;
 use crate::error::Undecodable;
-use crate::live::item::{Item, Notice, Update};
+use crate::live::item::{DAMAGE, Item, Notice, TORN_END, Update};
+use crate::machine;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use std::fs;
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 
 /// A temporary path, removed at the end.
 struct Scratch(PathBuf);
@@ -51,29 +56,68 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_100)
 }
 
-/// The bytes of a journal with these frames.
-fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
+/// The frames of a closed journal with these frames of items: the opening one, those of the items, the closing one.
+fn frames_of(frames: &[Vec<Item>]) -> Vec<Vec<u8>> {
     let scratch = Scratch::new();
-    let mut writer = Writer::open(&scratch.0).unwrap();
+    let mut writer = Writer::open(&scratch.0, now()).unwrap();
+    let mut ends = vec![0, writer.end() as usize];
     for items in frames {
         for item in items {
-            writer.append(item, now()).unwrap();
+            writer.append(item, now(), Duration::ZERO).unwrap();
         }
-        writer.flush().unwrap();
+        writer.flush(now()).unwrap();
+        ends.push(writer.end() as usize);
     }
-    fs::read(&scratch.0).unwrap()
+    writer.close(now()).unwrap();
+    ends.push(writer.end() as usize);
+    let bytes = fs::read(&scratch.0).unwrap();
+    ends.windows(2).map(|pair| bytes[pair[0]..pair[1]].to_vec()).collect()
 }
 
-/// Reads a journal; returns its items and the result.
-fn read(bytes: &[u8]) -> (Vec<Item>, Result<()>) {
+fn journal(frames: &[Vec<Item>]) -> Vec<u8> {
+    frames_of(frames).concat()
+}
+
+/// Reads a journal; returns its items.
+fn read(bytes: &[u8]) -> Result<Vec<Item>> {
     let mut entries = Vec::new();
-    let mut all = || {
-        let mut reader = Reader::new(bytes, Path::new("a.journal"))?;
-        while reader.next(&mut entries)? {}
-        Ok(())
+    let mut reader = Reader::new(Cursor::new(bytes), Path::new("a.journal"))?;
+    while reader.next(&mut entries)? {}
+    Ok(entries.into_iter().map(|entry| entry.item).collect())
+}
+
+/// The reasons of gaps, and the updates as their text.
+fn outline(bytes: &[u8]) -> Vec<String> {
+    let describe = |item| match item {
+        Item::Update(update) => update.text,
+        Item::Notice(Notice::Gap { reason, .. }) => reason,
+        Item::Notice(notice) => format!("{notice:?}"),
     };
-    let end = all();
-    (entries.into_iter().map(|(_, item)| item).collect(), end)
+    read(bytes).unwrap().into_iter().map(describe).collect()
+}
+
+/// The number of frames of items of [`numbered_frames`].
+const COUNT: usize = 5;
+
+/// Frames of a closed journal: the opening one, five of two updates each ("1a", "1b" to "5a", "5b"), the closing one.
+fn numbered_frames() -> Vec<Vec<u8>> {
+    let frame = |n| vec![update(2 * n, &format!("{n}a")), update(2 * n + 1, &format!("{n}b"))];
+    frames_of(&(1..=COUNT as u64).map(frame).collect::<Vec<_>>())
+}
+
+/// The outline of these frames of [`numbered_frames`]; a 0 is damage.
+fn updates_of(frames: impl IntoIterator<Item = usize>) -> Vec<String> {
+    let lines_of = |n| if n == 0 { vec![DAMAGE.to_owned()] } else { vec![format!("{n}a"), format!("{n}b")] };
+    frames.into_iter().flat_map(lines_of).collect()
+}
+
+/// Frames of items with damage before the one of this number.
+fn with_damage_before(number: usize, frames: impl IntoIterator<Item = usize>) -> Vec<String> {
+    let mut outline = updates_of(frames);
+    let place = outline.iter().position(|text| text.starts_with(|c: char| c >= char::from(b'0' + number as u8)));
+    let place = place.filter(|place| outline[*place] != DAMAGE).unwrap_or(outline.len());
+    outline.insert(place, DAMAGE.to_owned());
+    outline
 }
 
 fn small() -> Vec<Vec<Item>> {
@@ -87,8 +131,8 @@ fn small() -> Vec<Vec<Item>> {
 }
 
 fn times() -> impl Strategy<Value = SystemTime> {
-    let far = i64::MAX as u64;
-    (0..far, any::<bool>()).prop_map(|(ns, before)| {
+    let distance = i64::MAX as u64;
+    (0..distance, any::<bool>()).prop_map(|(ns, before)| {
         let length = Duration::from_nanos(ns);
         if before { SystemTime::UNIX_EPOCH - length } else { SystemTime::UNIX_EPOCH + length }
     })
@@ -112,7 +156,7 @@ fn gaps() -> impl Strategy<Value = Notice> {
 }
 
 fn items() -> impl Strategy<Value = Item> {
-    let lost = (times(), any::<String>(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
+    let disconnections = (times(), any::<String>(), any::<Option<u16>>(), any::<u32>(), option::of(times())).prop_map(
         |(at, reason, status, attempt, retry_at)| Notice::Disconnected { at, reason, status, attempt, retry_at },
     );
     let recovered = (gaps(), vec(updates(), 0..3)).prop_map(|(gap, updates)| Notice::Recovered {
@@ -123,7 +167,7 @@ fn items() -> impl Strategy<Value = Item> {
     prop_oneof![
         4 => updates().prop_map(Item::Update),
         1 => times().prop_map(|at| Item::Notice(Notice::Connected { at })),
-        1 => lost.prop_map(Item::Notice),
+        1 => disconnections.prop_map(Item::Notice),
         1 => gaps().prop_map(Item::Notice),
         1 => times().prop_map(|since| Item::Notice(Notice::Quiet { since })),
         1 => recovered.prop_map(Item::Notice),
@@ -135,165 +179,247 @@ proptest! {
 
     #[test]
     fn written_items_are_read_back(frames in vec(vec(items(), 1..8), 0..5)) {
-        let (read, end) = read(&journal(&frames));
-        prop_assert!(end.is_ok(), "{end:?}");
-        prop_assert_eq!(read, frames.concat());
+        prop_assert_eq!(read(&journal(&frames)).unwrap(), frames.concat());
     }
 
     #[test]
-    fn noise_yields_no_items(noise in vec(any::<u8>(), 0..200), has_header in any::<bool>()) {
-        let bytes = if has_header { [&super::format::file_header()[..], &noise].concat() } else { noise };
-        prop_assert_eq!(read(&bytes).0, []);
+    fn noise_yields_no_items(noise in vec(any::<u8>(), 0..200), has_opening in any::<bool>()) {
+        let opening = &frames_of(&[])[0];
+        let bytes = if has_opening { [opening, &noise[..]].concat() } else { noise };
+        match read(&bytes) {
+            Ok(items) => {
+                let is_gap = |item: &Item| matches!(item, Item::Notice(Notice::Gap { .. }));
+                prop_assert!(has_opening && items.len() == 1 && items.iter().all(is_gap));
+            }
+            Err(error) => prop_assert!(!has_opening && error.to_string().contains("no journal")),
+        }
     }
 }
 
 #[test]
-fn a_journal_cut_anywhere_yields_a_prefix_and_can_be_appended_to() {
-    let frames = small();
-    let (bytes, all) = (journal(&frames), frames.concat());
-    let ends: Vec<usize> = (1..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
-    for cut in 0..=bytes.len() {
-        let whole = ends.iter().filter(|end| **end <= cut).count();
-        let expected = &all[..frames[..whole].iter().map(Vec::len).sum()];
-        let (items, end) = read(&bytes[..cut]);
-        assert!(end.is_ok(), "cut at {cut}: {end:?}");
-        assert_eq!(items, expected, "cut at {cut}");
+fn a_whole_journal_has_no_gap() {
+    assert_eq!(outline(&numbered_frames().concat()), updates_of(1..=COUNT));
+    assert_eq!(read(&journal(&[])).unwrap(), []);
+}
 
-        let scratch = Scratch::with(&bytes[..cut]);
-        let mut writer = Writer::open(&scratch.0).unwrap();
-        writer.append(&update(9, "after"), now()).unwrap();
-        writer.flush().unwrap();
-        let (items, end) = read(&fs::read(&scratch.0).unwrap());
-        assert!(end.is_ok(), "appended at {cut}: {end:?}");
-        assert_eq!(items, [expected, &[update(9, "after")]].concat(), "appended at {cut}");
+#[test]
+fn a_lost_frame_is_one_gap_in_its_place() {
+    for number in 0..COUNT + 1 {
+        let mut frames = numbered_frames();
+        frames.remove(number);
+        let retained_frames = (1..=COUNT).filter(|n| *n != number);
+        assert_eq!(outline(&frames.concat()), with_damage_before(number, retained_frames), "{number}");
     }
+    let mut frames = numbered_frames();
+    frames.pop();
+    let torn_outline = [updates_of(1..=COUNT), vec![TORN_END.into()]].concat();
+    assert_eq!(outline(&frames.concat()), torn_outline, "the closing frame");
+    let bytes = [&numbered_frames().concat()[..], b"more"].concat();
+    assert_eq!(outline(&bytes), torn_outline, "another recording that was killed at its first byte");
+}
+
+#[test]
+fn a_copied_frame_is_one_gap_where_the_copy_is() {
+    for original in 0..COUNT + 2 {
+        for place in 0..COUNT + 3 {
+            let mut frames = numbered_frames();
+            frames.insert(place, frames[original].clone());
+            // Of two equal frames in a row the second is the copy.
+            let gap = if place == original { place + 1 } else { place };
+            assert_eq!(outline(&frames.concat()), with_damage_before(gap, 1..=COUNT), "{original} at {place}");
+        }
+    }
+}
+
+#[test]
+fn swapped_neighbours_are_one_gap_before_them_and_no_update_is_lost() {
+    for first in 0..COUNT + 1 {
+        let mut frames = numbered_frames();
+        frames.swap(first, first + 1);
+        let expected = with_damage_before(first, 1..=COUNT);
+        assert_eq!(outline(&frames.concat()), expected, "{first} and the next");
+    }
+}
+
+/// Some bits change nothing of the content, and nothing is lost then.
+#[test]
+fn a_flipped_bit_costs_at_most_its_frame_and_is_one_gap() {
+    let frames = numbered_frames();
+    let mut harmless = 0;
+    for (number, frame) in frames.iter().enumerate() {
+        let expected = match number {
+            n if n == COUNT + 1 => [updates_of(1..=COUNT), vec![TORN_END.into()]].concat(),
+            n => with_damage_before(n, (1..=COUNT).filter(|other| *other != n)),
+        };
+        for place in 0..frame.len() * 8 {
+            let mut other = frames.clone();
+            other[number][place / 8] ^= 1 << (place % 8);
+            let items = outline(&other.concat());
+            if items == updates_of(1..=COUNT) {
+                harmless += 1;
+            } else {
+                assert_eq!(items, expected, "bit {place} of frame {number}");
+            }
+        }
+    }
+    assert!(harmless * 100 < frames.concat().len() * 8, "{harmless} bits");
+}
+
+#[test]
+fn a_journal_cut_in_the_middle_is_one_gap_there() {
+    let (frames, bytes) = (numbered_frames(), numbered_frames().concat());
+    let opening = frames[0].len();
+    let starts: Vec<usize> = (0..=frames.len()).map(|n| frames[..n].iter().map(Vec::len).sum()).collect();
+    for start in (opening..bytes.len() - frames[COUNT + 1].len()).step_by(7) {
+        let number = starts.iter().rposition(|at| *at <= start).unwrap();
+        // Within the frame, up to its last byte, and into the next one.
+        for end in [start + 1, starts[number + 1], starts[number + 1] + 1] {
+            let cut = [&bytes[..start], &bytes[end..]].concat();
+            // The beginning of this frame may be that of the next one.
+            let is_next_whole = end > starts[number + 1] && start == starts[number] + 1;
+            let last = if end > starts[number + 1] && !is_next_whole { number + 1 } else { number };
+            if last == COUNT + 1 {
+                continue;
+            }
+            let retained_frames = (1..=COUNT).filter(|n| !(number..=last).contains(n));
+            assert_eq!(outline(&cut), with_damage_before(number, retained_frames), "{start} to {end}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_cut_off_anywhere_is_torn_and_can_be_appended_to() {
+    let frames = numbered_frames();
+    let bytes = frames.concat();
+    for cut in 0..bytes.len() {
+        let ends = (1..=frames.len()).map(|n| frames[..n].iter().map(Vec::len).sum::<usize>());
+        let count = ends.filter(|end| *end <= cut).count();
+        if count == 0 {
+            assert!(read(&bytes[..cut]).unwrap_err().to_string().contains("no journal"), "cut at {cut}");
+            continue;
+        }
+        let torn_outline = [updates_of(1..count), vec![TORN_END.into()]].concat();
+        assert_eq!(outline(&bytes[..cut]), torn_outline, "cut at {cut}");
+        let longer = outline(&continue_journal(&bytes[..cut]));
+        assert_eq!(longer, [torn_outline, vec!["after".into()]].concat(), "appended at {cut}");
+    }
+}
+
+/// A journal with another recording of one update, "after".
+fn continue_journal(bytes: &[u8]) -> Vec<u8> {
+    let scratch = Scratch::with(bytes);
+    let mut writer = Writer::open(&scratch.0, now()).unwrap();
+    writer.append(&update(99, "after"), now(), Duration::ZERO).unwrap();
+    writer.close(now()).unwrap();
+    fs::read(&scratch.0).unwrap()
+}
+
+#[test]
+fn another_recording_continues_a_whole_and_a_damaged_journal() {
+    let mut frames = numbered_frames();
+    let after = vec!["after".to_owned()];
+    assert_eq!(outline(&continue_journal(&frames.concat())), [updates_of(1..=COUNT), after.clone()].concat());
+    assert_eq!(outline(&continue_journal(&continue_journal(&frames.concat())))[2 * COUNT..], ["after", "after"]);
+    frames.remove(2);
+    let expected = [updates_of([1, 0, 3, 4, 5]), after].concat();
+    assert_eq!(outline(&continue_journal(&frames.concat())), expected);
+}
+
+#[test]
+fn a_gap_has_the_times_of_the_items_around_it() {
+    let at = |n: u64| SystemTime::UNIX_EPOCH + Duration::from_nanos(1_800_000_000_000_000_000 + n);
+    let mut frames = numbered_frames();
+    frames.remove(3);
+    let gaps = |bytes: &[u8]| -> Vec<_> {
+        let times = |item| match item {
+            Item::Notice(Notice::Gap { start, end, .. }) => Some((start, end)),
+            _ => None,
+        };
+        read(bytes).unwrap().into_iter().filter_map(times).collect()
+    };
+    assert_eq!(gaps(&frames.concat()), [(at(5), Some(at(8)))]);
+    assert_eq!(gaps(&frames[1..].concat()), [(at(2), Some(at(2))), (at(5), Some(at(8)))]);
+    assert_eq!(gaps(&frames[..2].concat()), [(at(3), None)]);
+    assert_eq!(gaps(&frames[..1].concat()), [(now(), None)]);
+    assert_eq!(gaps(&continue_journal(&frames[..2].concat())), [(at(3), Some(at(99)))]);
+    let bytes = continue_journal(&[&frames[1][..], &frames[3]].concat());
+    assert_eq!(gaps(&bytes)[1..], [(at(3), Some(at(8))), (at(9), Some(at(99)))]);
 }
 
 #[test]
 fn a_writer_knows_the_time_of_the_last_whole_item() {
-    let frames = small();
-    let last = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0).unwrap().last();
+    let end = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0, now()).unwrap().previous_end();
     let Item::Update(second) = update(2, "") else { panic!() };
     let Item::Update(third) = update(3, "") else { panic!() };
     let ends = [None, Some(second.received_at), Some(third.received_at), Some(now())];
-    for (count, end) in ends.iter().enumerate() {
-        assert_eq!(last(&journal(&frames[..count])), *end, "{count} frames");
+    for (count, expected) in ends.iter().enumerate() {
+        assert_eq!(end(&journal(&small()[..count])), *expected, "{count} frames");
     }
-    let torn = journal(&frames);
-    assert_eq!(last(&torn[..torn.len() - 1]), Some(third.received_at));
-}
-
-#[test]
-fn a_flipped_bit_yields_only_written_items_and_an_error_with_its_offset() {
-    let frames = small();
-    let (bytes, all) = (journal(&frames), frames.concat());
-    let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
-    for position in 0..bytes.len() {
-        for bit in 0..8 {
-            let mut bytes = bytes.clone();
-            bytes[position] ^= 1 << bit;
-            let whole = starts[1..].iter().filter(|end| **end <= position).count();
-            let expected = if position < starts[0] { 0 } else { frames[..whole].iter().map(Vec::len).sum() };
-            let (items, end) = read(&bytes);
-            assert_eq!(items, all[..expected], "bit {bit} of byte {position}");
-            let Err(Error::Decode(Undecodable { offset, .. })) = end else {
-                panic!("bit {bit} of byte {position}: {end:?}");
-            };
-            assert_eq!(offset, if position < starts[0] { 0 } else { starts[whole] });
-            let scratch = Scratch::with(&bytes);
-            assert!(Writer::open(&scratch.0).is_err());
-            assert!(fs::read(&scratch.0).unwrap() == bytes, "a damaged journal is left unchanged");
-        }
-    }
+    let bytes = frames_of(&small())[..=3].concat();
+    assert_eq!(end(&bytes[..bytes.len() - 1]), Some(third.received_at));
 }
 
 #[test]
 fn other_files_are_refused_and_left_unchanged() {
-    for content in ["hello", "sideline journal", "{\"a\": 1}\n".repeat(100).as_str()] {
-        let scratch = Scratch::with(content.as_bytes());
-        let refused = Writer::open(&scratch.0).unwrap_err().to_string();
-        assert!(refused.contains("no journal") && refused.contains("(byte 0)"), "{refused}");
-        assert_eq!(fs::read_to_string(&scratch.0).unwrap(), content);
+    let foreign = zstd::encode_all(&b"{}\n"[..], 3).unwrap();
+    let text = "{\"a\": 1}\n".repeat(100);
+    for content in [&b"hello"[..], b"sideline journal", text.as_bytes(), &foreign] {
+        let scratch = Scratch::with(content);
+        let refusal = Writer::open(&scratch.0, now()).unwrap_err().to_string();
+        assert!(refusal.contains("no journal") && refusal.contains("(byte 0)"), "{refusal}");
+        assert_eq!(fs::read(&scratch.0).unwrap(), content);
         assert!(Reader::open(&scratch.0).is_err());
     }
-    let mut later = super::format::file_header();
-    later[24] = 2;
-    let refused = Reader::new(&later[..], Path::new("a")).unwrap_err().to_string();
-    assert!(refused.contains("version 2") && refused.contains("reads version 1"), "{refused}");
+    let empty = Scratch::with(b"");
+    assert!(Reader::open(&empty.0).unwrap_err().to_string().contains("it is empty"));
+}
+
+#[test]
+fn a_journal_of_another_version_is_refused_with_its_version() {
+    let first = [b"\x50\x2A\x4D\x18\x14\0\0\0sideline journal\x01\0\0\0", &[7; 100][..]].concat();
+    let mut compressor = zstd::bulk::Compressor::new(3).unwrap();
+    compressor.include_checksum(true).unwrap();
+    let third = compressor.compress(b"{\"journal\": 3}\n").unwrap();
+    for (version, bytes) in [(1, first), (3, third)] {
+        let refusal = read(&bytes).unwrap_err();
+        assert!(matches!(&refusal, Error::Decode(Undecodable { offset: 0, .. })), "{refusal:?}");
+        let refusal = refusal.to_string();
+        assert!(
+            refusal.contains(&format!("has version {version}")) && refusal.contains("reads version 2"),
+            "{refusal}"
+        );
+        let scratch = Scratch::with(&bytes);
+        assert!(Writer::open(&scratch.0, now()).is_err());
+        assert_eq!(fs::read(&scratch.0).unwrap(), bytes);
+    }
+}
+
+/// A frame of these lines that continues the first frames of [`numbered_frames`].
+fn forge_frame(number: u64, before: &[u8], lines: &[u8]) -> Vec<u8> {
+    let previous = u32::from_le_bytes(*before.last_chunk().unwrap());
+    let link = super::chain::Link { number: number - 1, previous: 0, checksum: previous };
+    frame::pack(&FrameHeader::after(Some(link), 1, 0, false), lines).unwrap().0
 }
 
 #[test]
 fn a_frame_larger_than_any_writer_writes_is_damage() {
-    use super::format::{FrameHeader, HEADER_LEN, MAX_LINE_LEN, file_header};
-    let head = FrameHeader { packed: 10, raw: 2 * MAX_LINE_LEN as u32, items: 1, crc: 0 };
-    let bytes = [file_header(), head.to_bytes()].concat();
-    let (items, end) = read(&bytes);
-    assert_eq!(items, []);
-    assert!(matches!(end, Err(Error::Decode(Undecodable { offset: HEADER_LEN, .. }))), "{end:?}");
+    let frames = numbered_frames();
+    let line = vec![b' '; 2 * MAX_LINE_LEN];
+    let bytes = [&frames[0][..], &frames[1], &forge_frame(2, &frames[1], &line), &frames[3]].concat();
+    assert!(bytes.len() < 1 << 20, "{} bytes", bytes.len());
+    assert_eq!(outline(&bytes), [updates_of([1, 0, 3]), vec![TORN_END.into()]].concat());
 }
 
 #[test]
 fn a_frame_with_more_lines_than_a_recorder_writes_is_damage() {
-    let mut lines = Vec::new();
+    let (frames, mut lines) = (numbered_frames(), Vec::new());
     let item = Item::Notice(Notice::Connected { at: now() });
     while lines.len() < 64 << 20 {
-        super::format::write(&item, now(), &mut lines).unwrap();
+        super::format::write(&item, now(), Duration::ZERO, &mut lines).unwrap();
     }
-    let count = lines.iter().filter(|byte| **byte == b'\n').count() as u32;
-    let bytes = [&super::format::file_header()[..], &super::format::pack(&lines, count).unwrap()].concat();
+    let bytes = [&frames[0][..], &frames[1], &forge_frame(2, &frames[1], &lines), &frames[3]].concat();
     assert!(bytes.len() < 64 << 10, "{} bytes", bytes.len());
-    let (items, end) = read(&bytes);
-    assert!(items.len() < 20_000, "{} items", items.len());
-    assert!(end.unwrap_err().to_string().contains("sideline journal repair"));
-}
-
-#[test]
-fn repair_saves_every_whole_frame_and_reports_lost_ranges() {
-    let frames = small();
-    let bytes = journal(&frames);
-    let starts: Vec<usize> = (0..=frames.len()).map(|n| journal(&frames[..n]).len()).collect();
-    for position in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[position] ^= 0x10;
-        let (scratch, out) = (Scratch::with(&damaged), Scratch::new());
-        let repaired = repair(&scratch.0, Some(&out.0)).unwrap();
-        let lost = starts[1..].iter().position(|end| position < *end).filter(|_| position >= starts[0]);
-        let (items, end) = read(&fs::read(&out.0).unwrap());
-        assert!(end.is_ok(), "{position}");
-        let kept: Vec<Item> =
-            frames.iter().enumerate().filter(|(n, _)| Some(*n) != lost).flat_map(|(_, f)| f.clone()).collect();
-        let is_gap =
-            |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason.contains("repaired"));
-        assert_eq!(items.iter().filter(|item| !is_gap(item)).cloned().collect::<Vec<_>>(), kept, "{position}");
-        assert_eq!((repaired.frames, repaired.lost.len()), (3 - lost.iter().len() as u64, 1), "{position}");
-        let span = &repaired.lost[0];
-        match lost {
-            Some(n) => {
-                assert_eq!((span.start, span.bytes), (starts[n] as u64, (starts[n + 1] - starts[n]) as u64));
-                assert_eq!((span.after.is_some(), span.before.is_some()), (n > 0, n < 2), "{position}");
-                assert_eq!(items.iter().filter(|item| is_gap(item)).count(), usize::from(n == 1));
-            }
-            None => assert_eq!((span.start, span.bytes), (0, starts[0] as u64)),
-        }
-    }
-}
-
-#[test]
-fn repair_in_place_keeps_the_damaged_journal_and_leaves_a_whole_one_unchanged() {
-    let bytes = journal(&small());
-    let whole = Scratch::with(&bytes);
-    assert!(repair(&whole.0, None).unwrap().lost.is_empty());
-    assert!(fs::read(&whole.0).unwrap() == bytes);
-    let zeroed = [&bytes[..bytes.len() - 30], &[0; 30_000]].concat();
-    let scratch = Scratch::with(&zeroed);
-    let kept = Scratch(PathBuf::from(format!("{}.damaged", scratch.0.display())));
-    assert_eq!(repair(&scratch.0, None).unwrap().frames, 2);
-    assert!(fs::read(&kept.0).unwrap() == zeroed);
-    let recorder = Recorder::open(&scratch.0, None).unwrap();
-    assert!(matches!(repair(&scratch.0, None), Err(Error::File { errno: None, .. })), "a recorder writes to it");
-    recorder.close().unwrap();
-    fs::write(&scratch.0, &zeroed).unwrap();
-    assert!(repair(&scratch.0, None).is_err(), "the kept journal is not overwritten");
+    assert_eq!(outline(&bytes), [updates_of([1, 0, 3]), vec![TORN_END.into()]].concat());
 }
 
 #[test]
@@ -301,45 +427,95 @@ fn any_zstd_decoder_reads_a_journal_as_json_lines() {
     let text = zstd::decode_all(&journal(&small())[..]).unwrap();
     let lines: Vec<serde_json::Value> =
         text.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(|l| serde_json::from_slice(l).unwrap()).collect();
-    assert_eq!(lines.len(), small().concat().len());
-    assert_eq!(lines[1]["update"]["text"], "{}");
-    assert_eq!(lines[1]["update"]["at"], 1_800_000_000_000_000_001_i64);
+    let (headers, items): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line["journal"] == 2);
+    assert_eq!((headers.len(), items.len()), (5, small().concat().len()));
+    let checksums = frames_of(&small()).into_iter().map(|frame| u32::from_le_bytes(*frame.last_chunk().unwrap()));
+    for ((number, header), checksum) in headers[1..].iter().enumerate().zip(checksums) {
+        assert_eq!((&header["frame"], &header["previous"]), (&(number + 1).into(), &checksum.into()));
+    }
+    assert_eq!(items[1]["item"]["update"]["text"], "{}");
+    assert_eq!(items[1]["item"]["update"]["at"], 1_800_000_000_000_000_001_i64);
 }
 
-#[test]
-fn a_journal_has_one_recorder_at_a_time() {
-    let scratch = Scratch::new();
-    let first = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
-    let refused = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap_err();
-    assert!(matches!(&refused, Error::File { errno: None, .. }), "{refused}");
+fn texts(path: &Path) -> Vec<String> {
+    outline(&fs::read(path).unwrap())
+}
+
+#[tokio::test]
+async fn a_journal_has_one_recorder_at_a_time() {
+    let (scratch, runtime) = (Scratch::new(), Handle::current());
+    let first = Recorder::open(&scratch.0, None, &runtime).unwrap();
+    let refusal = Recorder::open(&scratch.0, None, &runtime).unwrap_err();
+    assert!(matches!(&refusal, Error::File { errno: None, .. }), "{refusal}");
     first.append(&update(1, "one")).unwrap();
     first.close().unwrap();
-    let second = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
+    let second = Recorder::open(&scratch.0, None, &runtime).unwrap();
     second.append(&update(2, "two")).unwrap();
     drop(second);
-    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, [update(1, "one"), update(2, "two")]);
+    assert_eq!(texts(&scratch.0), ["one", "two"]);
 }
 
-#[test]
-fn items_are_written_within_a_second_and_share_frames() {
+#[tokio::test(start_paused = true)]
+async fn items_are_written_within_a_second_and_share_frames() {
     let scratch = Scratch::new();
-    let recorder = Recorder::open(&scratch.0, Some(Duration::ZERO)).unwrap();
+    let recorder = Recorder::open(&scratch.0, Some(Duration::from_secs(5)), &Handle::current()).unwrap();
     let start = Instant::now();
     recorder.append(&update(1, "one")).unwrap();
+    sleep(Duration::from_millis(500)).await;
     recorder.append(&update(2, "two")).unwrap();
-    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0, []);
-    while read(&fs::read(&scratch.0).unwrap()).0.len() < 2 {
-        assert!(start.elapsed() < Duration::from_secs(5), "pending items were not written without a further one");
-        std::thread::sleep(Duration::from_millis(10));
+    let size = fs::metadata(&scratch.0).unwrap().len();
+    sleep(Duration::from_millis(490)).await;
+    assert_eq!(fs::metadata(&scratch.0).unwrap().len(), size);
+    while texts(&scratch.0).len() < 3 {
+        assert!(start.elapsed() < Duration::from_millis(1100), "pending items were not written without a further one");
+        sleep(Duration::from_millis(5)).await;
     }
-    assert!(start.elapsed() > Duration::from_millis(900));
+    assert_eq!(texts(&scratch.0), ["one", "two", TORN_END]);
     // Large items are written at once.
     let long = "x".repeat(100_000);
     for n in 3..6 {
         recorder.append(&update(n, &long)).unwrap();
     }
-    assert_eq!(read(&fs::read(&scratch.0).unwrap()).0.len(), 5);
-    let start = Instant::now();
+    assert_eq!(texts(&scratch.0).len(), 6);
     recorder.close().unwrap();
-    assert!(start.elapsed() < Duration::from_millis(500), "close does not wait for the interval");
+    assert_eq!(texts(&scratch.0).len(), 5, "it is closed");
+}
+
+#[tokio::test]
+async fn with_a_sync_after_each_write_each_item_is_written_at_once() {
+    let scratch = Scratch::new();
+    let recorder = Recorder::open(&scratch.0, Some(Duration::ZERO), &Handle::current()).unwrap();
+    for n in 1..4 {
+        recorder.append(&update(n, "x")).unwrap();
+        assert_eq!(texts(&scratch.0).len(), n as usize + 1);
+    }
+}
+
+/// The monotonic times of a journal in milliseconds.
+fn monotonic(path: &Path) -> Vec<u128> {
+    let (mut reader, mut entries) = (Reader::open(path).unwrap(), Vec::new());
+    while reader.next(&mut entries).unwrap() {}
+    entries.iter().map(|entry| entry.monotonic.as_millis()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_has_the_monotonic_time_of_receipt() {
+    let (scratch, wall) = (Scratch::new(), machine::now());
+    let recorder = Recorder::open(&scratch.0, None, &Handle::current()).unwrap();
+    let received_update = |ago: i64| {
+        let Item::Update(update) = update(1, "x") else { panic!() };
+        let received_at = match ago {
+            0.. => wall - Duration::from_secs(ago as u64),
+            ahead => wall + Duration::from_secs(ahead.unsigned_abs()),
+        };
+        Item::Update(Update { received_at, ..update })
+    };
+    sleep(Duration::from_secs(10)).await;
+    // Two waited to be taken; the clock was set back by an hour before the third, and forward by one before the fifth.
+    for ago in [6, 4, -3600, 4, 3600, 0] {
+        recorder.append(&received_update(ago)).unwrap();
+    }
+    recorder.close().unwrap();
+    let seconds: Vec<_> = monotonic(&scratch.0).into_iter().map(|ms| (ms + 500) / 1000).collect();
+    assert_eq!(seconds, [4, 6, 10, 10, 10, 10]);
 }

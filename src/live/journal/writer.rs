@@ -1,22 +1,32 @@
 //! Appends to a journal. The file always consists of whole frames, followed by at most one incomplete frame.
 
-use super::format::{self, MAX_FRAME_LEN, MAX_LINE_LEN};
-use super::reader::Reader;
+use super::chain::Link;
+use super::format;
+use super::frame::{self, FrameHeader, MAX_FRAME_LEN, MAX_LINE_LEN};
+use super::reader::{Reader, Tail};
 use super::{file_error, must_be_file};
 use crate::error::{Error, Result};
 use crate::live::item::Item;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+/// A recording.
 #[derive(Debug)]
 pub struct Writer {
     file: File,
     path: PathBuf,
-    last: Option<SystemTime>,
+    /// The number of the recording, from 1.
+    recording: u32,
+    /// The last frame.
+    last: Option<Link>,
+    /// Time of the last item of the previous recording.
+    previous_end: Option<SystemTime>,
     /// End of the last whole frame.
     end: u64,
+    /// Bytes of lines after which a frame is result.
+    frame_len: usize,
     /// Lines of the next frame, and their number.
     lines: Vec<u8>,
     items: u32,
@@ -25,48 +35,64 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates a journal or opens it for appending. Refuses other files and damaged journals, and leaves them unchanged.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// Creates a journal or opens it for another recording. Refuses other files and leaves them unchanged.
+    pub fn open(path: &Path, now: SystemTime) -> Result<Self> {
         let failed = |error: io::Error| file_error(path, &error);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        must_be_file(path, &file.metadata().map_err(failed)?)?;
+        let metadata = file.metadata().map_err(failed)?;
+        must_be_file(path, &metadata)?;
         lock(&file, path)?;
-        let mut reader = Reader::new(BufReader::new(&file), path)?;
-        let last = reader.skip_all()?;
-        let mut end = reader.offset();
-        file.set_len(end).map_err(failed)?;
-        if end == 0 {
-            let header = format::file_header();
-            (&file).seek(SeekFrom::Start(0)).and_then(|_| (&file).write_all(&header)).map_err(failed)?;
-            end = header.len() as u64;
-        }
-        Ok(Writer { file, path: path.to_owned(), last, end, lines: Vec::new(), items: 0, has_failed: false })
+        let tail = match metadata.len() {
+            0 => Tail::default(),
+            _ => Reader::new(BufReader::new(&file), path)?.tail()?,
+        };
+        file.set_len(tail.end).map_err(failed)?;
+        let mut writer = Writer {
+            file,
+            path: path.to_owned(),
+            recording: tail.recording.saturating_add(1),
+            last: tail.last,
+            previous_end: tail.at,
+            end: tail.end,
+            frame_len: MAX_FRAME_LEN,
+            lines: Vec::new(),
+            items: 0,
+            has_failed: false,
+        };
+        // Without items, so that the file is a journal from now on.
+        writer.write_frame(now, false)?;
+        Ok(writer)
+    }
+
+    /// Writes a frame for each item.
+    pub(super) fn write_each_item(&mut self) {
+        self.frame_len = 0;
     }
 
     /// Adds an item to the next frame, and writes the frame if it is large enough or if writing has failed before. After an error
-    /// the item is not in the frame.
-    pub fn append(&mut self, item: &Item, now: SystemTime) -> Result<()> {
+    /// the item is not in the frame. `monotonic` is the time since the recording began.
+    pub fn append(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
         let before = self.lines.len();
-        let added = self.add(item, now);
-        if added.is_err() {
+        let result = self.add(item, now, monotonic);
+        if result.is_err() {
             self.lines.truncate(before);
-            return added;
+            return result;
         }
         self.items += 1;
-        if self.has_failed || self.lines.len() >= MAX_FRAME_LEN {
-            let flushed = self.flush();
-            if flushed.is_err() {
+        if self.has_failed || self.lines.len() >= self.frame_len {
+            let result = self.flush(now);
+            if result.is_err() {
                 self.items -= 1;
                 self.lines.truncate(before);
             }
-            return flushed;
+            return result;
         }
         Ok(())
     }
 
-    fn add(&mut self, item: &Item, now: SystemTime) -> Result<()> {
+    fn add(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
         let before = self.lines.len();
-        format::write(item, now, &mut self.lines).map_err(|error| file_error(&self.path, &error))?;
+        format::write(item, now, monotonic, &mut self.lines).map_err(|error| file_error(&self.path, &error))?;
         let length = self.lines.len() - before;
         if length > MAX_LINE_LEN {
             return Err(Error::Argument(format!(
@@ -76,9 +102,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Time of receipt of the last item that the file had when it was opened.
-    pub fn last(&self) -> Option<SystemTime> {
-        self.last
+    /// Time of receipt of the last item of the previous recording.
+    pub fn previous_end(&self) -> Option<SystemTime> {
+        self.previous_end
     }
 
     /// A handle to the same file, for `fsync`.
@@ -97,17 +123,32 @@ impl Writer {
     }
 
     /// Writes the pending items; after an error they remain pending.
-    pub fn flush(&mut self) -> Result<()> {
-        if self.items == 0 {
-            return Ok(());
-        }
-        let written = self.write_frame();
-        self.has_failed = written.is_err();
-        if written.is_err() {
+    pub fn flush(&mut self, now: SystemTime) -> Result<()> {
+        if self.items == 0 { Ok(()) } else { self.write_frame(now, false) }
+    }
+
+    /// Writes the pending items and the frame that ends the recording.
+    pub fn close(&mut self, now: SystemTime) -> Result<()> {
+        self.flush(now)?;
+        self.write_frame(now, true)
+    }
+
+    /// Lets another recorder write to the journal.
+    pub(super) fn unlock(&self) {
+        let _ = self.file.unlock();
+    }
+
+    fn write_frame(&mut self, now: SystemTime, is_closing: bool) -> Result<()> {
+        let header = FrameHeader::after(self.last, self.recording, format::ns(now), is_closing);
+        let result = self.try_write(&header);
+        self.has_failed = result.is_err();
+        if result.is_err() {
             // If this fails too, writing the next frame retries it.
             let _ = self.file.set_len(self.end);
         }
-        self.end += written.map_err(|error| file_error(&self.path, &error))?;
+        let (length, checksum) = result.map_err(|error| file_error(&self.path, &error))?;
+        self.end += length;
+        self.last = Some(Link { number: header.frame, previous: header.previous, checksum });
         self.lines.clear();
         // Free the memory of a huge item.
         self.lines.shrink_to(2 * MAX_FRAME_LEN);
@@ -115,19 +156,19 @@ impl Writer {
         Ok(())
     }
 
-    fn write_frame(&mut self) -> io::Result<u64> {
-        let frame = format::pack(&self.lines, self.items)?;
+    fn try_write(&mut self, header: &FrameHeader) -> io::Result<(u64, u32)> {
+        let (frame, checksum) = frame::pack(header, &self.lines)?;
         if self.has_failed {
             self.file.set_len(self.end)?;
         }
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(&frame)?;
-        Ok(frame.len() as u64)
+        Ok((frame.len() as u64, checksum))
     }
 }
 
 /// Locks a journal against other recorders; an error if there is one.
-pub(super) fn lock(file: &File, path: &Path) -> Result<()> {
+fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         // The file system has no locks, so the user must prevent concurrent recorders.
@@ -143,6 +184,6 @@ pub(super) fn lock(file: &File, path: &Path) -> Result<()> {
 impl Drop for Writer {
     fn drop(&mut self) {
         // A forked child may hold the same lock.
-        let _ = self.file.unlock();
+        self.unlock();
     }
 }
