@@ -25,7 +25,7 @@ const TEAM_LINE_ID: i64 = 0;
 const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
-pub(super) const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
+const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
 
 /// The lines of both teams.
 #[derive(Debug, Clone)]
@@ -69,8 +69,8 @@ struct Cell {
 enum Origin {
     /// The stream, at the time of receipt.
     Stream(SystemTime),
-    /// A request for the state of the game, sent at this time.
-    Request(SystemTime),
+    /// A request for the state of the game. A request before it confirms what it says of values from before a time.
+    Request { sent: SystemTime, confirmed_until: Option<SystemTime> },
     /// A response that the user passed.
     Seed,
 }
@@ -78,7 +78,7 @@ enum Origin {
 impl Origin {
     fn at(self) -> SystemTime {
         match self {
-            Origin::Stream(at) | Origin::Request(at) => at,
+            Origin::Stream(at) | Origin::Request { sent: at, .. } => at,
             Origin::Seed => SystemTime::UNIX_EPOCH,
         }
     }
@@ -111,12 +111,17 @@ impl BoxScore {
     }
 
     fn feed_notice(&mut self, notice: &Notice) -> bool {
-        let (updates, requested_at) = match notice {
-            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at)),
-            Notice::Recovered { updates, requested_at, .. } => (updates, *requested_at),
+        let (updates, sent, confirmed_until) = match notice {
+            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at), None),
+            Notice::Recovered { gap, updates, requested_at } => match &**gap {
+                Notice::Gap { start, .. } => (updates, *requested_at, Some(*start)),
+                _ => (updates, *requested_at, None),
+            },
             _ => return false,
         };
-        let origin = |update: &Update| requested_at.map_or(Origin::Stream(update.received_at), Origin::Request);
+        let origin = |update: &Update| {
+            sent.map_or(Origin::Stream(update.received_at), |sent| Origin::Request { sent, confirmed_until })
+        };
         updates.iter().filter(|update| self.feed_update(update, origin(update))).count() > 0
     }
 
@@ -289,13 +294,15 @@ impl Line {
         }
         let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
-        let is_asked = matches!(origin, Origin::Request(_)) && !has_versions;
+        let is_asked = matches!(origin, Origin::Request { .. }) && !has_versions;
         if kind != Kind::Change && !is_asked {
             self.cells.clear();
         }
         for (code, value) in row.stats {
             match origin {
-                Origin::Request(at) if is_asked => self.recover(code, value, at),
+                Origin::Request { sent, confirmed_until } if is_asked => {
+                    self.recover(code, value, sent, confirmed_until)
+                }
                 _ => {
                     self.cells.insert(code, Cell { value, at: origin.at(), lower: None });
                 }
@@ -305,16 +312,24 @@ impl Line {
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or lower values are not confirmed.
-    fn recover(&mut self, code: String, value: Option<f64>, requested_at: SystemTime) {
+    fn recover(
+        &mut self,
+        code: String,
+        value: Option<f64>,
+        requested_at: SystemTime,
+        confirmed_until: Option<SystemTime>,
+    ) {
         let Some(cell) = self.cells.get_mut(&code) else {
             self.cells.insert(code, Cell { value, at: requested_at, lower: None });
             return;
         };
         let Some(value) = value.filter(|_| cell.at <= requested_at) else { return };
         let is_lower = cell.value.is_some_and(|known| value < known);
-        let is_confirmed = cell.lower.is_some_and(|(lower, at)| {
-            lower == value && at.checked_add(CONFIRMED_AFTER).is_some_and(|due| due <= requested_at)
-        });
+        // Not by this clock alone, which may be set back between the two requests.
+        let is_confirmed = Some(cell.at) <= confirmed_until
+            || cell.lower.is_some_and(|(lower, at)| {
+                lower == value && at.checked_add(CONFIRMED_AFTER).is_some_and(|due| due <= requested_at)
+            });
         if !is_lower || is_confirmed {
             *cell = Cell { value: Some(value), at: requested_at, lower: None };
         } else if cell.lower.is_none_or(|(lower, _)| lower != value) {

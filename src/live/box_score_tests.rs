@@ -249,6 +249,16 @@ fn a_requested_value_lowers_a_count_only_if_a_later_request_confirms_it() {
 }
 
 #[test]
+fn what_closes_a_gap_lowers_counts_from_before_it_whatever_the_clock_says() {
+    for (delivered, expected) in [(0.0, 8.0), (0.5, 10.0)] {
+        let mut score = BoxScore::new(Sport::Basketball);
+        score.feed(&received(delivered, 10));
+        score.feed(&requested(2.0, None, 8));
+        assert_eq!(value(&score, 11, "PTS"), Some(expected), "the gap began at 0");
+    }
+}
+
+#[test]
 fn the_higher_version_wins_wherever_both_have_one() {
     let mut score = BoxScore::new(Sport::Basketball);
     score.feed(&stats(11, 100, json!({"PTS": 10}), "x"));
