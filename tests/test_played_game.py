@@ -93,7 +93,7 @@ def one_gap_for_each_hole(notices: list[Any]) -> None:
     kinds = [
         type(notice).__name__
         for notice in notices
-        if not isinstance(notice, (sideline.Quiet, sideline.Recovered)) and not (isinstance(notice, sideline.Gap) and notice.is_final)
+        if not isinstance(notice, (sideline.Quiet, sideline.Recovering, sideline.Recovered)) and not (isinstance(notice, sideline.Gap) and notice.is_final)
     ]
     assert kinds[0] == "Connected"
     for before, after in pairwise(kinds):
