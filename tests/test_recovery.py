@@ -319,13 +319,12 @@ def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict
 def test_messages_received_during_the_request_precede_its_response_and_stay(second: Service, client: sideline.Client) -> None:
     """The state is older than these messages: it takes nothing back."""
     game, score = start(second), sideline.LiveBoxScore()
-    played = threading.Event()
-    second.faults.add("catch_up", delay=0.1, change=lambda body: body if played.wait(30) else None)
+    second.faults.add("catch_up", delay=1.0, times=1)
     points: dict[tuple[int, int], float] = {}
     with client.live(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)
         cut_and_lose(second, game)
-        playing = threading.Thread(target=lambda: (second.live.wait_for_connections(2), game.play(20), second.live.send(END), played.set()))
+        playing = threading.Thread(target=lambda: (second.live.wait_for_connections(2), game.play(20), second.live.send(END)))
         playing.start()
         items = []
         for item in stream:

@@ -295,8 +295,14 @@ impl Line {
         let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
         let is_asked = matches!(origin, Origin::Request { .. }) && !has_versions;
-        if kind != Kind::Change && !is_asked {
-            self.cells.clear();
+        match origin {
+            Origin::Request { confirmed_until, .. } if is_asked => {
+                // A code that is zero may be left out.
+                let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
+                self.cells.retain(|code, cell| Some(cell.at) > confirmed_until || is_in_row(code));
+            }
+            _ if kind != Kind::Change => self.cells.clear(),
+            _ => {}
         }
         for (code, value) in row.stats {
             match origin {

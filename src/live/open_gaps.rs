@@ -203,8 +203,9 @@ impl OpenGaps {
             && self.last_state.as_ref().is_some_and(|last| {
                 last.requested.saturating_add(self.pause.mul_f64(CONFIRMED_AFTER)) <= requested
                     && cells
-                        .iter()
-                        .all(|(key, value)| last.cells.get(key) == Some(value) || self.delivered.contains(key))
+                        .keys()
+                        .chain(last.cells.keys())
+                        .all(|key| last.cells.get(key) == cells.get(key) || self.delivered.contains(key))
             })
     }
 
