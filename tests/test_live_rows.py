@@ -1,4 +1,4 @@
-"""Bodies with odd places: REST's table and the live box score read the same values, or both name the same row."""
+"""Bodies with unusual values: REST's table and the live box score read the same values, or both name the same row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import sideline
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
 GOLDEN = Path(__file__).parent / "golden"
-ODD: list[Any] = [
+UNUSUAL: list[Any] = [
     None, True, False, 0, -1, 7, 1.5, 1e300, -0.0, 2**53 + 1, 2**63, 10**400, "", " ", "7", " 7", "07", "1e3", "x", "2-4", "é\x00", [], [1], [{}],
     {}, {"id": 3}, {"id": "x"}, {"value": 1},
 ]  # fmt: skip
@@ -28,33 +28,33 @@ Read = tuple[dict[tuple[int, int], Row] | None, str | None]
 
 
 def update(text: str) -> sideline.Update:
-    restored: sideline.Update = getattr(sideline.Update, "_restore")(None, "", text, None, None, None, AT - datetime(1970, 1, 1, tzinfo=UTC))  # noqa: B009
-    return restored
+    restore: Callable[..., sideline.Update] = getattr(sideline.Update, "_restore")  # noqa: B009
+    return restore(None, "", text, None, None, None, AT - datetime(1970, 1, 1, tzinfo=UTC))
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
+def positions(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every object and array below a value, with each of its keys."""
     for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
-        yield from places(value[key])
+        yield from positions(value[key])
 
 
-def mutate(dice: random.Random, count: int, body: Any, inside: Callable[[Any], Any]) -> Any:
-    """A copy in which so many places inside a part of it are odd."""
-    mutated = copy.deepcopy(body)
+def change(dice: random.Random, count: int, body: Any, inside: Callable[[Any], Any]) -> Any:
+    """A copy in which so many places inside a part of it are unusual."""
+    changed_body = copy.deepcopy(body)
     for _ in range(count):
-        where = list(places(inside(mutated)))
-        if not where:
-            return mutated
-        parent, key = dice.choice(where)
+        candidates = list(positions(inside(changed_body)))
+        if not candidates:
+            return changed_body
+        parent, key = dice.choice(candidates)
         action = dice.randrange(4)
         if action == 0:
             del parent[key]
         elif action == 1 and isinstance(parent, dict):
-            parent[dice.choice(["id", "stats", "version", "PTS", "player_stats", "a\x00b", "pid", "\x1b"])] = parent.pop(key)
+            parent[dice.choice(["id", "stats", "PTS", "player_stats", "a\x00b", "pid", "\x1b"])] = parent.pop(key)
         else:
-            parent[key] = copy.deepcopy(dice.choice(ODD))
-    return mutated
+            parent[key] = copy.deepcopy(dice.choice(UNUSUAL))
+    return changed_body
 
 
 def rows_of(table: sideline.Table) -> dict[tuple[int, int], Row]:
@@ -94,31 +94,36 @@ def has_duplicates(body: Any) -> bool:
 def a_snapshot(dice: random.Random, count: int) -> tuple[Read, Any]:
     lines = [{"id": n, "player_details": {"id": n, "firstname": "A", "lastname": f"B{n}"}, "version": 5 + n, "stats": {"PTS": n, "FG": 2.0}} for n in (0, 7, 8)]
     body = {"teams": [{"id": team, "name": f"T{team}", "player_stats": copy.deepcopy(lines)} for team in (1, 2)]}
-    mutated = mutate(dice, count, body, lambda body: body["teams"])
-    return rest("stats", mutated, session_id="s"), mutated
+    changed_body = change(dice, count, body, lambda body: body["teams"])
+    return rest("stats", changed_body, session_id="s"), changed_body
 
 
 def a_state(dice: random.Random, count: int) -> tuple[Read, Any]:
     body = {"stats": [{"pid": str(n), "tid": str(team), "totalStats": {"PTS": n, "FG": 2.0}} for team in (1, 2) for n in (7, 8)], "details": []}
-    mutated = mutate(dice, count, body, lambda body: body["stats"])
-    return rest("catch_up", mutated, game_id="g"), mutated
+    changed_body = change(dice, count, body, lambda body: body["stats"])
+    return rest("catch_up", changed_body, game_id="g"), changed_body
 
 
 def a_message(dice: random.Random, count: int) -> tuple[Read, Any]:
     """A stats message beside a body of REST with the same row."""
     data = {"team_id": 1, "player_id": 7, "version": 3, "stats": {"PTS": 4, "FG": 2.0}}
-    mutated: dict[str, Any] = {"data": {}}
+    changed_body: dict[str, Any] = {"data": {}}
     # A message without values has nothing to show.
-    while mutated["data"].get("stats") in (None, {}):
-        mutated = mutate(dice, count, {"type": "stats", "data": data}, lambda message: message["data"])
-    data = mutated["data"]
+    while changed_body["data"].get("stats") in (None, {}):
+        changed_body = change(dice, count, {"type": "stats", "data": data}, lambda message: message["data"])
+    data = changed_body["data"]
     row = {name: data[name] for name in ("version", "stats") if name in data} | ({"id": data["player_id"]} if "player_id" in data else {})
     team = {"player_stats": [row]} | ({"id": data["team_id"]} if "team_id" in data else {})
     rows, path = rest("stats", {"teams": [team]}, session_id="s")
     if path is not None:
-        for here, there in (("$.teams[0].player_stats[0].id", "$.data.player_id"), ("$.teams[0].player_stats[0]", "$.data"), ("$.teams[0].id", "$.data.team_id"), ("$.teams[0]", "$.data")):
-            path = path.replace(here, there)
-    return (None if rows is None else {ids: row for ids, row in rows.items() if row.keys() - {"version"}}, path), mutated
+        for path_of_rest, path_of_stream in (
+            ("$.teams[0].player_stats[0].id", "$.data.player_id"),
+            ("$.teams[0].player_stats[0]", "$.data"),
+            ("$.teams[0].id", "$.data.team_id"),
+            ("$.teams[0]", "$.data"),
+        ):
+            path = path.replace(path_of_rest, path_of_stream)
+    return (None if rows is None else {ids: row for ids, row in rows.items() if row.keys() - {"version"}}, path), changed_body
 
 
 KINDS = {"snapshots": a_snapshot, "states of a game": a_state, "messages": a_message}
@@ -129,20 +134,20 @@ KINDS = {"snapshots": a_snapshot, "states of a game": a_state, "messages": a_mes
 def test_rest_and_the_live_box_score_agree_or_name_the_same_row(kind: str, count: int) -> None:
     unreadable = 0
     for seed in range(count):
-        odd = 2 if seed % 4 == 0 else 1
-        (rows, path), body = KINDS[kind](random.Random(f"{kind} {seed}"), odd)
-        found, problems = live(json.dumps(body))
+        places_changed = 2 if seed % 4 == 0 else 1
+        (rows, path), body = KINDS[kind](random.Random(f"{kind} {seed}"), places_changed)
+        live_rows, problems = live(json.dumps(body))
         if kind == "snapshots" and "player_stats" not in json.dumps(body):
-            assert (found, problems) == ({}, []), "no box score"
+            assert (live_rows, problems) == ({}, []), "no box score"
         elif path is not None:
             unreadable += 1
-            # A team without an identity is named as a whole; of two odd places, each may name its first.
-            names = [row_of(problem) if odd == 2 else problem for problem in problems]
+            # A team without an identity is named as a whole; of two such places, each may name its first.
+            names = [row_of(problem) if places_changed == 2 else problem for problem in problems]
             assert any(path.startswith(name) for name in names), (seed, body, path, problems)
         elif not has_duplicates(body):
             if kind == "messages":
-                found = {ids: row for ids, row in found.items() if row.keys() - {"version"}}
+                live_rows = {ids: row for ids, row in live_rows.items() if row.keys() - {"version"}}
             assert rows is not None
             assert problems == [], (seed, body, problems)
-            assert {ids: row for ids, row in rows.items() if row} == {ids: row for ids, row in found.items() if row}, (seed, body)
+            assert {ids: row for ids, row in rows.items() if row} == {ids: row for ids, row in live_rows.items() if row}, (seed, body)
     assert count / 10 < unreadable < count, "both kinds of bodies are many"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,8 +23,8 @@ def later(seconds: float) -> datetime:
 
 def update(message: Any, seconds: float = 0.0) -> sideline.Update:
     parts = None, "", json.dumps(message), None, None, None, later(seconds) - EPOCH
-    restored: sideline.Update = getattr(sideline.Update, "_restore")(*parts)  # noqa: B009
-    return restored
+    restore: Callable[..., sideline.Update] = getattr(sideline.Update, "_restore")  # noqa: B009
+    return restore(*parts)
 
 
 def stats(team: int, player: int, seconds: float = 0.0, **values: Any) -> sideline.Update:
@@ -65,7 +66,17 @@ def test_sides_have_what_is_known_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("clock", "seconds"),
-    [("16:3.1", 963.1), ("12:30.0", 750.0), ("4.5", 4.5), ("00:15:00", 900.0), ("half", None), ("1:2:3:4", None), ("-1:00", None), ("1.5:00", None), ("٣:00", None)],
+    [
+        ("16:3.1", 963.1),
+        ("12:30.0", 750.0),
+        ("4.5", 4.5),
+        ("00:15:00", 900.0),
+        ("half", None),
+        ("1:2:3:4", None),
+        ("-1:00", None),
+        ("1.5:00", None),
+        ("٣:00", None),
+    ],
 )
 def test_the_clock_is_that_of_the_service_and_its_seconds(clock: str, seconds: float | None) -> None:
     score = score_of(update({"source": "clock", "data": {"occurred_at": 5, "period": "H1", "game_clock": clock}}))
@@ -117,9 +128,7 @@ def test_it_is_stale_after_a_final_gap_until_a_later_complete_state() -> None:
 def test_a_row_that_is_left_out_is_counted_and_named_with_its_time() -> None:
     score = score_of(snapshot("x", 1.0), stats(1, 7, 2.0, PTS=5))
     assert (score.unreadable, score.updated_at) == (2, later(2))
-    assert [(problem.received_at, problem.path) for problem in score.problems] == [
-        (later(1), f"$.teams[0].player_stats[{row}].stats.PTS") for row in (0, 1)
-    ]
+    assert [(problem.received_at, problem.path) for problem in score.problems] == [(later(1), f"$.teams[0].player_stats[{row}].stats.PTS") for row in (0, 1)]
     assert all(problem.reason for problem in score.problems)
     for second in range(30):
         score.feed(stats(1, 7, second, PTS=[second]))
@@ -128,9 +137,9 @@ def test_a_row_that_is_left_out_is_counted_and_named_with_its_time() -> None:
 
 def test_it_is_one_dict_that_json_can_hold_but_for_times() -> None:
     score = score_of(snapshot(10, game_clock="16:3.1", period="H1"), stats(1, 7, 2.0, PTS=[]))
-    made = score.to_dict()
-    assert sorted(made) == ["away", "clock", "clock_s", "home", "period", "problems", "rows", "stale", "unreadable", "updated_at"]
-    assert made["home"] == {"team_id": 1, "name": "Home", "points": 10, "fouls": 3, "timeouts_left": None}
-    assert (made["clock"], made["updated_at"], made["unreadable"], len(made["rows"])) == ("16:3.1", AT, 1, 3)
-    assert json.loads(json.dumps(made, default=str))["problems"][0]["path"] == "$.data.stats.PTS"
+    summary = score.to_dict()
+    assert sorted(summary) == ["away", "clock", "clock_s", "home", "period", "problems", "rows", "stale", "unreadable", "updated_at"]
+    assert summary["home"] == {"team_id": 1, "name": "Home", "points": 10, "fouls": 3, "timeouts_left": None}
+    assert (summary["clock"], summary["updated_at"], summary["unreadable"], len(summary["rows"])) == ("16:3.1", AT, 1, 3)
+    assert json.loads(json.dumps(summary, default=str))["problems"][0]["path"] == "$.data.stats.PTS"
     assert repr(score) == "<sideline.LiveBoxScore 3 rows, 1 unreadable>"

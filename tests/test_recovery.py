@@ -124,7 +124,7 @@ def test_a_gap_is_closed_by_a_second_request_that_confirms_the_first(second: Ser
         game.play(10)
         cut_and_lose(second, game)
         items = take_until(stream, is_connected)
-        opened = stream.stats
+        stats_before = stream.stats
         score.feed_all(items)
         assert score.stale
         items += take_until(stream, is_recovered)
@@ -145,7 +145,7 @@ def test_a_gap_is_closed_by_a_second_request_that_confirms_the_first(second: Ser
     assert recovered.at.tzinfo is not None
     assert recovered.requested_at <= recovered.at
     assert len(second.requests.all("catch_up")) == 2
-    assert (opened.gaps, opened.open_gaps, opened.recovered) == (1, 1, 0)
+    assert (stats_before.gaps, stats_before.open_gaps, stats_before.recovered) == (1, 1, 0)
     assert (stats.gaps, stats.open_gaps, stats.recovered) == (1, 0, 1)
     payload = sideline.Payload.from_bytes("catch_up", update.raw)
     assert payload.table("play_by_play").num_rows == 15
@@ -422,12 +422,12 @@ def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(sec
         game.play(10)
         second.live.cut()
         items = take_until(stream, is_connected)
-        whole = game.snapshot()
-        unreadable = json.loads(json.dumps(whole))
+        snapshot = game.snapshot()
+        unreadable = json.loads(json.dumps(snapshot))
         unreadable["teams"][0]["player_stats"][0]["stats"]["PTS"] = "x"
-        for snapshot in (unreadable, whole):
+        for document in (unreadable, snapshot):
             assert stream.stats.open_gaps == 1
-            second.live.send_event(snapshot)
+            second.live.send_event(document)
             items += take_until(stream, lambda item: isinstance(item, sideline.Update))
         items.append(next(stream))
         assert stream.stats.open_gaps == 0
@@ -467,10 +467,10 @@ def test_a_stream_is_as_quick_while_rest_hangs_as_without_recovery(second: Servi
             cut_and_lose(second, game)
             take_until(stream, is_connected)
             for _ in range(100):
-                sent = time.monotonic()
+                begun_at = time.monotonic()
                 second.live.send(END, source="clock")
                 take_until(stream, lambda item: isinstance(item, sideline.Update) and END in item.text)
-                waits.append(time.monotonic() - sent)
+                waits.append(time.monotonic() - begun_at)
             assert stream.stats.open_gaps == (1 if recover == "auto" else stream.stats.open_gaps)
         return sorted(waits)[94]
 

@@ -248,7 +248,7 @@ def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     assert printed(view(), width).startswith("live g1")
 
 
-def styled(seen: GameView, height: int | None = None) -> str:
+def terminal_text(seen: GameView, height: int | None = None) -> str:
     """The view as a terminal of 80 columns shows it, with escape sequences."""
     out = StringIO()
     Console(file=out, width=80, force_terminal=True, color_system="standard").print(render(seen, 80, height))
@@ -256,18 +256,18 @@ def styled(seen: GameView, height: int | None = None) -> str:
 
 
 def test_a_gap_is_red_while_it_is_open_and_only_then() -> None:
-    closed, opened = (replace(STATS, gaps=7, open_gaps=count) for count in (0, 1))
+    all_closed, one_open = (replace(STATS, gaps=7, open_gaps=count) for count in (0, 1))
     red = "\x1b[1;31m"
-    text = styled(board(summary()).view("connected", closed))
+    text = terminal_text(board(summary()).view("connected", all_closed))
     assert "7 gaps, all closed" in text
     assert red not in text
-    assert f"{red} · 7 gaps, 1 open" in styled(board(summary()).view("connected", opened))
+    assert f"{red} · 7 gaps, 1 open" in terminal_text(board(summary()).view("connected", one_open))
 
 
 def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
-    made = board(summary(), stats(HOME, 11, 2, {"PTS": "x"}))  # type: ignore[dict-item]
-    made.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
-    text = printed(made.view("connected", STATS), 120)
+    scoreboard = board(summary(), stats(HOME, 11, 2, {"PTS": "x"}))  # type: ignore[dict-item]
+    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    text = printed(scoreboard.view("connected", STATS), 120)
     assert "values may be missing" in text
     assert "1 row unreadable" in text
 
@@ -276,16 +276,16 @@ def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
 def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: int) -> None:
     names = {"id": 1, "player_details": {"id": 1, "firstname": "Ada", "lastname": "Lane"}, "version": 1, "stats": {"PTS": 2}}
     teams = [{"id": team, "name": f"Team {team}", "player_stats": [names | {"id": n} for n in range(15)]} for team in (HOME, AWAY)]
-    made = board(summary(teams=teams), *(sideline.Connected(AT) for _ in range(9)), *(stats(HOME, n, 9, {}, "STEAL", at=n) for n in range(1, 9)))
-    made.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
-    made.add(stats(HOME, 1, 10, {"PTS": "x"}))  # type: ignore[dict-item]
-    seen = made.view("connected", replace(STATS, gaps=7, open_gaps=1))
+    scoreboard = board(summary(teams=teams), *(sideline.Connected(AT) for _ in range(9)), *(stats(HOME, n, 9, {}, "STEAL", at=n) for n in range(1, 9)))
+    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    scoreboard.add(stats(HOME, 1, 10, {"PTS": "x"}))  # type: ignore[dict-item]
+    seen = scoreboard.view("connected", replace(STATS, gaps=7, open_gaps=1))
     text = StringIO()
     Console(file=text, width=width).print(render(seen, width, height))
     lines = text.getvalue().splitlines()
     assert len(lines) <= height
-    shown = text.getvalue().count("Ada Lane") - sum("steal" in line for line in lines)
-    left_out = 28 - shown
+    visible_players = text.getvalue().count("Ada Lane") - sum("steal" in line for line in lines)
+    left_out = 28 - visible_players
     assert left_out > 0
     assert any(line.startswith(f"{left_out} players left out") for line in lines)
     assert "left out" not in printed(seen, width), "all of them where the height is free"

@@ -112,7 +112,9 @@ def test_an_unreadable_row_is_counted_and_named_with_the_path_of_rest(row: Any) 
 
 
 def test_the_page_shows_the_rows_beside_unreadable_ones() -> None:
-    states = page_states(events(*(snapshot(points, UNREADABLE["a null id"]) for points in range(1, 8))), lambda state: state["updates"] == 8 and state["teams"] != [])
+    states = page_states(
+        events(*(snapshot(points, UNREADABLE["a null id"]) for points in range(1, 8))), lambda state: state["updates"] == 8 and state["teams"] != []
+    )
     assert [len(team["rows"]) for team in states[-1]["teams"]] == [1, 0]
 
 

@@ -106,7 +106,7 @@ class GameView(TypedDict):
     plays: list[Play]
     """The newest first."""
     notices: list[dict[str, str]]
-    """Kind and text, the newest first. The kind is the class in lower case; that of a gap that is closed is "closed"."""
+    """Kind (the class in lower case; "closed" for a gap that is closed) and text, the newest first."""
 
 
 class Scoreboard:
