@@ -76,6 +76,7 @@ COLUMNS = {
     "live_items": "kind cat, at when, event? cat, id? text, seq? int, source? cat, text? text, start? when, end? when, reason? text,"
     " status? int, attempt? int, retry_at? when, dropped? int",
     "stat_updates": "occurred_at? when, team_id? id, player_id? id, stat cat, value? num, classification? cat, version? int, seq? int, source? cat",
+    "live_leaders": "team_id id, team_name? text, player_id id, player_name? text, value num",
     "play_by_play": "game_id? text, session_id? text, event_id text, type? cat, timestamp? when, team_id? id, session_type? cat,"
     " practice_id? text, practice_definition_id? text, drill_definition_id? text, stats? map, corrected? flag, facility_id? text,"
     f" court_id? text, {CLOCKS}, period? cat, player_x? num, player_y? num, player_z? num, hoop_to_event_x? num,"

@@ -132,7 +132,7 @@ assert "IPython" not in sys.modules
         [sys.executable, "-c", code, service.games[0]["event_id"], str(tmp_path / "g.journal")], env=service.environ, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "closed; 1 updates" in done.stdout
+    assert "closed; 1 update" in done.stdout
 
 
 # What is seen.

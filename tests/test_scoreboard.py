@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -20,7 +20,7 @@ from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameVie
 from sideline.live._terminal import render
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
-STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, repeats=0, dropped=0, lag=0.0)
+STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, lag=0.0)
 HOME, AWAY = 1, 2
 
 
@@ -94,10 +94,11 @@ def test_the_clock_is_the_newest_and_never_that_of_a_repeated_message() -> None:
     def clock(at: int, text: str | None, period: str = "H1", seq: int | None = None) -> sideline.Update:
         return update({"source": "clock", "data": {"occurred_at": at, "period": period, "game_clock": text}}, seq)
 
-    assert view(clock(5, "10:00.0"), clock(9, "09:00.0"), clock(7, "09:30.0"))["clock"] == "09:00.0"
+    assert view(clock(5, "10:00.0"), clock(9, "09:00.0"), clock(7, "09:30.0"))["clock"] == "9:00"
+    assert view(clock(5, "16:3.1"))["clock"] == "16:03"
     assert view(clock(5, "10:00.0"), clock(9, None))["clock"] is None
     seen = view(clock(5, "10:00.0", "H2"), clock(9, "19:00.0", "H1", seq=3))
-    assert (seen["period"], seen["clock"]) == ("H2", "10:00.0")
+    assert (seen["period"], seen["clock"]) == ("H2", "10:00")
     assert view(clock(5, "1", "Q1", seq=1))["period"] == "Q1"
 
 
@@ -111,7 +112,7 @@ def test_a_game_that_ended_says_so() -> None:
 def test_a_shot_is_where_the_hoops_frame_has_it() -> None:
     seen = view(summary(), shot(HOME, 11, 5), shot(HOME, 11, 5), shot(AWAY, 21, 6, is_make=False, is_3point=True))
     assert [(one["team"], one["x"], one["y"], one["made"]) for one in seen["shots"]] == [(0, 100.0, 2000.0, True), (1, 100.0, 2000.0, False)]
-    assert [one["text"] for one in seen["shots"]] == ["Ada Lane, 2 points, made, H1 10:00.0", "player 21, 3 points, missed, H1 10:00.0"]
+    assert [one["text"] for one in seen["shots"]] == ["Ada Lane, 2 points, made, H1 10:00", "player 21, 3 points, missed, H1 10:00"]
 
 
 def test_a_position_on_the_court_is_moved_to_the_hoops_frame() -> None:
@@ -136,24 +137,25 @@ def test_shots_of_a_whole_document_are_shown() -> None:
 
 def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
     items = [summary(), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), stats(HOME, 0, 8, {"PTS": 2}, at=5), stats(HOME, 11, 9, {}, "STEAL", at=7)]
-    plays = [{"at": "H1", "team": "Home", "text": "Ada Lane: steal"}, {"at": "H1 10:00.0", "team": "Home", "text": "Ada Lane: two point make"}]
+    plays = [{"at": "H1", "team": "Home", "text": "Ada Lane: steal"}, {"at": "H1 10:00", "team": "Home", "text": "Ada Lane: two point make"}]
     assert view(*items, *items, stats(HOME, 11, 10, {"DIST": 2.0}, "DISTANCE"))["plays"] == plays
 
 
-@dataclass(frozen=True)
-class Recovered(sideline.Notice):
-    """A class of items that is unknown to this version."""
-
-    gap: object
-    updates: tuple[sideline.Update, ...]
-
-
-def test_an_item_of_an_unknown_class_is_a_notice_and_its_updates_count() -> None:
+def test_a_recovered_state_counts_and_an_item_of_an_unknown_class_is_a_notice() -> None:
     gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
-    seen = view(summary(), gap, Recovered(gap, (stats(HOME, 0, 9, {"PTS": 21}),)), object())
-    assert [notice["kind"] for notice in seen["notices"]] == ["object", "recovered", "gap"]
-    assert seen["notices"][-1]["text"] == "12:00:05Z to 12:00:08Z: nothing was received"
-    assert seen["teams"][0]["score"] == 21
+    recovering = sideline.Recovering(gap, (stats(HOME, 0, 9, {"PTS": 21}),), ("stats", "plays"), AT + timedelta(seconds=3))
+    recovered = sideline.Recovered(gap, (stats(HOME, 0, 10, {"PTS": 23}),), AT + timedelta(seconds=9))
+    seen = view(summary(), gap, recovering, object())
+    assert [notice["kind"] for notice in seen["notices"]] == ["object", "recovering", "gap"]
+    assert [notice["text"] for notice in seen["notices"][1:]] == [
+        "12:00:05Z to 12:00:08Z: recovering, without stats, plays",
+        "12:00:05Z to 12:00:08Z: nothing was received",
+    ]
+    assert (seen["teams"][0]["score"], seen["stale"]) == (21, True)
+    seen = view(summary(), gap, recovering, recovered)
+    assert [notice["kind"] for notice in seen["notices"]] == ["recovered", "recovering", "closed"], "a closed gap is not red"
+    assert seen["notices"][0]["text"] == "12:00:05Z to 12:00:08Z: recovered"
+    assert (seen["teams"][0]["score"], seen["stale"]) == (23, False)
 
 
 def test_another_sports_box_score_has_its_own_columns() -> None:
@@ -238,12 +240,55 @@ def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
     text = printed(view(summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), gap), width)
     assert text.startswith("[red]Home[/red] –   Away –")
-    assert "".join(text.split()).count("[red]Home[/red]") == 3, "the score, the box score, the play"
-    assert "12:30.0" in text
-    assert "nothing was received" in " ".join(text.split())
+    assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
+    assert "12:30" in text
+    assert ("nothing was received" if width > 40 else "nothing was rec…") in text
     assert "two point make" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
     assert printed(view(), width).startswith("live g1")
+
+
+def terminal_text(seen: GameView, height: int | None = None) -> str:
+    """The view as a terminal of 80 columns shows it, with escape sequences."""
+    out = StringIO()
+    Console(file=out, width=80, force_terminal=True, color_system="standard").print(render(seen, 80, height))
+    return out.getvalue()
+
+
+def test_a_gap_is_red_while_it_is_open_and_only_then() -> None:
+    all_closed, one_open = (replace(STATS, gaps=7, open_gaps=count) for count in (0, 1))
+    red = "\x1b[1;31m"
+    text = terminal_text(board(summary()).view("connected", all_closed))
+    assert "7 gaps, all closed" in text
+    assert red not in text
+    assert f"{red} · 7 gaps, 1 open" in terminal_text(board(summary()).view("connected", one_open))
+
+
+def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
+    scoreboard = board(summary(), stats(HOME, 11, 2, {"PTS": "x"}))  # type: ignore[dict-item]
+    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    text = printed(scoreboard.view("connected", STATS), 120)
+    assert "values may be missing" in text
+    assert "1 row unreadable" in text
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 16), (50, 24)])
+def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: int) -> None:
+    names = {"id": 1, "player_details": {"id": 1, "firstname": "Ada", "lastname": "Lane"}, "version": 1, "stats": {"PTS": 2}}
+    teams = [{"id": team, "name": f"Team {team}", "player_stats": [names | {"id": n} for n in range(15)]} for team in (HOME, AWAY)]
+    scoreboard = board(summary(teams=teams), *(sideline.Connected(AT) for _ in range(9)), *(stats(HOME, n, 9, {}, "STEAL", at=n) for n in range(1, 9)))
+    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    scoreboard.add(stats(HOME, 1, 10, {"PTS": "x"}))  # type: ignore[dict-item]
+    seen = scoreboard.view("connected", replace(STATS, gaps=7, open_gaps=1))
+    text = StringIO()
+    Console(file=text, width=width).print(render(seen, width, height))
+    lines = text.getvalue().splitlines()
+    assert len(lines) <= height
+    visible_players = text.getvalue().count("Ada Lane") - sum("steal" in line for line in lines)
+    left_out = 28 - visible_players
+    assert left_out > 0
+    assert any(line.startswith(f"{left_out} players left out") for line in lines)
+    assert "left out" not in printed(seen, width), "all of them where the height is free"
 
 
 def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:

@@ -25,7 +25,7 @@ const TEAM_LINE_ID: i64 = 0;
 const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
-pub(super) const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
+const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
 /// A copy of the service that lags this much may still have the count that a correction of the stream has lowered.
 const MAX_LAG: Duration = Duration::from_secs(20);
 
@@ -86,8 +86,8 @@ impl Cell {
 enum Origin {
     /// The stream, at the time of receipt.
     Stream(SystemTime),
-    /// A request for the state of the game, sent at this time.
-    Request(SystemTime),
+    /// A request for the state of the game. A request before it confirms what it says of values from before a time.
+    Request { sent: SystemTime, confirmed_until: Option<SystemTime> },
     /// A response that the user passed.
     Seed,
 }
@@ -95,7 +95,7 @@ enum Origin {
 impl Origin {
     fn at(self) -> SystemTime {
         match self {
-            Origin::Stream(at) | Origin::Request(at) => at,
+            Origin::Stream(at) | Origin::Request { sent: at, .. } => at,
             Origin::Seed => SystemTime::UNIX_EPOCH,
         }
     }
@@ -128,12 +128,17 @@ impl BoxScore {
     }
 
     fn feed_notice(&mut self, notice: &Notice) -> bool {
-        let (updates, requested_at) = match notice {
-            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at)),
-            Notice::Recovered { updates, requested_at, .. } => (updates, *requested_at),
+        let (updates, sent, confirmed_until) = match notice {
+            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at), None),
+            Notice::Recovered { gap, updates, requested_at } => match &**gap {
+                Notice::Gap { start, .. } => (updates, *requested_at, Some(*start)),
+                _ => (updates, *requested_at, None),
+            },
             _ => return false,
         };
-        let origin = |update: &Update| requested_at.map_or(Origin::Stream(update.received_at), Origin::Request);
+        let origin = |update: &Update| {
+            sent.map_or(Origin::Stream(update.received_at), |sent| Origin::Request { sent, confirmed_until })
+        };
         updates.iter().filter(|update| self.feed_update(update, origin(update))).count() > 0
     }
 
@@ -313,12 +318,21 @@ impl Line {
         }
         let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
-        let is_asked = matches!(origin, Origin::Request(_)) && !has_versions;
+        let is_asked = matches!(origin, Origin::Request { .. }) && !has_versions;
         let is_whole = kind != Kind::Change && !is_asked;
         let replaced = if is_whole { std::mem::take(&mut self.cells) } else { BTreeMap::new() };
+        if let Origin::Request { confirmed_until, .. } = origin
+            && is_asked
+        {
+            // A code that is zero may be left out.
+            let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
+            self.cells.retain(|code, cell| Some(cell.at) > confirmed_until || is_in_row(code));
+        }
         for (code, value) in row.stats {
             match origin {
-                Origin::Request(at) if is_asked => self.recover(code, value, at),
+                Origin::Request { sent, confirmed_until } if is_asked => {
+                    self.recover(code, value, sent, confirmed_until)
+                }
                 _ => {
                     let before = if is_whole { replaced.get(&code) } else { self.cells.get(&code) };
                     let cell = Cell::after(before, value, origin.at());
@@ -330,7 +344,13 @@ impl Line {
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
-    fn recover(&mut self, code: String, value: Option<f64>, requested_at: SystemTime) {
+    fn recover(
+        &mut self,
+        code: String,
+        value: Option<f64>,
+        requested_at: SystemTime,
+        confirmed_until: Option<SystemTime>,
+    ) {
         let Some(cell) = self.cells.get_mut(&code) else {
             self.cells.insert(code, Cell::new(value, requested_at));
             return;
@@ -339,7 +359,9 @@ impl Line {
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
         let is_doubtful = cell.value.is_some_and(|known| value < known)
             || cell.value < Some(value) && cell.lowered_at.is_some_and(|at| within(at, MAX_LAG));
-        let is_confirmed = cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
+        // Not by this clock alone, which may be set back between the two requests.
+        let is_confirmed = Some(cell.at) <= confirmed_until
+            || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
         if !is_doubtful || is_confirmed {
             *cell = Cell { lowered_at: cell.lowered_at, ..Cell::new(Some(value), requested_at) };
         } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {

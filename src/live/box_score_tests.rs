@@ -261,6 +261,27 @@ fn a_count_that_the_stream_has_just_lowered_is_not_raised_by_one_request() {
 }
 
 #[test]
+fn what_closes_a_gap_lowers_counts_from_before_it_whatever_the_clock_says() {
+    for (delivered, expected) in [(0.0, 8.0), (0.5, 10.0)] {
+        let mut score = BoxScore::new(Sport::Basketball);
+        score.feed(&received(delivered, 10));
+        score.feed(&requested(2.0, None, 8));
+        assert_eq!(value(&score, 11, "PTS"), Some(expected), "the gap began at 0");
+    }
+}
+
+#[test]
+fn what_closes_a_gap_has_no_code_that_was_corrected_to_zero() {
+    for (delivered, expected) in [(0.0, None), (0.5, Some(1.0))] {
+        let mut score = BoxScore::new(Sport::Basketball);
+        let message = json!({"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"FG2": 1}}});
+        score.feed(&Item::Update(text(message.to_string(), at(delivered))));
+        score.feed(&requested(2.0, None, 8));
+        assert_eq!(value(&score, 11, "FG2"), expected, "the gap began at 0");
+    }
+}
+
+#[test]
 fn the_higher_version_wins_wherever_both_have_one() {
     let mut score = BoxScore::new(Sport::Basketball);
     score.feed(&stats(11, 100, json!({"PTS": 10}), "x"));

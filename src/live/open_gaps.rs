@@ -1,7 +1,6 @@
 //! The open gaps of a stream: when to request the state of the game, and which gaps a state closes. Pure: `now` counts from the
 //! start of the stream.
 
-use super::box_score::CONFIRMED_AFTER;
 use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
 use super::rows::{self, Kind, Rows};
@@ -10,14 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+// Waits in pauses, of which users have 5 s each.
 /// How long to wait for the next snapshot of the stream before requesting one.
-const SNAPSHOT_WAIT: Duration = Duration::from_secs(2);
+const SNAPSHOT_WAIT: f64 = 0.4;
 /// Waits after an attempt that closed no gap: the first, the second, and all later ones.
-const WAITS: [Duration; 3] = [Duration::from_secs(5), Duration::from_secs(10), Duration::from_secs(20)];
+const WAITS: [f64; 3] = [1.0, 2.0, 4.0];
 /// A state of rows with versions that was requested so long after a gap is later than the gap.
-const LATE_WITH_VERSIONS: Duration = Duration::from_secs(20);
+const LATE_WITH_VERSIONS: f64 = 4.0;
 /// The same for rows without versions.
-const LATE: Duration = Duration::from_secs(5);
+const LATE: f64 = 1.0;
+/// A second request so long after the first confirms its values.
+const CONFIRMED_AFTER: f64 = 1.0;
 /// Maximum of open gaps; the oldest ones are merged.
 const MAX_OPEN: usize = 256;
 /// Maximum of remembered cells; beyond it no state is confirmed until the gaps are closed.
@@ -41,7 +43,7 @@ type CellKey = (i64, i64, String);
 pub(super) struct OpenGaps {
     updates: Updates,
     sport: Sport,
-    /// Minimum time between two requests for different gaps.
+    /// Minimum time between two requests for different gaps: the unit of all other waits.
     pause: Duration,
     /// The oldest first.
     gaps: Vec<OpenGap>,
@@ -102,7 +104,7 @@ impl OpenGaps {
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
             Updates::Changes => Duration::ZERO,
-            Updates::Snapshots => SNAPSHOT_WAIT.min(self.pause),
+            Updates::Snapshots => self.pause.mul_f64(SNAPSHOT_WAIT),
         };
         self.due.get_or_insert((now + patience).max(earliest));
         self.gaps.push(OpenGap { gap: gap.clone(), taken: now, first_version: None });
@@ -161,7 +163,7 @@ impl OpenGaps {
         let cells = cells_of(rows);
         let is_confirmed = versions || self.confirms(&cells, requested);
         let is_later = |open: &&OpenGap| {
-            let has_passed = |wait: Duration| open.taken.saturating_add(wait) <= requested;
+            let has_passed = |wait: f64| open.taken.saturating_add(self.pause.mul_f64(wait)) <= requested;
             let is_reached = open.first_version.is_some_and(|first| highest >= Some(first));
             (versions && (is_reached || has_passed(LATE_WITH_VERSIONS))) || (!versions && has_passed(LATE))
         };
@@ -199,10 +201,11 @@ impl OpenGaps {
     fn confirms(&self, cells: &BTreeMap<CellKey, Option<f64>>, requested: Duration) -> bool {
         self.delivered.len() < MAX_CELLS
             && self.last_state.as_ref().is_some_and(|last| {
-                last.requested.saturating_add(CONFIRMED_AFTER) <= requested
+                last.requested.saturating_add(self.pause.mul_f64(CONFIRMED_AFTER)) <= requested
                     && cells
-                        .iter()
-                        .all(|(key, value)| last.cells.get(key) == Some(value) || self.delivered.contains(key))
+                        .keys()
+                        .chain(last.cells.keys())
+                        .all(|key| last.cells.get(key) == cells.get(key) || self.delivered.contains(key))
             })
     }
 
@@ -219,7 +222,7 @@ impl OpenGaps {
     }
 
     fn try_again(&mut self, now: Duration, jitter: f64) {
-        let wait = WAITS[self.attempts.min(WAITS.len() - 1)];
+        let wait = self.pause.mul_f64(WAITS[self.attempts.min(WAITS.len() - 1)]);
         // Up to a fifth later: clients that were cut off together do not all ask together.
         self.due = Some(now + wait + wait.mul_f64(jitter.clamp(0.0, 1.0) / 5.0));
     }

@@ -101,6 +101,16 @@ fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
 }
 
 #[test]
+fn a_code_that_only_the_request_before_has_is_not_confirmed() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    let row = |id: i64, stats: Value| json!({"id": id, "stats": stats});
+    let other = snapshot(json!([row(7, json!({"PTS": 10})), row(8, json!({}))]));
+    assert_eq!(ask(&mut gaps, 7.1, state_of(&other)), ["recovering stats"]);
+}
+
+#[test]
 fn a_value_that_neither_the_stream_nor_the_request_before_has_is_not_confirmed() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));

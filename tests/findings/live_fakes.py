@@ -19,6 +19,8 @@ from service import frame
 import sideline
 
 Answer = tuple[int, bytes]
+PAUSE = 0.2
+"""The unit of a recovery's waits in seconds: users have 5."""
 STREAMS = ("/live/v2/games", "event-stream")
 """Parts of the paths of both streams."""
 EVENT_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -81,7 +83,9 @@ class Fake:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def client(self, **options: Any) -> sideline.Client:
-        return sideline.Client(**self.options(), max_retries=0, **options)
+        client = sideline.Client(**self.options(), max_retries=0, **options)
+        client._recover_pause = PAUSE
+        return client
 
     def async_client(self) -> sideline.AsyncClient:
         return sideline.AsyncClient(**self.options(), max_retries=0)

@@ -110,7 +110,9 @@ impl CoreStream {
         for problem in problems {
             if logged.len() < MAX_LOGGED && !logged.contains(&problem) {
                 let path = self.scrubber.id(problem.path.as_str());
+                // That of this crate is no logger of Python's.
                 log::warn!(
+                    target: "sideline::live::table",
                     "live stream: a row is left out: {} at {path}",
                     self.scrubber.message(problem.reason.as_str())
                 );

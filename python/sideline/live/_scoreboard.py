@@ -10,6 +10,7 @@ from ..court import COURT, HOOP, transform
 from ..errors import DecodeError
 from ._box_score import LiveBoxScore
 from ._display import describe_notice, format_clock
+from ._notices import Gap, Recovered
 from ._situation import clock_text, dicts, number, whole
 from ._stats import StreamStats
 
@@ -105,7 +106,7 @@ class GameView(TypedDict):
     plays: list[Play]
     """The newest first."""
     notices: list[dict[str, str]]
-    """Kind and text, the newest first."""
+    """Kind (the class in lower case; "closed" for a gap that is closed) and text, the newest first."""
 
 
 class Scoreboard:
@@ -123,7 +124,7 @@ class Scoreboard:
         self._last_shot: tuple[float | None, str] = None, ""
         self._plays: deque[tuple[str, int | None, int | None, str]] = deque(maxlen=MAX_PLAYS)
         self._seen: deque[tuple[Any, ...]] = deque(maxlen=10 * MAX_PLAYS)
-        self._notices: deque[dict[str, str]] = deque(maxlen=MAX_NOTICES)
+        self._notices: deque[tuple[object, dict[str, str]]] = deque(maxlen=MAX_NOTICES)
 
     def add(self, item: object) -> None:
         """Add an item of the stream; an item of an unknown class is a notice."""
@@ -133,7 +134,11 @@ class Scoreboard:
             self._read_update(item)
             return
         text = shorten(visible(describe_notice(item)), MAX_NOTICE)
-        self._notices.append({"kind": type(item).__name__.lower(), "text": text})
+        self._notices.append((item, {"kind": type(item).__name__.lower(), "text": text}))
+        if isinstance(item, Recovered):
+            for other, notice in self._notices:
+                if isinstance(other, Gap) and _covers(item.gap, other):
+                    notice["kind"] = "closed"
         # Plays and shots that were recovered after a gap.
         for update in _updates_of(item):
             self._read_update(update)
@@ -189,7 +194,7 @@ class Scoreboard:
                 }
                 for at, team, player, text in reversed(self._plays)
             ],
-            "notices": list(reversed(self._notices)),
+            "notices": [dict(notice) for _, notice in reversed(self._notices)],
         }
 
     def _read(self, data: Mapping[str, Any]) -> None:
@@ -274,6 +279,11 @@ class Scoreboard:
             "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
             "total": None if total is None else _values(total, columns),
         }
+
+
+def _covers(gap: Gap, other: Gap) -> bool:
+    """Return whether a gap is another one, or was merged from it."""
+    return gap.end is not None and other.end is not None and gap.start <= other.start and other.end <= gap.end
 
 
 def _updates_of(item: object) -> list[Update]:

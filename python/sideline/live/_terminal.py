@@ -15,6 +15,7 @@ from ._scoreboard import GameView, Scoreboard, TeamView
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
     from ._streams import LiveStream
 
@@ -24,6 +25,8 @@ INTERVAL = 0.25
 """Seconds between two views, at least."""
 TERMINAL_NOTICES = 3
 TERMINAL_PLAYS = 6
+MAX_WORD = 12
+"""Characters of a word of the status, which is wrapped as a whole."""
 WIDE = 145
 """Columns of a terminal in which two box scores stand side by side."""
 
@@ -98,10 +101,14 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
     from rich.text import Text
 
     is_wide = width >= WIDE
-    notices, plays, rows = _fitted(view, height, is_wide=is_wide)
-    parts: list[RenderableType] = [_score(view), _status(view)]
+    status = _status(view)
+    # The status may need several lines.
+    free = None if height is None else height - len(status) // max(1, width - MAX_WORD)
+    notices, plays, rows = _fitted(view, free, is_wide=is_wide)
+    parts: list[RenderableType] = [_score(view), status]
     for notice in view["notices"][:notices]:
-        parts.append(Text(notice["text"], style="yellow" if notice["kind"] == "gap" else "dim", no_wrap=True))
+        style = "yellow" if notice["kind"] == "gap" else "dim"
+        parts.append(Text(notice["text"], style, no_wrap=True, overflow="ellipsis"))
     boxes = [_box(team, view["columns"], COLOURS[place], rows) for place, team in enumerate(view["teams"])]
     if is_wide:
         side_by_side = Table.grid(padding=(0, 3))
@@ -116,7 +123,7 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
         parts.append(Text())
     for play in view["plays"][:plays]:
         line = Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim"))
-        line.no_wrap = True
+        line.no_wrap, line.overflow = True, "ellipsis"
         parts.append(line)
     return Group(*parts)
 
@@ -153,7 +160,7 @@ def _score(view: GameView) -> "RenderableType":
     return line.append(f"   {clock}" if line else clock, "bold") if line or clock else Text(view["title"], "bold")
 
 
-def _status(view: GameView) -> "RenderableType":
+def _status(view: GameView) -> "Text":
     from rich.text import Text
 
     line = Text(view["state"], "green" if view["state"] == "connected" else "bold red")

@@ -1,0 +1,145 @@
+"""What a live box score says beside its table: sides, clock, leaders, doubts and problems."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import sideline
+from sideline.live import Side
+
+AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def later(seconds: float) -> datetime:
+    return AT + timedelta(seconds=seconds)
+
+
+def update(message: Any, seconds: float = 0.0) -> sideline.Update:
+    parts = None, "", json.dumps(message), None, None, None, later(seconds) - EPOCH
+    restore: Callable[..., sideline.Update] = getattr(sideline.Update, "_restore")  # noqa: B009
+    return restore(*parts)
+
+
+def stats(team: int, player: int, seconds: float = 0.0, **values: Any) -> sideline.Update:
+    return update({"type": "stats", "data": {"team_id": team, "player_id": player, "stats": values}}, seconds)
+
+
+def snapshot(points: Any, seconds: float = 0.0, **more: Any) -> sideline.Update:
+    """The whole state: a player and the total of the home team, and a player of the away team."""
+    names = {"firstname": "Ada", "lastname": "Lane"}
+    home = [{"id": 0, "stats": {"PTS": points, "FL": 3}}, {"id": 7, "player_details": names, "stats": {"PTS": points}}]
+    teams = [{"id": 1, "name": "Home", "player_stats": home}, {"id": 2, "name": "Away", "player_stats": [{"id": 9, "stats": {"PTS": 4}}]}]
+    return update({"home_team_id": 1, "away_team_id": 2, "teams": teams, **more}, seconds)
+
+
+def gap(start: float, end: float, *, is_final: bool = False) -> sideline.Gap:
+    return sideline.Gap(later(start), later(end), "not recovered: refused" if is_final else "reset", is_final=is_final)
+
+
+def score_of(*items: object) -> sideline.LiveBoxScore:
+    score = sideline.LiveBoxScore()
+    score.feed_all(items)
+    return score
+
+
+def test_before_the_first_item_nothing_is_known() -> None:
+    score = score_of()
+    assert (score.home, score.away, score.period, score.clock, score.clock_s) == (Side(), Side(), None, None, None)
+    assert (score.stale, score.unreadable, score.problems, score.updated_at, score.ignored) == (False, 0, [], None, 0)
+    assert score.leaders("PTS").to_dicts() == []
+
+
+def test_sides_have_what_is_known_of_them() -> None:
+    score = score_of(snapshot(10, home_timeouts_left=2))
+    assert score.home == Side(1, "Home", 10, 3, 2)
+    assert score.away == Side(2, "Away", None, None, None)
+    score.feed(update({"away_score": 4, "away_timeouts_left": 5}))
+    assert (score.away.points, score.away.timeouts_left) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("clock", "seconds"),
+    [
+        ("16:3.1", 963.1),
+        ("12:30.0", 750.0),
+        ("4.5", 4.5),
+        ("00:15:00", 900.0),
+        ("half", None),
+        ("1:2:3:4", None),
+        ("-1:00", None),
+        ("1.5:00", None),
+        ("٣:00", None),
+    ],
+)
+def test_the_clock_is_that_of_the_service_and_its_seconds(clock: str, seconds: float | None) -> None:
+    score = score_of(update({"source": "clock", "data": {"occurred_at": 5, "period": "H1", "game_clock": clock}}))
+    assert (score.period, score.clock) == ("H1", clock)
+    assert score.clock_s == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_leaders_are_the_players_with_the_highest_values() -> None:
+    score = score_of(snapshot(10), stats(2, 8, PTS=10), stats(2, 6, AST=1))
+    assert score.leaders("PTS", 2).to_dicts() == [
+        {"team_id": 1, "team_name": "Home", "player_id": 7, "player_name": "Ada Lane", "value": 10.0},
+        {"team_id": 2, "team_name": "Away", "player_id": 8, "player_name": None, "value": 10.0},
+    ]
+    assert score.leaders("PTS").num_rows == 3
+    assert (score.leaders("AST").num_rows, score.leaders("NO_CODE").num_rows) == (1, 0)
+    with pytest.raises(ValueError, match="count is 0; it must be at least 1"):
+        score.leaders("PTS", 0)
+
+
+def test_it_is_stale_while_a_gap_is_open() -> None:
+    score = score_of(snapshot(10), gap(1, 2))
+    assert score.stale
+    state = (snapshot(12, 3.0),)
+    score.feed(sideline.Recovering(gap(1, 2), state, ("plays",), later(2.5)))
+    assert (score.home.points, score.stale) == (12, True)
+    score.feed(sideline.Recovered(gap(1, 2), state, later(8)))
+    assert not score.stale
+
+
+def test_it_is_stale_when_the_connection_has_been_lost_for_a_second() -> None:
+    now = datetime.now(UTC)
+    score = score_of(sideline.Disconnected(now, "reset", None, 0, None))
+    assert not score.stale
+    time.sleep(1.1)
+    assert score.stale
+    score.feed(sideline.Connected(datetime.now(UTC)))
+    assert not score.stale
+
+
+def test_it_is_stale_after_a_final_gap_until_a_later_complete_state() -> None:
+    score = score_of(gap(1, 2), gap(1, 2, is_final=True), snapshot(10, 1.5), stats(1, 7, 3.0, PTS=11))
+    assert score.stale
+    score.feed(snapshot("x", 4.0))
+    assert score.stale, "a row of it is unreadable"
+    score.feed(snapshot(12, 5.0))
+    assert not score.stale
+
+
+def test_a_row_that_is_left_out_is_counted_and_named_with_its_time() -> None:
+    score = score_of(snapshot("x", 1.0), stats(1, 7, 2.0, PTS=5))
+    assert (score.unreadable, score.updated_at) == (2, later(2))
+    assert [(problem.received_at, problem.path) for problem in score.problems] == [(later(1), f"$.teams[0].player_stats[{row}].stats.PTS") for row in (0, 1)]
+    assert all(problem.reason for problem in score.problems)
+    for second in range(30):
+        score.feed(stats(1, 7, second, PTS=[second]))
+    assert (score.unreadable, len(score.problems), score.problems[-1].received_at) == (32, 20, later(29))
+
+
+def test_it_is_one_dict_that_json_can_hold_but_for_times() -> None:
+    score = score_of(snapshot(10, game_clock="16:3.1", period="H1"), stats(1, 7, 2.0, PTS=[]))
+    summary = score.to_dict()
+    assert sorted(summary) == ["away", "clock", "clock_s", "home", "period", "problems", "rows", "stale", "unreadable", "updated_at"]
+    assert summary["home"] == {"team_id": 1, "name": "Home", "points": 10, "fouls": 3, "timeouts_left": None}
+    assert (summary["clock"], summary["updated_at"], summary["unreadable"], len(summary["rows"])) == ("16:3.1", AT, 1, 3)
+    assert json.loads(json.dumps(summary, default=str))["problems"][0]["path"] == "$.data.stats.PTS"
+    assert repr(score) == "<sideline.LiveBoxScore 3 rows, 1 unreadable>"
