@@ -17,7 +17,7 @@ RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -nam
 PY      := python tests docs benches examples notebooks tools .github
 
 # One set of packages and features for clippy, tests and the extension: each crate is compiled once.
-CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-simulator --package sideline-python --features sideline/test-util
+CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-tracking --package sideline-simulator --package sideline-python --features sideline/test-util
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)

@@ -1,0 +1,157 @@
+//! The five players of a team on court: from the possessions, else by the time that each spends inside the court.
+
+use crate::court::Court;
+use crate::reason::Reason;
+use crate::track::{Object, Track};
+use std::collections::BTreeMap;
+
+pub type Five = [i64; 5];
+
+/// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Possession {
+    pub team_id: i64,
+    pub number: i32,
+    pub start_ms: i64,
+    pub end_ms: i64,
+    pub players: Vec<i64>,
+    pub opponents: Vec<i64>,
+}
+
+/// Milliseconds before the first and after the last possession to which its line-up extends.
+const MAX_EXTENSION_MS: i64 = 5000;
+
+/// Seconds on each side of a moment in which presence is measured.
+const REACH_S: usize = 5;
+
+/// The fifth player must be inside the court for at least this share of the time, and the sixth for so much less.
+const MIN_SHARE: f64 = 0.5;
+const MIN_DIFFERENCE: f64 = 0.4;
+
+/// Who is on court at a moment.
+#[derive(Debug)]
+pub struct Lineups {
+    /// The two teams, by their time inside the court.
+    pub teams: Vec<i64>,
+    stated: BTreeMap<i64, Vec<(i64, i64, Five)>>,
+    /// For each team its players with the running sum of their positions inside the court, by second.
+    presence: BTreeMap<i64, Vec<(i64, Vec<u32>)>>,
+    start_ms: i64,
+    rate_hz: f64,
+}
+
+impl Lineups {
+    pub(crate) fn new(tracks: &[Track], possessions: &[Possession], rate_hz: Option<f64>, court: &Court) -> Self {
+        let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
+        let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
+        let seconds = ((end_ms - start_ms) / 1000 + 1) as usize;
+        let mut presence: BTreeMap<i64, Vec<(i64, Vec<u32>)>> = BTreeMap::new();
+        for track in tracks {
+            if let Object::Player { team_id, player_id } = track.object {
+                let sums = running_sums(track, start_ms, seconds, court);
+                presence.entry(team_id).or_default().push((player_id, sums));
+            }
+        }
+        let inside = |team: &i64| -> u64 {
+            presence[team].iter().map(|(_, sums)| u64::from(sums.last().copied().unwrap_or(0))).sum()
+        };
+        let mut teams: Vec<i64> = presence.keys().copied().collect();
+        teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
+        teams.truncate(2);
+        Lineups { teams, stated: stated(possessions), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
+    }
+
+    /// The other one of the two teams.
+    pub fn opponent(&self, team_id: i64) -> Option<i64> {
+        match *self.teams.as_slice() {
+            [a, b] if team_id == a => Some(b),
+            [a, b] if team_id == b => Some(a),
+            _ => None,
+        }
+    }
+
+    /// The five players of a team at a moment.
+    pub fn at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
+        self.stated_at(team_id, t_ms).map_or_else(|| self.present_at(team_id, t_ms), Ok)
+    }
+
+    /// The line-up of the possessions around a moment, if they agree.
+    fn stated_at(&self, team_id: i64, t_ms: i64) -> Option<Five> {
+        let spans = self.stated.get(&team_id)?;
+        let mut around = spans.iter().filter(|(start, end, _)| (*start..=*end).contains(&t_ms)).map(|span| span.2);
+        if let Some(five) = around.next() {
+            return around.all(|other| other == five).then_some(five);
+        }
+        let before = spans.iter().filter(|span| span.1 < t_ms).max_by_key(|span| span.1);
+        let after = spans.iter().filter(|span| span.0 > t_ms).min_by_key(|span| span.0);
+        match (before, after) {
+            (Some(before), Some(after)) => (before.2 == after.2).then_some(before.2),
+            (Some(before), None) => (t_ms - before.1 <= MAX_EXTENSION_MS).then_some(before.2),
+            (None, Some(after)) => (after.0 - t_ms <= MAX_EXTENSION_MS).then_some(after.2),
+            (None, None) => None,
+        }
+    }
+
+    fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
+        let players = self.presence.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        if players.len() < 5 {
+            return Err(Reason::TooFewOpponents);
+        }
+        let second = ((t_ms - self.start_ms).max(0) / 1000) as usize;
+        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (self.share(sums, second), *id)).collect();
+        shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let sixth = shares.get(5).map_or(0.0, |share| share.0);
+        if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
+            return Err(Reason::LineupUnknown);
+        }
+        let mut five = std::array::from_fn(|i| shares[i].1);
+        five.sort_unstable();
+        Ok(five)
+    }
+
+    /// The share of the seconds around a moment that a player spent inside the court.
+    fn share(&self, sums: &[u32], second: usize) -> f64 {
+        let first = second.saturating_sub(REACH_S).min(sums.len() - 1);
+        let last = (second + REACH_S + 1).min(sums.len() - 1);
+        f64::from(sums[last] - sums[first]) / ((last - first).max(1) as f64 * self.rate_hz)
+    }
+}
+
+fn running_sums(track: &Track, start_ms: i64, seconds: usize, court: &Court) -> Vec<u32> {
+    let mut sums = vec![0u32; seconds + 1];
+    for i in 0..track.len() {
+        if court.is_inside(track.x[i], track.y[i]) {
+            sums[((track.t_ms[i] - start_ms) / 1000) as usize + 1] += 1;
+        }
+    }
+    for second in 1..sums.len() {
+        sums[second] += sums[second - 1];
+    }
+    sums
+}
+
+fn stated(possessions: &[Possession]) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
+    let mut teams: Vec<i64> = possessions.iter().map(|possession| possession.team_id).collect();
+    teams.sort_unstable();
+    teams.dedup();
+    let mut spans: BTreeMap<i64, Vec<(i64, i64, Five)>> = BTreeMap::new();
+    for possession in possessions {
+        // The opponents' team is known where the session has two.
+        let other = match *teams.as_slice() {
+            [a, b] => Some(if possession.team_id == a { b } else { a }),
+            _ => None,
+        };
+        for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
+            if let Some((team, five)) = team.zip(five(players)) {
+                spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));
+            }
+        }
+    }
+    spans
+}
+
+fn five(players: &[i64]) -> Option<Five> {
+    let mut five: Five = players.try_into().ok()?;
+    five.sort_unstable();
+    five.windows(2).all(|pair| pair[0] < pair[1]).then_some(five)
+}
