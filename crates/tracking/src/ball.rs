@@ -84,9 +84,13 @@ pub fn passes(session: &Session, touches: &[Touch]) -> Vec<Pass> {
     pairs.filter_map(|pair| pass(session, &pair[0], &pair[1])).collect()
 }
 
+/// The distance of a pass is that between the passer at its start and the receiver at its end.
 fn pass(session: &Session, from: &Touch, to: &Touch) -> Option<Pass> {
-    let ball = session.ball()?;
-    let (start, end) = (ball.position(from.end_ms as f64)?, ball.position(to.start_ms as f64)?);
+    let place = |touch: &Touch, t_ms: i64| {
+        let object = Object::Player { team_id: touch.team_id, player_id: touch.player_id };
+        session.track(object)?.position(t_ms as f64)
+    };
+    let (start, end) = (place(from, from.end_ms)?, place(to, to.start_ms)?);
     Some(Pass {
         team_id: from.team_id,
         passer_id: from.player_id,
@@ -116,7 +120,10 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
             let is_held = distance(*track) <= MAX_HOLD_M && !is_high;
             let is_taken = nearest.is_some_and(|(_, player)| player.0 != *track && distance(*track) > MAX_START_M);
             if is_held && !is_taken {
-                touch.end_ms = t_ms;
+                // A touch ends when the ball was last close.
+                if distance(*track) <= MAX_START_M {
+                    touch.end_ms = t_ms;
+                }
                 continue;
             }
             touches.extend(holder.take().map(|(_, touch)| touch));
@@ -129,11 +136,11 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
         });
     }
     touches.extend(holder.map(|(_, touch)| touch));
-    Ok(joined(touches))
+    Ok(join(touches))
 }
 
 /// Joins the parts of interrupted touches, and leaves out contacts that are too short.
-fn joined(contacts: Vec<Touch>) -> Vec<Touch> {
+fn join(contacts: Vec<Touch>) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     for contact in contacts {
         match touches.last_mut() {

@@ -5,7 +5,7 @@
 pub struct Court {
     pub half_width: f64,
     pub half_length: f64,
-    /// Half the width of the paint and its length from the baseline; `None` where there is none, as in football.
+    /// Half the width of the paint and its length from the baseline; `None` on a football field.
     pub paint: Option<(f64, f64)>,
 }
 

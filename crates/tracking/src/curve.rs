@@ -18,10 +18,10 @@ pub fn slopes(t: &[f64], v: &[f64]) -> Vec<f64> {
         let (before, after) = (1.0 / (t[i] - t[i - 1]), 1.0 / (t[i + 1] - t[i]));
         let right = 3.0 * ((v[i] - v[i - 1]) * before * before + (v[i + 1] - v[i]) * after * after);
         let pivot = 2.0 * (before + after) - before * above[i - 1];
-        let known = if i == 1 { before * slopes[0] } else { 0.0 };
+        let end_term = if i == 1 { before * slopes[0] } else { 0.0 };
         above[i] = after / pivot;
-        let carried = if i == 1 { 0.0 } else { before * slopes[i - 1] };
-        slopes[i] = (right - known - carried) / pivot;
+        let previous_term = if i == 1 { 0.0 } else { before * slopes[i - 1] };
+        slopes[i] = (right - end_term - previous_term) / pivot;
     }
     for i in (1..n - 1).rev() {
         slopes[i] -= above[i] * slopes[i + 1];
@@ -58,6 +58,6 @@ pub fn evaluate(piece: [(f64, f64, f64); 2], t: f64) -> (f64, f64) {
 /// The value of the spline at a time between its points, which are few.
 pub(crate) fn value_at(t: &[f64], v: &[f64], at: f64) -> f64 {
     let slopes = slopes(t, v);
-    let i = t.partition_point(|one| *one <= at).clamp(1, t.len() - 1);
+    let i = t.partition_point(|time| *time <= at).clamp(1, t.len() - 1);
     evaluate([(t[i - 1], v[i - 1], slopes[i - 1]), (t[i], v[i], slopes[i])], at).0
 }

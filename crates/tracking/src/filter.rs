@@ -45,12 +45,12 @@ impl Butterworth {
         let last = end_value(values[n - reach..].iter().rev().copied());
         let head = (1..=pad).rev().map(|i| 2.0 * first - values[i]);
         let tail = (1..=pad).map(|i| 2.0 * last - values[n - 1 - i]);
-        let mut padded: Vec<f64> = head.chain(values.iter().copied()).chain(tail).collect();
+        let mut extension: Vec<f64> = head.chain(values.iter().copied()).chain(tail).collect();
         for _ in 0..2 {
-            self.pass(&mut padded);
-            padded.reverse();
+            self.pass(&mut extension);
+            extension.reverse();
         }
-        padded[pad..pad + n].to_vec()
+        extension[pad..pad + n].to_vec()
     }
 
     /// One pass; it starts as if the first value had always been there.

@@ -28,13 +28,14 @@ pub fn bootstrap(values: &[f64]) -> Option<(f64, f64)> {
         return None;
     }
     // The order of the values decides nothing.
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    let mut ordered_values = values.to_vec();
+    ordered_values.sort_by(f64::total_cmp);
     let mut state = SEED;
     let mut means: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let draws = (0..sorted.len()).map(|_| sorted[(split_mix(&mut state) % sorted.len() as u64) as usize]);
-            draws.sum::<f64>() / sorted.len() as f64
+            let draws = (0..ordered_values.len())
+                .map(|_| ordered_values[(split_mix(&mut state) % ordered_values.len() as u64) as usize]);
+            draws.sum::<f64>() / ordered_values.len() as f64
         })
         .collect();
     means.sort_by(f64::total_cmp);

@@ -33,7 +33,7 @@ const MIN_DIFFERENCE: f64 = 0.4;
 pub struct Lineups {
     /// The two teams, by their time inside the court.
     pub teams: Vec<i64>,
-    stated: BTreeMap<i64, Vec<(i64, i64, Five)>>,
+    spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
     /// For each team its players with the running sum of their positions inside the court, by second.
     presence: BTreeMap<i64, Vec<(i64, Vec<u32>)>>,
     start_ms: i64,
@@ -58,7 +58,7 @@ impl Lineups {
         let mut teams: Vec<i64> = presence.keys().copied().collect();
         teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
         teams.truncate(2);
-        Lineups { teams, stated: stated(possessions), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
+        Lineups { teams, spans: spans_of(possessions), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
     }
 
     /// The other one of the two teams.
@@ -77,7 +77,7 @@ impl Lineups {
 
     /// The line-up of the possessions around a moment, if they agree.
     fn stated_at(&self, team_id: i64, t_ms: i64) -> Option<Five> {
-        let spans = self.stated.get(&team_id)?;
+        let spans = self.spans.get(&team_id)?;
         let mut around = spans.iter().filter(|(start, end, _)| (*start..=*end).contains(&t_ms)).map(|span| span.2);
         if let Some(five) = around.next() {
             return around.all(|other| other == five).then_some(five);
@@ -130,7 +130,7 @@ fn running_sums(track: &Track, start_ms: i64, seconds: usize, court: &Court) -> 
     sums
 }
 
-fn stated(possessions: &[Possession]) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
+fn spans_of(possessions: &[Possession]) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
     let mut teams: Vec<i64> = possessions.iter().map(|possession| possession.team_id).collect();
     teams.sort_unstable();
     teams.dedup();

@@ -19,8 +19,11 @@ pub struct Guarding {
 pub fn matchups(session: &Session) -> BTreeMap<(i64, i64, i64), Guarding> {
     let mut pairs: BTreeMap<(i64, i64, i64), Guarding> = BTreeMap::new();
     let rate = session.rate_hz.map_or(FRAMES_HZ, |rate| rate.min(FRAMES_HZ));
-    let mut spans: Vec<(i64, i64, i64)> =
-        session.possessions.iter().map(|one| (one.start_ms, one.end_ms, one.team_id)).collect();
+    let mut spans: Vec<(i64, i64, i64)> = session
+        .possessions
+        .iter()
+        .map(|possession| (possession.start_ms, possession.end_ms, possession.team_id))
+        .collect();
     spans.sort_unstable();
     let times = session.frame_times(Some(rate));
     let in_possession: Vec<(i64, i64)> = times.into_iter().filter_map(|t| Some((t, team_at(&spans, t)?))).collect();

@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn is_dropout(&self, track: usize, t_ms: i64) -> bool {
         let (times, next) = (&self.session.tracks[track].t_ms, self.next[track]);
         let Some(step) = next.checked_sub(1).and_then(|i| Some(times.get(next)? - times[i])) else { return false };
-        let from_either = times[next].min(i64::MAX) - t_ms;
+        let from_either = times[next] - t_ms;
         let least = (self.step_ms[track] / 2).min(from_either).min(t_ms - times[next - 1]);
         step <= MAX_GAP_MS && 2 * step > 3 * self.step_ms[track] && least * 2 >= self.step_ms[track] - 1
     }

@@ -107,12 +107,12 @@ impl Session {
     }
 }
 
-fn is_subset(some: &[i64], all: &[i64]) -> bool {
-    some.len() <= all.len() && some.iter().all(|t| all.binary_search(t).is_ok())
+fn is_subset(sample: &[i64], all: &[i64]) -> bool {
+    sample.len() <= all.len() && sample.iter().all(|t| all.binary_search(t).is_ok())
 }
 
 fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
-    let mut merged = Vec::with_capacity(a.len().max(b.len()));
+    let mut union = Vec::with_capacity(a.len().max(b.len()));
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
         let next = match (a.get(i), b.get(j)) {
@@ -121,9 +121,9 @@ fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
         };
         i += usize::from(a.get(i) == Some(&next));
         j += usize::from(b.get(j) == Some(&next));
-        merged.push(next);
+        union.push(next);
     }
-    merged
+    union
 }
 
 /// The rate of the steps between positions that are at most half as long again as the median step.
@@ -132,9 +132,9 @@ fn rate_hz(tracks: &[Track]) -> Option<f64> {
     let mut medians: Vec<(i64, f64)> = Vec::new();
     for track in tracks {
         let steps: Vec<i64> = steps(track).into_iter().filter(|step| *step <= MAX_GAP_MS).collect();
-        let mut sorted = steps.clone();
-        sorted.sort_unstable();
-        let Some(median) = sorted.get(sorted.len() / 2) else { continue };
+        let mut ordered_steps = steps.clone();
+        ordered_steps.sort_unstable();
+        let Some(median) = ordered_steps.get(ordered_steps.len() / 2) else { continue };
         let regular: Vec<i64> = steps.into_iter().filter(|step| 2 * step <= 3 * median).collect();
         medians.push((*median, regular.len() as f64 * 1000.0 / regular.iter().sum::<i64>() as f64));
     }
@@ -159,6 +159,9 @@ fn periods(mut marks: Vec<(i64, String)>) -> Vec<Period> {
     let borders: Vec<i64> = spans.windows(2).map(|pair| middle(pair[0].1, pair[1].0)).collect();
     let start = |i: usize| if i == 0 { i64::MIN } else { borders[i - 1] };
     let end = |i: usize| borders.get(i).copied().unwrap_or(i64::MAX);
-    let numbered = spans.into_iter().enumerate();
-    numbered.map(|(i, (.., label))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) }).collect()
+    spans
+        .into_iter()
+        .enumerate()
+        .map(|(i, (.., label))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) })
+        .collect()
 }

@@ -65,8 +65,8 @@ fn mean(shapes: Vec<Result<Shape, Reason>>) -> Result<Shape, Reason> {
 
 fn shape(session: &Session, cursor: &Cursor<'_>, team: i64, t_ms: i64) -> Result<Shape, Reason> {
     let five = session.lineups.at(team, t_ms).map_err(|_| Reason::LineupUnknown)?;
-    let own = players(session).into_iter().filter(|(_, team_id, id)| *team_id == team && five.contains(id));
-    let places: Vec<(f64, f64)> = own.filter_map(|(track, ..)| cursor.position(track, t_ms)).collect();
+    let teammates = players(session).into_iter().filter(|(_, team_id, id)| *team_id == team && five.contains(id));
+    let places: Vec<(f64, f64)> = teammates.filter_map(|(track, ..)| cursor.position(track, t_ms)).collect();
     if places.len() < 5 {
         return Err(Reason::Gap);
     }
@@ -87,8 +87,8 @@ fn mean_distance(places: &[(f64, f64)]) -> f64 {
 
 /// The area of the convex hull, by Andrew's monotone chain and the shoelace formula.
 pub fn hull_area(places: &[(f64, f64)]) -> f64 {
-    let mut sorted = places.to_vec();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut ordered_places = places.to_vec();
+    ordered_places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let cross = |o: (f64, f64), a: (f64, f64), b: (f64, f64)| (a.0 - o.0) * (b.1 - o.1) - (a.1 - o.1) * (b.0 - o.0);
     let chain = |points: &mut dyn Iterator<Item = (f64, f64)>| {
         let mut chain: Vec<(f64, f64)> = Vec::new();
@@ -101,8 +101,8 @@ pub fn hull_area(places: &[(f64, f64)]) -> f64 {
         chain.pop();
         chain
     };
-    let mut hull = chain(&mut sorted.iter().copied());
-    hull.extend(chain(&mut sorted.iter().rev().copied()));
+    let mut hull = chain(&mut ordered_places.iter().copied());
+    hull.extend(chain(&mut ordered_places.iter().rev().copied()));
     let edges = hull.iter().zip(hull.iter().cycle().skip(1));
     edges.map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum::<f64>().abs() / 2.0
 }

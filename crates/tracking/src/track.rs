@@ -96,15 +96,16 @@ impl Track {
             let by_place = self.x[*a].total_cmp(&self.x[*b]).then(self.y[*a].total_cmp(&self.y[*b]));
             self.t_ms[*a].cmp(&self.t_ms[*b]).then(by_place).then(self.z[*a].total_cmp(&self.z[*b]))
         });
-        let mut sorted = Samples::default();
+        let mut ordered_samples = Samples::default();
         for group in order.chunk_by(|a, b| self.t_ms[*a] == self.t_ms[*b]) {
             let mean = |values: &[f64]| {
                 let finite: Vec<f64> = group.iter().map(|i| values[*i]).filter(|value| value.is_finite()).collect();
                 finite.iter().sum::<f64>() / finite.len() as f64
             };
-            sorted.push(self.t_ms[group[0]], mean(&self.x), mean(&self.y), mean(&self.z));
+            ordered_samples.push(self.t_ms[group[0]], mean(&self.x), mean(&self.y), mean(&self.z));
         }
-        (self.t_ms, self.x, self.y, self.z) = (sorted.t_ms, sorted.x, sorted.y, sorted.z);
+        (self.t_ms, self.x, self.y, self.z) =
+            (ordered_samples.t_ms, ordered_samples.x, ordered_samples.y, ordered_samples.z);
     }
 
     fn drop_off_court(&mut self, court: &Court) {
@@ -135,7 +136,7 @@ impl Track {
             is_kept[fragments[number].clone()].fill(true);
             next = best[number].1;
         }
-        self.teleports = is_kept.iter().filter(|kept| !**kept).count();
+        self.teleports = is_kept.iter().filter(|is_kept| !**is_kept).count();
         self.retain(|i| is_kept[i]);
     }
 

@@ -100,9 +100,9 @@ fn bands_share_the_distance() {
 #[test]
 fn a_gap_has_no_distance() {
     let mut samples = Samples::default();
-    let whole = sample(&line(4.0), 6.0, 10.0, 0.0, 0);
-    for i in (0..whole.t_ms.len()).filter(|i| !(21..=35).contains(i)) {
-        samples.push(whole.t_ms[i], whole.x[i], whole.y[i], whole.z[i]);
+    let complete = sample(&line(4.0), 6.0, 10.0, 0.0, 0);
+    for i in (0..complete.t_ms.len()).filter(|i| !(21..=35).contains(i)) {
+        samples.push(complete.t_ms[i], complete.x[i], complete.y[i], complete.z[i]);
     }
     let load = load_of(samples);
     assert!((load.distance_m() - 4.0 * (2.0 + 2.4)).abs() < 0.01, "{}", load.distance_m());
@@ -113,9 +113,9 @@ fn a_gap_has_no_distance() {
 #[test]
 fn a_short_dropout_is_bridged() {
     let mut samples = Samples::default();
-    let whole = sample(&circle(3.0, 4.0), 6.0, 10.0, 0.0, 0);
-    for i in (0..whole.t_ms.len()).filter(|i| !(21..=24).contains(i)) {
-        samples.push(whole.t_ms[i], whole.x[i], whole.y[i], whole.z[i]);
+    let complete = sample(&circle(3.0, 4.0), 6.0, 10.0, 0.0, 0);
+    for i in (0..complete.t_ms.len()).filter(|i| !(21..=24).contains(i)) {
+        samples.push(complete.t_ms[i], complete.x[i], complete.y[i], complete.z[i]);
     }
     let load = load_of(samples);
     assert!((load.distance_m() / 24.0 - 1.0).abs() < 0.01, "{}", load.distance_m());

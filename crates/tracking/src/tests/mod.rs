@@ -2,4 +2,9 @@
 
 mod cleaning;
 mod distances;
+mod intervals;
+mod named_defenders;
 mod paths;
+mod symmetries;
+mod teams;
+mod touches;
