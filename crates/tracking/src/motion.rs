@@ -80,6 +80,10 @@ impl Smoothing {
         Smoothing { filter: Some(filter), points_hz, step_noise, second_noise }
     }
 
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
     /// The paths of a track, one for each run of at least two positions.
     pub fn paths<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Path> + 'a {
         track.runs().into_iter().filter(|run| run.len() >= 2).map(|run| self.path(track, run.start, run.end))

@@ -2,6 +2,8 @@ use super::paths::*;
 use crate::loads::{Load, loads};
 use crate::track::Samples;
 
+type Boxed = Box<dyn Fn(f64) -> (f64, f64)>;
+
 const BANDS: [f64; 4] = [2.0, 4.0, 5.5, 7.0];
 
 fn load_of(samples: Samples) -> Load {
@@ -20,7 +22,7 @@ fn errors(course: Course<'_>, seconds: f64, top: f64, rate: f64, noise: f64) -> 
 
 #[test]
 fn distance_is_that_of_the_path() {
-    let courses: [(Box<dyn Fn(f64) -> (f64, f64)>, f64); 6] = [
+    let courses: [(Boxed, f64); 6] = [
         (Box::new(line(1.5)), 12.0),
         (Box::new(line(4.0)), 5.0),
         (Box::new(circle(2.0, 2.0)), 30.0),
@@ -58,7 +60,7 @@ fn a_player_who_stands_hardly_moves() {
 
 #[test]
 fn peak_speed_is_that_of_the_path() {
-    let courses: [(Box<dyn Fn(f64) -> (f64, f64)>, f64, f64); 2] =
+    let courses: [(Boxed, f64, f64); 2] =
         [(Box::new(sprint(8.0)), 4.0, 8.0 * (1.0 - (-4.0f64).exp())), (Box::new(stop_and_go(6.0)), 40.0, 6.0)];
     for (course, seconds, top) in &courses {
         for rate in [10.0, 25.0, 50.0] {
