@@ -18,6 +18,7 @@ pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
+pub mod tracking;
 pub(crate) mod videos;
 pub(crate) mod violations;
 
@@ -52,6 +53,7 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &live::LIVE_ITEMS,
     &live::STAT_UPDATES,
     &violations::VIOLATIONS,
+    &tracking::TRACKING,
 ];
 
 /// The resource of an operation.

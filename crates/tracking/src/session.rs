@@ -101,6 +101,19 @@ impl Session {
         (0..=count).map(|i| first + (i as f64 * 1000.0 / rate).round() as i64).collect()
     }
 
+    /// Frames from the first to the last position of any track.
+    pub fn frames_expected(&self) -> Option<i64> {
+        let (first, last) = self.extent_ms()?;
+        Some(((last - first) as f64 / 1000.0 * self.rate_hz?).round() as i64 + 1)
+    }
+
+    /// The longest time of a track without a position, from the start to the end of the session.
+    pub fn longest_gap_s(&self, track: &Track) -> Option<f64> {
+        let (first, last) = self.extent_ms()?;
+        let times: Vec<i64> = [first].into_iter().chain(track.t_ms.iter().copied()).chain([last]).collect();
+        times.windows(2).map(|pair| pair[1] - pair[0]).max().map(|gap| gap as f64 / 1000.0)
+    }
+
     /// Seconds from one frame to the next.
     pub(crate) fn frame_s(&self) -> f64 {
         self.rate_hz.map_or(0.0, |rate| 1.0 / rate)
