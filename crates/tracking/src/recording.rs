@@ -62,17 +62,17 @@ type GroupKey = (Option<String>, Option<String>, Option<(Option<String>, Option<
 pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [f64; 4]) -> Vec<GroupLoad> {
     let mut places: BTreeMap<GroupKey, usize> = BTreeMap::new();
     let mut rows: Vec<GroupLoad> = Vec::new();
-    for recorded in sessions {
-        let of_tracks = recorded.session.tracks.iter().filter_map(|track| match track.object {
-            Object::Player { team_id, player_id } => Some((team_id, player_id, loads(&recorded.session, track, bands))),
+    for entry in sessions {
+        let of_tracks = entry.session.tracks.iter().filter_map(|track| match track.object {
+            Object::Player { team_id, player_id } => Some((team_id, player_id, loads(&entry.session, track, bands))),
             Object::Ball => None,
         });
         let of_tracks: Vec<(i64, i64, Vec<Load>)> = of_tracks.collect();
-        for (number, period) in recorded.session.periods.iter().enumerate() {
+        for (number, period) in entry.session.periods.iter().enumerate() {
             for (team_id, player_id, loads) in &of_tracks {
                 let row = GroupLoad {
-                    session_id: recorded.session_id.clone(),
-                    game_id: recorded.game_id.clone(),
+                    session_id: entry.session_id.clone(),
+                    game_id: entry.game_id.clone(),
                     period: period.label.clone(),
                     team_id: *team_id,
                     player_id: *player_id,
@@ -108,9 +108,9 @@ fn merge(group: &mut GroupLoad, row: &GroupLoad) {
         (&mut group.game_id, &row.game_id),
         (&mut group.period, &row.period),
     ];
-    for (own, other) in pairs {
-        if own != other {
-            *own = None;
+    for (own_id, other_id) in pairs {
+        if own_id != other_id {
+            *own_id = None;
         }
     }
     group.load.add(&row.load);

@@ -58,6 +58,14 @@ pub struct Track {
     pub noise_m: f64,
 }
 
+/// The longest chain of positions that ends with a fragment.
+struct Chain {
+    length: usize,
+    /// Its first position in the fragment.
+    start: usize,
+    before: Option<usize>,
+}
+
 impl Track {
     pub fn new(object: Object, samples: Samples, court: &Court) -> Self {
         let mut track = Track {
@@ -122,22 +130,29 @@ impl Track {
         if fragments.len() < 2 {
             return;
         }
-        let mut best: Vec<(usize, Option<usize>)> = Vec::with_capacity(fragments.len());
+        let mut chains: Vec<Chain> = Vec::with_capacity(fragments.len());
         for (number, fragment) in fragments.iter().enumerate() {
+            let single = Chain { length: fragment.len(), start: fragment.start, before: None };
             let earlier = number.saturating_sub(MAX_LOOKBACK)..number;
-            let reachable = earlier.filter(|i| self.is_reachable(fragments[*i].end - 1, fragment.start));
+            let extensions = earlier.filter_map(|before| self.chain(&chains, &fragments, before, number));
             // The nearest of equally long chains.
-            let before = reachable.max_by_key(|i| (best[*i].0, *i)).or(number.checked_sub(MAX_LOOKBACK));
-            best.push((fragment.len() + before.map_or(0, |i| best[i].0), before));
+            chains.push(extensions.fold(single, |best, chain| if chain.length >= best.length { chain } else { best }));
         }
-        let mut next = (0..fragments.len()).max_by_key(|i| (best[*i].0, *i));
+        let mut next = (0..fragments.len()).max_by_key(|i| (chains[*i].length, *i));
         let mut is_kept = vec![false; self.len()];
         while let Some(number) = next {
-            is_kept[fragments[number].clone()].fill(true);
-            next = best[number].1;
+            is_kept[chains[number].start..fragments[number].end].fill(true);
+            next = chains[number].before;
         }
         self.teleports = is_kept.iter().filter(|is_kept| !**is_kept).count();
         self.retain(|i| is_kept[i]);
+    }
+
+    /// The chain that ends with a fragment after an earlier one: without the fragment's positions that are too early.
+    fn chain(&self, chains: &[Chain], fragments: &[Range<usize>], before: usize, number: usize) -> Option<Chain> {
+        let (last, end) = (fragments[before].end - 1, fragments[number].end);
+        let start = (fragments[number].start..end).find(|i| self.is_reachable(last, *i))?;
+        Some(Chain { length: chains[before].length + end - start, start, before: Some(before) })
     }
 
     /// Ranges in which each position is reachable from the one before.
@@ -210,12 +225,12 @@ impl Track {
         if i == 0 || self.t_ms[i] - self.t_ms[i - 1] > MAX_GAP_MS {
             return None;
         }
-        let is_joined = |i: usize| self.t_ms[i] - self.t_ms[i - 1] <= MAX_GAP_MS;
+        let is_extensions = |i: usize| self.t_ms[i] - self.t_ms[i - 1] <= MAX_GAP_MS;
         let (mut start, mut end) = (i - 1, i + 1);
-        while start > 0 && i - start < REACH && is_joined(start) {
+        while start > 0 && i - start < REACH && is_extensions(start) {
             start -= 1;
         }
-        while end < self.len() && end - i < REACH && is_joined(end) {
+        while end < self.len() && end - i < REACH && is_extensions(end) {
             end += 1;
         }
         let t: Vec<f64> = self.t_ms[start..end].iter().map(|t| (*t as f64 - t_ms) / 1000.0).collect();

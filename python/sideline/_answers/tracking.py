@@ -70,9 +70,9 @@ class Tracking:
         self._players, self._court = players, court
 
     @classmethod
-    def _of(cls, core: CoreTracking, whole: "Tracking") -> Self:
+    def _of(cls, core: CoreTracking, source: "Tracking") -> Self:
         tracking = cls.__new__(cls)
-        tracking._core, tracking._players, tracking._court = core, whole._players, whole._court
+        tracking._core, tracking._players, tracking._court = core, source._players, source._court
         return tracking
 
     @property
@@ -146,8 +146,8 @@ class Tracking:
         shift = 0.0 if at == "release" else at
         if isinstance(shift, (str, bool)) or not isinstance(shift, (int, float)) or not abs(shift) < 3600:
             raise ValueError(f'at is {at!r}; it must be "release" or a number of seconds')
-        given = None if rows is None else list(_streams("rows", rows, "shots"))
-        return self._core.defenders(given, float(shift))
+        tables = None if rows is None else list(_streams("rows", rows, "shots"))
+        return self._core.defenders(tables, float(shift))
 
     def matchups(self) -> Table:
         """Return how long and how close each defender guarded each attacker, with the shots: `tracking_matchups`.
@@ -162,7 +162,7 @@ class Tracking:
     def shot_quality(self, by: str | Sequence[str] = ("player_id",)) -> Table:
         """Return the effective field-goal share of shots beside that expected of their kind: `tracking_shot_quality`.
 
-        A shot counts if its defender is known. The expected share is that of all these shots of the same zone and
+        A shot counts if its defender is allowed_columns. The expected share is that of all these shots of the same zone and
         openness, or of the same openness where fewer than 10 are. The interval is a bootstrap's, with a fixed seed.
 
         Parameters:
@@ -330,17 +330,17 @@ def _rate(rate: float | None) -> float | None:
     return float(rate)
 
 
-def _columns(by: str | Sequence[str], known: Sequence[str]) -> list[str]:
+def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[str]:
     columns = [by] if isinstance(by, str) else list(by)
     if not columns:
-        raise ValueError(f"by is empty; it must have one or several of {', '.join(known)}")
+        raise ValueError(f"by is empty; it must have one or several of {', '.join(allowed_columns)}")
     for column in columns:
-        if column not in known:
+        if column not in allowed_columns:
             from difflib import get_close_matches
 
-            near = get_close_matches(str(column), known, 1)
+            near = get_close_matches(str(column), allowed_columns, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"by has {column!r}; it must be one or several of {', '.join(known)}{hint}")
+            raise ValueError(f"by has {column!r}; it must be one or several of {', '.join(allowed_columns)}{hint}")
     return columns
 
 

@@ -1357,7 +1357,7 @@ class AsyncClient(BaseClient):
         ]
         details = await self.stats_details(sessions, game_id=game_id, progress=progress, timeout=timeout)
         players = await self.roster(teams, game_id=game_id, on_error="keep", progress=progress, timeout=timeout)
-        if self.sport == "football":
+        if self._core.sport == "football":
             return Tracking(locations, stat_events=details, players=players, court="football")
         shots = await self.shots(sessions, game_id=game_id, progress=progress, timeout=timeout)
         possessions = await self.possessions(sessions, game_id=game_id, progress=progress, timeout=timeout)

@@ -1354,7 +1354,7 @@ class Client(BaseClient):
         ]
         details = self.stats_details(sessions, game_id=game_id, progress=progress, timeout=timeout)
         players = self.roster(teams, game_id=game_id, on_error="keep", progress=progress, timeout=timeout)
-        if self.sport == "football":
+        if self._core.sport == "football":
             return Tracking(locations, stat_events=details, players=players, court="football")
         shots = self.shots(sessions, game_id=game_id, progress=progress, timeout=timeout)
         possessions = self.possessions(sessions, game_id=game_id, progress=progress, timeout=timeout)

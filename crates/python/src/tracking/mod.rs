@@ -23,6 +23,9 @@ use write::table;
 /// Half the width and length of the court, and half the width and the length of its paint, in metres.
 type CourtSize = (f64, f64, Option<(f64, f64)>);
 
+/// Session id, game id, rate, offset, and whether the session has a ball.
+type SessionFacts = (Option<String>, Option<String>, Option<f64>, Option<f64>, bool);
+
 /// The sessions of a `Tracking`, and its shots.
 #[pyclass(frozen, module = "sideline._core")]
 pub struct CoreTracking {
@@ -64,11 +67,10 @@ impl CoreTracking {
         })
     }
 
-    /// Session id, game id, rate and offset of each session, and whether it has a ball and positions.
-    fn sessions(&self) -> Vec<(Option<String>, Option<String>, Option<f64>, Option<f64>, bool)> {
-        let facts = |recorded: &RecordedSession| {
-            let session = &recorded.session;
-            let ids = (recorded.session_id.clone(), recorded.game_id.clone());
+    fn sessions(&self) -> Vec<SessionFacts> {
+        let facts = |entry: &RecordedSession| {
+            let session = &entry.session;
+            let ids = (entry.session_id.clone(), entry.game_id.clone());
             (ids.0, ids.1, session.rate_hz, session.offset_s, session.ball().is_some())
         };
         self.sessions.iter().map(facts).collect()
@@ -98,11 +100,11 @@ impl CoreTracking {
     /// `shift_s` moves the time of each row.
     fn defenders(&self, py: Python<'_>, rows: Option<Vec<Bound<'_, PyAny>>>, shift_s: f64) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let mut given = Vec::new();
+            let mut row_events = Vec::new();
             for batch in read::batches(rows.as_deref().unwrap_or_default())? {
-                given.extend(event_rows("rows", &batch)?);
+                row_events.extend(event_rows("rows", &batch)?);
             }
-            let rows = if rows.is_some() { &given } else { &self.shots };
+            let rows = if rows.is_some() { &row_events } else { &self.shots };
             let batch = py.detach(|| shot_tables::defenders(&self.sessions, rows, shift_s));
             table(py, &declared::DEFENDERS, batch)
         })
@@ -147,9 +149,12 @@ impl CoreTracking {
 
     fn loads(&self, py: Python<'_>, by: Vec<String>, bands: [f64; 4]) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let has = |name: &str| by.iter().any(|column| column == name);
-            let groups =
-                LoadGroups { by_game: has("game_id"), by_session: has("session_id"), by_period: has("period") };
+            let has_column = |name: &str| by.iter().any(|column| column == name);
+            let groups = LoadGroups {
+                by_game: has_column("game_id"),
+                by_session: has_column("session_id"),
+                by_period: has_column("period"),
+            };
             let batch = py.detach(|| motion_tables::loads(&self.sessions, groups, bands));
             table(py, &declared::LOADS, batch)
         })
@@ -174,18 +179,18 @@ impl CoreTracking {
             let ((session_id, game_id), (t_ms, is_event_time)) = (session, time);
             let moment = Moment { t_ms: Some(t_ms), is_event_time, ..Moment::default() };
             let row = EventRow { session_id, game_id, moment, ..EventRow::default() };
-            let Some(recorded) = row.session(&self.sessions) else { return Ok(None) };
-            let shift = if is_event_time { recorded.session.offset_s.unwrap_or(0.0) } else { 0.0 };
+            let Some(entry) = row.session(&self.sessions) else { return Ok(None) };
+            let shift = if is_event_time { entry.session.offset_s.unwrap_or(0.0) } else { 0.0 };
             let t_ms = t_ms + (shift * 1000.0).round() as i64;
-            let session = cut(recorded, t_ms - around_ms.0, t_ms + around_ms.1);
+            let session = cut(entry, t_ms - around_ms.0, t_ms + around_ms.1);
             Ok(Some(CoreTracking { sessions: vec![session], shots: Vec::new(), court: self.court }))
         })
     }
 }
 
 /// The part of a session between two times.
-fn cut(recorded: &RecordedSession, start_ms: i64, end_ms: i64) -> RecordedSession {
-    let whole = &recorded.session;
+fn cut(entry: &RecordedSession, start_ms: i64, end_ms: i64) -> RecordedSession {
+    let session = &entry.session;
     let part = |track: &Track| {
         let first = track.t_ms.partition_point(|t| *t < start_ms);
         let last = track.t_ms.partition_point(|t| *t <= end_ms);
@@ -197,21 +202,21 @@ fn cut(recorded: &RecordedSession, start_ms: i64, end_ms: i64) -> RecordedSessio
             ..*track
         }
     };
-    let tracks: Vec<Track> = whole.tracks.iter().map(part).filter(|track| !track.is_empty()).collect();
-    let shift = (whole.offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
-    let mut possessions = whole.possessions.clone();
+    let tracks: Vec<Track> = session.tracks.iter().map(part).filter(|track| !track.is_empty()).collect();
+    let shift = (session.offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
+    let mut possessions = session.possessions.clone();
     possessions.retain(|possession| possession.end_ms >= start_ms && possession.start_ms <= end_ms);
     for possession in &mut possessions {
         possession.start_ms -= shift;
         possession.end_ms -= shift;
     }
-    let events = Events { possessions, offset_s: whole.offset_s, ..Events::default() };
-    let mut session = Session::new(tracks, events, whole.court);
-    session.periods.clone_from(&whole.periods);
-    session.rate_hz = whole.rate_hz;
-    let clocks = recorded.clocks.iter().filter(|clock| (start_ms..=end_ms).contains(&clock.0)).copied().collect();
-    let (session_id, game_id) = (recorded.session_id.clone(), recorded.game_id.clone());
-    RecordedSession { session_id, game_id, session, clocks }
+    let events = Events { possessions, offset_s: session.offset_s, ..Events::default() };
+    let mut window = Session::new(tracks, events, session.court);
+    window.periods.clone_from(&session.periods);
+    window.rate_hz = session.rate_hz;
+    let clocks = entry.clocks.iter().filter(|clock| (start_ms..=end_ms).contains(&clock.0)).copied().collect();
+    let (session_id, game_id) = (entry.session_id.clone(), entry.game_id.clone());
+    RecordedSession { session_id, game_id, session: window, clocks }
 }
 
 /// Team and player of an object; the ball has neither.

@@ -15,7 +15,7 @@ type Batch = Result<RecordBatch, String>;
 
 /// A session with its frames and the rows of one kind.
 struct Part<'a, Row> {
-    recorded: &'a RecordedSession,
+    entry: &'a RecordedSession,
     times: Vec<i64>,
     rows: Vec<Row>,
 }
@@ -25,43 +25,43 @@ fn parts<'a, Row>(
     rate: Option<f64>,
     rows: impl Fn(&RecordedSession, &[i64]) -> Vec<Row>,
 ) -> Vec<Part<'a, Row>> {
-    let part = |recorded: &'a RecordedSession| {
-        let times = recorded.session.frame_times(rate);
-        let rows = rows(recorded, &times);
-        Part { recorded, times, rows }
+    let part = |entry: &'a RecordedSession| {
+        let times = entry.session.frame_times(rate);
+        let rows = rows(entry, &times);
+        Part { entry, times, rows }
     };
     sessions.iter().map(part).collect()
 }
 
 /// The rows of all parts, with their part.
-fn each<'a, Row>(parts: &'a [Part<'a, Row>]) -> impl Iterator<Item = (&'a Part<'a, Row>, &'a Row)> {
+fn iterate<'a, Row>(parts: &'a [Part<'a, Row>]) -> impl Iterator<Item = (&'a Part<'a, Row>, &'a Row)> {
     parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)))
 }
 
 impl<Row> Part<'_, Row> {
     fn session_id(&self) -> Option<&str> {
-        self.recorded.session_id.as_deref()
+        self.entry.session_id.as_deref()
     }
 
     fn period(&self, frame: u32) -> Option<&str> {
-        period_at(self.recorded, self.times[frame as usize])
+        period_at(self.entry, self.times[frame as usize])
     }
 
     fn ids(&self, track: u32) -> (Option<i64>, Option<i64>) {
-        ids(self.recorded.session.tracks[track as usize].object)
+        ids(self.entry.session.tracks[track as usize].object)
     }
 }
 
-pub(super) fn period_at(recorded: &RecordedSession, t_ms: i64) -> Option<&str> {
-    let session = &recorded.session;
+pub(super) fn period_at(entry: &RecordedSession, t_ms: i64) -> Option<&str> {
+    let session = &entry.session;
     session.periods.get(session.period_at(t_ms))?.label.as_deref()
 }
 
 pub(super) fn frames(sessions: &[RecordedSession], rate: Option<f64>, is_exact: bool) -> Batch {
-    let parts = parts(sessions, rate, |recorded, times| frames_of(&recorded.session, times, rate.is_some(), is_exact));
-    let rows = || each::<Frame>(&parts);
+    let parts = parts(sessions, rate, |entry, times| frames_of(&entry.session, times, rate.is_some(), is_exact));
+    let rows = || iterate::<Frame>(&parts);
     let clocks: Vec<Vec<(Option<f64>, Option<f64>)>> =
-        parts.iter().map(|part| part.times.iter().map(|t| part.recorded.clocks_at(*t)).collect()).collect();
+        parts.iter().map(|part| part.times.iter().map(|t| part.entry.clocks_at(*t)).collect()).collect();
     let clock = || {
         let pairs = parts.iter().zip(&clocks);
         pairs.flat_map(|(part, clocks)| part.rows.iter().map(move |row| clocks[row.frame as usize]))
@@ -86,8 +86,8 @@ pub(super) fn frames(sessions: &[RecordedSession], rate: Option<f64>, is_exact: 
 }
 
 pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batch {
-    let parts = parts(sessions, rate, |recorded, times| opponents_of(&recorded.session, times, rate.is_some()));
-    let rows = || each::<Opponent>(&parts);
+    let parts = parts(sessions, rate, |entry, times| opponents_of(&entry.session, times, rate.is_some()));
+    let rows = || iterate::<Opponent>(&parts);
     Writer::default()
         .texts(rows().map(|(part, _)| part.session_id()))
         .categories(rows().map(|(part, row)| part.period(row.frame)))
@@ -106,8 +106,8 @@ pub(super) fn loads(sessions: &[RecordedSession], groups: LoadGroups, bands: [f6
     let seen = |load: &Load| load.tracked_s > 0.0;
     let number = |value: fn(&Load) -> f64| rows.iter().map(move |row| seen(&row.load).then(|| value(&row.load)));
     let effort = |value: fn(&Load) -> u32| {
-        let has = |load: &Load| load.has_efforts && load.tracked_s > 0.0;
-        rows.iter().map(move |row| has(&row.load).then(|| i64::from(value(&row.load))))
+        let has_efforts = |load: &Load| load.has_efforts && load.tracked_s > 0.0;
+        rows.iter().map(move |row| has_efforts(&row.load).then(|| i64::from(value(&row.load))))
     };
     let mut writer = Writer::default();
     writer
@@ -147,22 +147,22 @@ fn load_reason(row: &GroupLoad) -> Option<Reason> {
 }
 
 pub(super) fn coverage(sessions: &[RecordedSession]) -> Batch {
-    let of_session = |recorded| move |track| (recorded, track);
+    let of_session = |entry| move |track| (entry, track);
     let rows: Vec<(&RecordedSession, &Track)> =
-        sessions.iter().flat_map(|recorded| recorded.session.tracks.iter().map(of_session(recorded))).collect();
+        sessions.iter().flat_map(|entry| entry.session.tracks.iter().map(of_session(entry))).collect();
     let rows = || rows.iter().copied();
     let count = |count: usize| i64::try_from(count).ok();
     Writer::default()
-        .texts(rows().map(|(recorded, _)| recorded.session_id.as_deref()))
-        .texts(rows().map(|(recorded, _)| recorded.game_id.as_deref()))
+        .texts(rows().map(|(entry, _)| entry.session_id.as_deref()))
+        .texts(rows().map(|(entry, _)| entry.game_id.as_deref()))
         .integers(rows().map(|(_, track)| ids(track.object).0))
         .integers(rows().map(|(_, track)| ids(track.object).1))
-        .integers(rows().map(|(recorded, _)| recorded.session.frames_expected()))
+        .integers(rows().map(|(entry, _)| entry.session.frames_expected()))
         .integers(rows().map(|(_, track)| count(track.len())))
-        .numbers(rows().map(|(recorded, track)| recorded.session.longest_gap_s(track)))
+        .numbers(rows().map(|(entry, track)| entry.session.longest_gap_s(track)))
         .integers(rows().map(|(_, track)| count(track.off_court)))
         .integers(rows().map(|(_, track)| count(track.teleports)))
-        .numbers(rows().map(|(recorded, _)| recorded.session.rate_hz))
-        .numbers(rows().map(|(recorded, _)| recorded.session.offset_s))
+        .numbers(rows().map(|(entry, _)| entry.session.rate_hz))
+        .numbers(rows().map(|(entry, _)| entry.session.offset_s))
         .finish(&declared::COVERAGE)
 }

@@ -124,11 +124,11 @@ fn floats(column: &ArrayRef) -> Option<Float64Array> {
 
 /// Whole numbers that are stored as floats, as pandas does beside nulls.
 fn integral(floats: &Float64Array) -> Option<ArrayRef> {
-    let whole = |value: Option<f64>| match value.filter(|value| !value.is_nan()) {
+    let integer = |value: Option<f64>| match value.filter(|value| !value.is_nan()) {
         None => Some(None),
         Some(value) => (value.fract() == 0.0 && value.abs() < 9e15).then_some(Some(value as i64)),
     };
-    let values: Option<Vec<Option<i64>>> = floats.iter().map(whole).collect();
+    let values: Option<Vec<Option<i64>>> = floats.iter().map(integer).collect();
     Some(std::sync::Arc::new(Int64Array::from(values?)))
 }
 

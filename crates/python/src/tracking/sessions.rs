@@ -38,15 +38,15 @@ impl EventRow {
 
     pub(super) fn session_place(&self, sessions: &[RecordedSession]) -> Option<usize> {
         if let Some(id) = &self.session_id {
-            return sessions.iter().position(|recorded| recorded.session_id.as_ref() == Some(id));
+            return sessions.iter().position(|entry| entry.session_id.as_ref() == Some(id));
         }
         if sessions.len() == 1 {
             return Some(0);
         }
         let t_ms = self.moment.t_ms?;
-        sessions.iter().position(|recorded| {
-            let is_game = self.game_id.is_none() || recorded.game_id.is_none() || self.game_id == recorded.game_id;
-            is_game && recorded.session.extent_ms().is_some_and(|extent| is_around(extent, t_ms))
+        sessions.iter().position(|entry| {
+            let is_game = self.game_id.is_none() || entry.game_id.is_none() || self.game_id == entry.game_id;
+            is_game && entry.session.extent_ms().is_some_and(|extent| is_around(extent, t_ms))
         })
     }
 }
@@ -64,7 +64,7 @@ struct SessionParts {
     events: Events,
 }
 
-/// The tables of a `Tracking`, as they are read.
+/// The tables of a `Tracking`, while they are read.
 #[derive(Default)]
 pub(super) struct SessionReader {
     places: HashMap<Option<String>, usize>,
@@ -120,7 +120,7 @@ impl SessionReader {
         Ok(())
     }
 
-    /// The sessions that an event belongs to: its own, else those of its game around its time.
+    /// The sessions that an event belongs to: its own_players, else those of its game around its time.
     fn places_of(&self, session_id: Option<&str>, game_id: Option<&str>, t_ms: i64) -> Option<usize> {
         if let Some(id) = session_id {
             return self.places.get(&Some(id.to_owned())).copied();
@@ -168,7 +168,7 @@ impl SessionReader {
         let (sessions, games) = (columns.texts("session_id")?, columns.texts("game_id")?);
         let (teams, numbers) = (columns.integers("team_id")?, columns.integers("possession")?);
         let (starts, ends) = (columns.times("start_timestamp")?, columns.times("end_timestamp")?);
-        let (own, others) = (columns.id_lists("player_ids")?, columns.id_lists("opposing_player_ids")?);
+        let (own_players, others) = (columns.id_lists("player_ids")?, columns.id_lists("opposing_player_ids")?);
         let periods = columns.texts("period")?;
         for row in 0..batch.num_rows() {
             let (Some(team_id), Some(start_ms), Some(end_ms)) = (teams.get(row), starts.get(row), ends.get(row)) else {
@@ -182,7 +182,7 @@ impl SessionReader {
                 parts.events.periods.push((start_ms + (end_ms - start_ms) / 2, period.to_owned()));
             }
             let number = numbers.get(row).and_then(|number| i32::try_from(number).ok()).unwrap_or(row as i32);
-            let (players, opponents) = (own.get(row).unwrap_or_default(), others.get(row).unwrap_or_default());
+            let (players, opponents) = (own_players.get(row).unwrap_or_default(), others.get(row).unwrap_or_default());
             parts.events.possessions.push(Possession { team_id, number, start_ms, end_ms, players, opponents });
         }
         Ok(())

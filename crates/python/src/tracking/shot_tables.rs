@@ -15,44 +15,44 @@ use tracking::recording::RecordedSession;
 
 type Batch = Result<RecordBatch, String>;
 
-/// A row with its answer.
-struct Answer<'a> {
+/// A row with its response.
+struct Response<'a> {
     row: &'a EventRow,
-    recorded: Option<&'a RecordedSession>,
+    entry: Option<&'a RecordedSession>,
     /// In the clock of the positions.
     t_ms: Option<i64>,
     defender: Result<Defender, Reason>,
 }
 
-fn answers<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shift_s: f64) -> Vec<Answer<'a>> {
+fn find_defenders<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shift_s: f64) -> Vec<Response<'a>> {
     let shift_ms = (shift_s * 1000.0).round() as i64;
-    let answer = |row: &'a EventRow| {
-        let recorded = row.session(sessions);
+    let response = |row: &'a EventRow| {
+        let entry = row.session(sessions);
         let mut moment = row.moment;
         moment.t_ms = moment.t_ms.map(|t| t + shift_ms);
         // Only at the shot itself is the shooter at its place.
         moment.place = moment.place.filter(|_| shift_ms == 0);
-        Answer {
+        Response {
             row,
-            recorded,
-            t_ms: recorded.and_then(|recorded| time_of(&recorded.session, &moment).ok()),
-            defender: recorded.map_or(Err(Reason::ShooterNotTracked), |recorded| defender(&recorded.session, &moment)),
+            entry,
+            t_ms: entry.and_then(|entry| time_of(&entry.session, &moment).ok()),
+            defender: entry.map_or(Err(Reason::ShooterNotTracked), |entry| defender(&entry.session, &moment)),
         }
     };
-    rows.iter().map(answer).collect()
+    rows.iter().map(response).collect()
 }
 
-impl Answer<'_> {
+impl Response<'_> {
     fn session_id(&self) -> Option<&str> {
-        self.recorded.and_then(|recorded| recorded.session_id.as_deref()).or(self.row.session_id.as_deref())
+        self.entry.and_then(|entry| entry.session_id.as_deref()).or(self.row.session_id.as_deref())
     }
 
     fn game_id(&self) -> Option<&str> {
-        self.row.game_id.as_deref().or_else(|| self.recorded?.game_id.as_deref())
+        self.row.game_id.as_deref().or_else(|| self.entry?.game_id.as_deref())
     }
 
     fn period(&self) -> Option<&str> {
-        self.row.period.as_deref().or_else(|| period_at(self.recorded?, self.t_ms?))
+        self.row.period.as_deref().or_else(|| period_at(self.entry?, self.t_ms?))
     }
 
     fn openness(&self) -> Option<&'static str> {
@@ -61,36 +61,36 @@ impl Answer<'_> {
 }
 
 pub(super) fn defenders(sessions: &[RecordedSession], rows: &[EventRow], shift_s: f64) -> Batch {
-    let answers = answers(sessions, rows, shift_s);
-    let rows = || answers.iter();
-    let found = || answers.iter().map(|answer| answer.defender.ok());
+    let responses = find_defenders(sessions, rows, shift_s);
+    let rows = || responses.iter();
+    let named_defenders = || responses.iter().map(|response| response.defender.ok());
     let mut writer = Writer::default();
     writer
-        .texts(rows().map(Answer::session_id))
-        .texts(rows().map(Answer::game_id))
-        .positions((0..).map(Some).take(answers.len()))
-        .integers(rows().map(|answer| answer.row.team_id))
-        .integers(rows().map(|answer| answer.row.moment.player_id))
-        .categories(rows().map(Answer::period))
-        .times(rows().map(|answer| answer.row.moment.t_ms.filter(|_| answer.row.moment.is_event_time)))
-        .times(rows().map(|answer| answer.t_ms))
-        .integers(found().map(|defender| Some(defender?.defender_id)))
-        .numbers(found().map(|defender| Some(defender?.distance_m)))
-        .integers(found().map(|defender| Some(defender?.second_defender_id)))
-        .numbers(found().map(|defender| Some(defender?.second_distance_m)))
-        .numbers(found().map(|defender| defender?.closing_mps))
-        .numbers(found().map(|defender| defender?.angle_deg))
-        .categories(rows().map(Answer::openness))
-        .id_lists(rows().map(|answer| answer.row.service_defenders.as_deref()))
-        .numbers(rows().map(|answer| answer.recorded?.session.offset_s.filter(|_| answer.row.moment.is_event_time)))
-        .categories(rows().map(|answer| answer.defender.err().map(Reason::name)));
+        .texts(rows().map(Response::session_id))
+        .texts(rows().map(Response::game_id))
+        .positions((0..).map(Some).take(responses.len()))
+        .integers(rows().map(|response| response.row.team_id))
+        .integers(rows().map(|response| response.row.moment.player_id))
+        .categories(rows().map(Response::period))
+        .times(rows().map(|response| response.row.moment.t_ms.filter(|_| response.row.moment.is_event_time)))
+        .times(rows().map(|response| response.t_ms))
+        .integers(named_defenders().map(|defender| Some(defender?.defender_id)))
+        .numbers(named_defenders().map(|defender| Some(defender?.distance_m)))
+        .integers(named_defenders().map(|defender| Some(defender?.second_defender_id)))
+        .numbers(named_defenders().map(|defender| Some(defender?.second_distance_m)))
+        .numbers(named_defenders().map(|defender| defender?.closing_mps))
+        .numbers(named_defenders().map(|defender| defender?.angle_deg))
+        .categories(rows().map(Response::openness))
+        .id_lists(rows().map(|response| response.row.service_defenders.as_deref()))
+        .numbers(rows().map(|response| response.entry?.session.offset_s.filter(|_| response.row.moment.is_event_time)))
+        .categories(rows().map(|response| response.defender.err().map(Reason::name)));
     writer
-        .flags(rows().map(|answer| answer.row.is_make))
-        .flags(rows().map(|answer| answer.row.is_three))
-        .integers(rows().map(|answer| answer.row.points))
-        .integers(rows().map(|answer| answer.row.zone))
-        .numbers(rows().map(|answer| answer.row.chart.0))
-        .numbers(rows().map(|answer| answer.row.chart.1))
+        .flags(rows().map(|response| response.row.is_make))
+        .flags(rows().map(|response| response.row.is_three))
+        .integers(rows().map(|response| response.row.points))
+        .integers(rows().map(|response| response.row.zone))
+        .numbers(rows().map(|response| response.row.chart.0))
+        .numbers(rows().map(|response| response.row.chart.1))
         .finish(&declared::DEFENDERS)
 }
 
@@ -106,8 +106,8 @@ struct Pair {
 
 pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch {
     let mut pairs: BTreeMap<(i64, i64), Pair> = BTreeMap::new();
-    for recorded in sessions {
-        for ((team_id, attacker, defender), guarding) in matchups_of(&recorded.session) {
+    for entry in sessions {
+        for ((team_id, attacker, defender), guarding) in matchups_of(&entry.session) {
             let pair = pairs.entry((attacker, defender)).or_default();
             pair.team_id = Some(team_id);
             let sum = pair.guarding.get_or_insert_default();
@@ -115,15 +115,15 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
             sum.metre_seconds += guarding.metre_seconds;
         }
     }
-    for answer in answers(sessions, shots, 0.0) {
-        let (Some(attacker), Ok(defender)) = (answer.row.moment.player_id, answer.defender) else { continue };
+    for response in find_defenders(sessions, shots, 0.0) {
+        let (Some(attacker), Ok(defender)) = (response.row.moment.player_id, response.defender) else { continue };
         let pair = pairs.entry((attacker, defender.defender_id)).or_default();
-        pair.team_id = pair.team_id.or(answer.row.team_id);
+        pair.team_id = pair.team_id.or(response.row.team_id);
         pair.shots += 1;
-        pair.makes += u64::from(answer.row.is_make == Some(true));
-        pair.points += answer.row.points.unwrap_or(0);
+        pair.makes += u64::from(response.row.is_make == Some(true));
+        pair.points += response.row.points.unwrap_or(0);
     }
-    let has_possessions = sessions.iter().any(|recorded| !recorded.session.possessions.is_empty());
+    let has_possessions = sessions.iter().any(|entry| !entry.session.possessions.is_empty());
     let seconds = |pair: &Pair| pair.guarding.map(|sum| sum.seconds).or(has_possessions.then_some(0.0));
     let rows = || pairs.values();
     let count = |count: u64| i64::try_from(count).ok();
@@ -145,23 +145,25 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
 type GroupKey = (Option<i64>, Option<i64>, Option<i64>, Option<&'static str>, Option<i64>);
 
 pub(super) fn shot_quality(sessions: &[RecordedSession], shots: &[EventRow], by: &[String]) -> Batch {
-    let has = |name: &str| by.iter().any(|column| column == name);
+    let has_column = |name: &str| by.iter().any(|column| column == name);
     let mut groups: BTreeMap<GroupKey, Vec<QualityShot>> = BTreeMap::new();
-    for answer in answers(sessions, shots, 0.0) {
-        let (Ok(defender), Some(openness)) = (answer.defender, answer.openness()) else { continue };
-        let (Some(is_make), Some(is_three)) = (answer.row.is_make, answer.row.is_three) else { continue };
+    for response in find_defenders(sessions, shots, 0.0) {
+        let (Ok(defender), Some(openness)) = (response.defender, response.openness()) else { continue };
+        let (Some(is_make), Some(is_three)) = (response.row.is_make, response.row.is_three) else { continue };
         let key = (
-            answer.row.moment.player_id.filter(|_| has("player_id")),
-            answer.row.team_id.filter(|_| has("team_id")),
-            Some(defender.defender_id).filter(|_| has("defender_id")),
-            Some(openness).filter(|_| has("openness")),
-            answer.row.zone.filter(|_| has("zone")),
+            response.row.moment.player_id.filter(|_| has_column("player_id")),
+            response.row.team_id.filter(|_| has_column("team_id")),
+            Some(defender.defender_id).filter(|_| has_column("defender_id")),
+            Some(openness).filter(|_| has_column("openness")),
+            response.row.zone.filter(|_| has_column("zone")),
         );
-        let shot = QualityShot { group: 0, zone: answer.row.zone, openness, is_make, is_three };
+        let shot = QualityShot { group: 0, zone: response.row.zone, openness, is_make, is_three };
         groups.entry(key).or_default().push(shot);
     }
-    let numbered = groups.values().enumerate();
-    let shots: Vec<QualityShot> = numbered
+
+    let shots: Vec<QualityShot> = groups
+        .values()
+        .enumerate()
         .flat_map(|(group, shots)| shots.iter().map(move |shot| QualityShot { group, ..shot.clone() }))
         .collect();
     let rows = qualities(&shots, groups.len());

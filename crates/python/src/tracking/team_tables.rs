@@ -18,21 +18,21 @@ fn session_touches<'a>(
     sessions: &'a [RecordedSession],
     shots: &[EventRow],
 ) -> Result<Vec<(&'a RecordedSession, Vec<Touch>)>, String> {
-    let touches = |(place, recorded): (usize, &'a RecordedSession)| {
-        let own = shots.iter().filter(|shot| shot.session_place(sessions) == Some(place));
+    let touches = |(place, entry): (usize, &'a RecordedSession)| {
+        let own_shots = shots.iter().filter(|shot| shot.session_place(sessions) == Some(place));
         let times =
-            own.filter_map(|shot| Some((time_of(&recorded.session, &shot.moment).ok()?, shot.moment.player_id?)));
-        let touches = touches_of(&recorded.session, &times.collect::<Vec<_>>());
-        touches.map(|touches| (recorded, touches)).map_err(|reason| explain(recorded, reason))
+            own_shots.filter_map(|shot| Some((time_of(&entry.session, &shot.moment).ok()?, shot.moment.player_id?)));
+        let touches = touches_of(&entry.session, &times.collect::<Vec<_>>());
+        touches.map(|touches| (entry, touches)).map_err(|reason| explain(entry, reason))
     };
     sessions.iter().enumerate().map(touches).collect()
 }
 
-fn explain(recorded: &RecordedSession, reason: Reason) -> String {
-    let id = recorded.session_id.as_deref().unwrap_or("without an id");
+fn explain(entry: &RecordedSession, reason: Reason) -> String {
+    let id = entry.session_id.as_deref().unwrap_or("without an id");
     match reason {
         Reason::RateTooLow => {
-            let rate = recorded.session.rate_hz.unwrap_or(0.0);
+            let rate = entry.session.rate_hz.unwrap_or(0.0);
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
         }
         _ => format!("no_ball: session {id} has no positions of the ball, which touches and passes need"),
@@ -41,11 +41,11 @@ fn explain(recorded: &RecordedSession, reason: Reason) -> String {
 
 pub(super) fn touches(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch {
     let parts = session_touches(sessions, shots)?;
-    let rows = || parts.iter().flat_map(|(recorded, touches)| touches.iter().map(move |touch| (*recorded, touch)));
+    let rows = || parts.iter().flat_map(|(entry, touches)| touches.iter().map(move |touch| (*entry, touch)));
     Writer::default()
-        .texts(rows().map(|(recorded, _)| recorded.session_id.as_deref()))
-        .texts(rows().map(|(recorded, _)| recorded.game_id.as_deref()))
-        .categories(rows().map(|(recorded, touch)| period_at(recorded, touch.start_ms)))
+        .texts(rows().map(|(entry, _)| entry.session_id.as_deref()))
+        .texts(rows().map(|(entry, _)| entry.game_id.as_deref()))
+        .categories(rows().map(|(entry, touch)| period_at(entry, touch.start_ms)))
         .integers(rows().map(|(_, touch)| Some(touch.team_id)))
         .integers(rows().map(|(_, touch)| Some(touch.player_id)))
         .times(rows().map(|(_, touch)| Some(touch.start_ms)))
@@ -59,13 +59,13 @@ pub(super) fn touches(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch
 pub(super) fn passes(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch {
     let parts: Vec<(&RecordedSession, Vec<Pass>)> = session_touches(sessions, shots)?
         .into_iter()
-        .map(|(recorded, touches)| (recorded, passes_of(&recorded.session, &touches)))
+        .map(|(entry, touches)| (entry, passes_of(&entry.session, &touches)))
         .collect();
-    let rows = || parts.iter().flat_map(|(recorded, passes)| passes.iter().map(move |pass| (*recorded, pass)));
+    let rows = || parts.iter().flat_map(|(entry, passes)| passes.iter().map(move |pass| (*entry, pass)));
     Writer::default()
-        .texts(rows().map(|(recorded, _)| recorded.session_id.as_deref()))
-        .texts(rows().map(|(recorded, _)| recorded.game_id.as_deref()))
-        .categories(rows().map(|(recorded, pass)| period_at(recorded, pass.t_ms)))
+        .texts(rows().map(|(entry, _)| entry.session_id.as_deref()))
+        .texts(rows().map(|(entry, _)| entry.game_id.as_deref()))
+        .categories(rows().map(|(entry, pass)| period_at(entry, pass.t_ms)))
         .integers(rows().map(|(_, pass)| Some(pass.team_id)))
         .integers(rows().map(|(_, pass)| Some(pass.passer_id)))
         .integers(rows().map(|(_, pass)| Some(pass.receiver_id)))
@@ -77,7 +77,7 @@ pub(super) fn passes(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch 
 
 /// The shape of a team in a possession or at a frame.
 struct ShapeRow<'a> {
-    recorded: &'a RecordedSession,
+    entry: &'a RecordedSession,
     team_id: i64,
     possession: Option<i32>,
     frame: Option<usize>,
@@ -86,24 +86,24 @@ struct ShapeRow<'a> {
 }
 
 pub(super) fn spacing(sessions: &[RecordedSession], by_frame: bool) -> Batch {
-    let rows: Vec<ShapeRow<'_>> = sessions
-        .iter()
-        .flat_map(|recorded| if by_frame { frame_rows(recorded) } else { possession_rows(recorded) })
-        .collect();
+    let rows: Vec<ShapeRow<'_>> =
+        sessions.iter().flat_map(|entry| if by_frame { frame_rows(entry) } else { possession_rows(entry) }).collect();
     let shapes = || rows.iter().map(|row| row.shape.ok());
     Writer::default()
-        .texts(rows.iter().map(|row| row.recorded.session_id.as_deref()))
-        .texts(rows.iter().map(|row| row.recorded.game_id.as_deref()))
-        .categories(rows.iter().map(|row| period_at(row.recorded, row.t_ms)))
+        .texts(rows.iter().map(|row| row.entry.session_id.as_deref()))
+        .texts(rows.iter().map(|row| row.entry.game_id.as_deref()))
+        .categories(rows.iter().map(|row| period_at(row.entry, row.t_ms)))
         .integers(rows.iter().map(|row| Some(row.team_id)))
         .positions(rows.iter().map(|row| row.possession))
         .positions(rows.iter().map(|row| i32::try_from(row.frame?).ok()))
         .times(rows.iter().map(|row| Some(row.t_ms)))
         .numbers(shapes().map(|shape| Some(shape?.hull_m2)))
         .numbers(shapes().map(|shape| Some(shape?.teammate_m)))
-        .numbers(rows.iter().map(|row| {
-            row.shape.ok().filter(|_| row.recorded.session.court.paint.is_some()).map(|shape| shape.in_paint)
-        }))
+        .numbers(
+            rows.iter().map(|row| {
+                row.shape.ok().filter(|_| row.entry.session.court.paint.is_some()).map(|shape| shape.in_paint)
+            }),
+        )
         .numbers(shapes().map(|shape| shape?.ball_side))
         .categories(rows.iter().map(|row| reason(row).map(Reason::name)))
         .finish(&declared::SPACING)
@@ -117,10 +117,10 @@ fn reason(row: &ShapeRow<'_>) -> Option<Reason> {
     }
 }
 
-fn possession_rows(recorded: &RecordedSession) -> Vec<ShapeRow<'_>> {
-    let shapes = by_possession(&recorded.session);
-    let rows = recorded.session.possessions.iter().zip(shapes).map(|(possession, shape)| ShapeRow {
-        recorded,
+fn possession_rows(entry: &RecordedSession) -> Vec<ShapeRow<'_>> {
+    let shapes = by_possession(&entry.session);
+    let rows = entry.session.possessions.iter().zip(shapes).map(|(possession, shape)| ShapeRow {
+        entry,
         team_id: possession.team_id,
         possession: Some(possession.number),
         frame: None,
@@ -130,10 +130,10 @@ fn possession_rows(recorded: &RecordedSession) -> Vec<ShapeRow<'_>> {
     rows.collect()
 }
 
-fn frame_rows(recorded: &RecordedSession) -> Vec<ShapeRow<'_>> {
-    let times = recorded.session.frame_times(None);
-    let rows = shapes_by_frame(&recorded.session, &times).into_iter().map(|(frame, team_id, shape)| ShapeRow {
-        recorded,
+fn frame_rows(entry: &RecordedSession) -> Vec<ShapeRow<'_>> {
+    let times = entry.session.frame_times(None);
+    let rows = shapes_by_frame(&entry.session, &times).into_iter().map(|(frame, team_id, shape)| ShapeRow {
+        entry,
         team_id,
         possession: None,
         frame: Some(frame),

@@ -30,6 +30,15 @@ fn a_jump_at_either_end_is_left_out() {
 }
 
 #[test]
+fn a_lasting_jump_leaves_out_what_no_speed_explains() {
+    // 9 m at 12 m/s are 0.75 s, in which six to ten frames are too early.
+    let mut samples = sample(&circle(3.0, 4.0), 40.0, 10.0, 0.0, 1);
+    samples.y[100..300].iter_mut().for_each(|y| *y += 9.0);
+    let track = Track::new(player(1), samples, &COURT);
+    assert!((12..=20).contains(&track.teleports), "{}", track.teleports);
+}
+
+#[test]
 fn noise_alone_is_no_teleport() {
     for rate in [2.0, 10.0, 25.0, 50.0] {
         let track = Track::new(player(1), sample(&circle(3.0, 4.0), 60.0, rate, 0.3, 2), &COURT);
