@@ -23,8 +23,8 @@ pub(crate) static TRACKING: Resource = Resource {
 const SESSION_ID: Col = col("session_id", Text, "session_id").doc("Session id");
 const GAME_ID: Col = col("game_id", Text, "game_id").doc("Game id, if the tables have one");
 const PERIOD: Col = col("period", Category, "period").doc("Period, such as Q1 or H1, if the tables have one");
-const FRAME: Col = col("frame", Int32, "frame").doc("Position of the frame in its session, from 0");
-const TIME: Col = col("t", TimestampMs, "t").doc("Time of the frame, in the clock of the positions");
+const FRAME: Col = col("frame", Int32, "frame").required().doc("Position of the frame in its session, from 0");
+const TIME: Col = col("t", TimestampMs, "t").required().doc("Time of the frame, in the clock of the positions");
 const TEAM_ID: Col = col("team_id", Int64, "team_id").doc("Team id");
 const PLAYER_ID: Col = col("player_id", Int64, "player_id").doc("Player id");
 const REASON: Col =
@@ -49,14 +49,19 @@ pub static FRAMES: Table = Table {
         col("shot_clock_s", Float64, "shot_clock_s").unit("s").doc("Time left on the shot clock"),
         col("team_id", Int64, "team_id").doc("Team id; null for the ball"),
         col("player_id", Int64, "player_id").doc("Player id; null for the ball"),
-        col("x_m", Float64, "x_m").unit("m").frame("court").doc("Position across the court, from its centre"),
-        col("y_m", Float64, "y_m").unit("m").frame("court").doc("Position along the court, from its centre"),
+        col("x_m", Float64, "x_m")
+            .required()
+            .unit("m")
+            .frame("court")
+            .doc("Position across the court, from its centre"),
+        col("y_m", Float64, "y_m").required().unit("m").frame("court").doc("Position along the court, from its centre"),
         col("z_m", Float64, "z_m").unit("m").frame("court").doc("Height above the floor"),
         col("speed_mps", Float64, "speed_mps").unit("m/s").doc("Speed along the floor"),
         col("acceleration_mps2", Float64, "acceleration_mps2")
             .unit("m/s²")
             .doc("Change of the speed; negative when slowing down"),
         col("is_interpolated", Bool, "is_interpolated")
+            .required()
             .doc("Whether the position lies between two positions of the sensor"),
         REASON,
     ],
@@ -88,7 +93,7 @@ pub static DEFENDERS: Table = Table {
     cols: &[
         SESSION_ID,
         GAME_ID,
-        col("row", Int32, "row").doc("Position among the shots or the given rows, from 0"),
+        col("row", Int32, "row").required().doc("Position among the shots or the given rows, from 0"),
         TEAM_ID,
         col("player_id", Int64, "player_id").doc("Player id of the shooter, or of the given row"),
         PERIOD,
@@ -130,15 +135,15 @@ pub static MATCHUPS: Table = Table {
     rows: "",
     open: None,
     cols: &[
-        col("offense_player_id", Int64, "offense_player_id").doc("Player id of the attacker"),
-        col("defense_player_id", Int64, "defense_player_id").doc("Player id of the defender"),
+        col("offense_player_id", Int64, "offense_player_id").required().doc("Player id of the attacker"),
+        col("defense_player_id", Int64, "defense_player_id").required().doc("Player id of the defender"),
         col("guarded_s", Float64, "guarded_s")
             .unit("s")
             .doc("Time as nearest opponent while the attacker's team had the ball; null without possessions"),
         col("mean_distance_m", Float64, "mean_distance_m").unit("m").doc("Mean distance in that time"),
-        col("shots", Int64, "shots").doc("Shots of the attacker with this nearest defender"),
-        col("makes", Int64, "makes").doc("Shots of them that were made"),
-        col("points", Int64, "points").unit("points").doc("Points of these shots"),
+        col("shots", Int64, "shots").required().doc("Shots of the attacker with this nearest defender"),
+        col("makes", Int64, "makes").required().doc("Shots of them that were made"),
+        col("points", Int64, "points").required().unit("points").doc("Points of these shots"),
         col("low_90", Float64, "low_90").doc("Lower end of Wilson's 90 % interval of makes / shots"),
         col("high_90", Float64, "high_90").doc("Upper end of Wilson's 90 % interval of makes / shots"),
         col("offense_team_id", Int64, "offense_team_id").doc("Team id of the attacker"),
@@ -157,11 +162,12 @@ pub static SHOT_QUALITY: Table = Table {
             .doc("Player id of the nearest defender; null if the groups have several"),
         col("openness", Category, "openness").doc("Openness of the shots; null if the groups have several"),
         col("zone", Int64, "zone").doc("Court zone, 1 to 14; null if the groups have several"),
-        col("shots", Int64, "shots").doc("Number of shots"),
-        col("efg", Float64, "efg").doc("Effective field-goal share: (makes + made threes / 2) / shots"),
+        col("shots", Int64, "shots").required().doc("Number of shots"),
+        col("efg", Float64, "efg").required().doc("Effective field-goal share: (makes + made threes / 2) / shots"),
         col("expected_efg", Float64, "expected_efg")
+            .required()
             .doc("Mean of the share of all shots of the same zone and openness"),
-        col("difference", Float64, "difference").doc("efg minus expected_efg"),
+        col("difference", Float64, "difference").required().doc("efg minus expected_efg"),
         LOW,
         HIGH,
     ],
@@ -178,13 +184,14 @@ pub static TOUCHES: Table = Table {
         PERIOD,
         TEAM_ID,
         PLAYER_ID,
-        col("start_t", TimestampMs, "start_t").doc("Start of the touch"),
-        col("end_t", TimestampMs, "end_t").doc("End of the touch"),
-        col("duration_s", Float64, "duration_s").unit("s").doc("Duration of the touch"),
+        col("start_t", TimestampMs, "start_t").required().doc("Start of the touch"),
+        col("end_t", TimestampMs, "end_t").required().doc("End of the touch"),
+        col("duration_s", Float64, "duration_s").required().unit("s").doc("Duration of the touch"),
         col("distance_with_ball_m", Float64, "distance_with_ball_m")
+            .required()
             .unit("m")
             .doc("Distance that the player ran with the ball"),
-        col("ended_by", Category, "ended_by").doc("pass, shot, turnover, dead_ball or other"),
+        col("ended_by", Category, "ended_by").required().doc("pass, shot, turnover, dead_ball or other"),
     ],
 };
 
@@ -198,11 +205,11 @@ pub static PASSES: Table = Table {
         GAME_ID,
         PERIOD,
         TEAM_ID,
-        col("passer_id", Int64, "passer_id").doc("Player id of the passer"),
-        col("receiver_id", Int64, "receiver_id").doc("Player id of the receiver"),
-        col("t", TimestampMs, "t").doc("Time at which the ball left the passer"),
-        col("distance_m", Float64, "distance_m").unit("m").doc("Distance from the passer to the receiver"),
-        col("air_time_s", Float64, "air_time_s").unit("s").doc("Time between the two touches"),
+        col("passer_id", Int64, "passer_id").required().doc("Player id of the passer"),
+        col("receiver_id", Int64, "receiver_id").required().doc("Player id of the receiver"),
+        col("t", TimestampMs, "t").required().doc("Time at which the ball left the passer"),
+        col("distance_m", Float64, "distance_m").required().unit("m").doc("Distance from the passer to the receiver"),
+        col("air_time_s", Float64, "air_time_s").required().unit("s").doc("Time between the two touches"),
     ],
 };
 
@@ -218,7 +225,9 @@ pub static SPACING: Table = Table {
         TEAM_ID,
         col("possession", Int32, "possession").doc("Position in the team's list of possessions, from 0; null by frame"),
         col("frame", Int32, "frame").doc("Position of the frame in its session, from 0; null by possession"),
-        col("t", TimestampMs, "t").doc("Start of the possession, or time of the frame, in the clock of the positions"),
+        col("t", TimestampMs, "t")
+            .required()
+            .doc("Start of the possession, or time of the frame, in the clock of the positions"),
         col("hull_area_m2", Float64, "hull_area_m2")
             .unit("m²")
             .doc("Area of the convex hull of the team's five players"),
@@ -244,7 +253,7 @@ pub static LOADS: Table = Table {
             .doc("Period, such as Q1 or H1; null if the group has several or the tables have none"),
         TEAM_ID,
         PLAYER_ID,
-        col("tracked_min", Float64, "tracked_min").unit("min").doc("Time with positions at most 1 s apart"),
+        col("tracked_min", Float64, "tracked_min").required().unit("min").doc("Time with positions at most 1 s apart"),
         col("seen_share", Float64, "seen_share").doc("Share of the expected frames in which the player was seen"),
         col("distance_m", Float64, "distance_m").unit("m").doc("Distance"),
         col("distance_m_per_min", Float64, "distance_m_per_min").unit("m/min").doc("Distance by tracked minute"),
@@ -284,13 +293,16 @@ pub static COVERAGE: Table = Table {
         col("team_id", Int64, "team_id").doc("Team id; null for the ball"),
         col("player_id", Int64, "player_id").doc("Player id; null for the ball"),
         col("frames_expected", Int64, "frames_expected").doc("Frames of the session at its rate"),
-        col("frames_seen", Int64, "frames_seen").doc("Frames with a possible position"),
+        col("frames_seen", Int64, "frames_seen").required().doc("Frames with a possible position"),
         col("longest_gap_s", Float64, "longest_gap_s")
             .unit("s")
             .doc("Longest time without one, from the start to the end of the session"),
         col("frames_off_court", Int64, "frames_off_court")
+            .required()
             .doc("Positions left out because they are more than 2 m off the court"),
-        col("teleports", Int64, "teleports").doc("Positions left out because reaching them needs more than 12 m/s"),
+        col("teleports", Int64, "teleports")
+            .required()
+            .doc("Positions left out because reaching them needs more than 12 m/s"),
         col("rate_hz", Float64, "rate_hz").unit("Hz").doc("Frames per second, measured in the session"),
         OFFSET,
     ],

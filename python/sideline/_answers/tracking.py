@@ -1,14 +1,16 @@
 """`sideline.Tracking`: answers from positions."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._core import CoreTracking, Table, _epoch_ms
 from ..court import COLLEGE_MEN, Court
 
 if TYPE_CHECKING:
-    from ..plot import Named
+    from ..plot._data import Named
 
 LOAD_COLUMNS = ("player_id", "period", "session_id", "game_id")
 QUALITY_COLUMNS = ("player_id", "team_id", "defender_id", "openness", "zone")
@@ -25,9 +27,9 @@ _MAX_RATE_HZ = 200.0
 class Tracking:
     """Positions of one session or many, with the shots, possessions and events of the same sessions.
 
-    Made by `client.tracking(game_id)`, by `archive.tracking(game_id)`, or from tables. Every method but `window` returns
-    a `Table` in metres and seconds, described in `docs/tracking.md` and `sideline.SCHEMAS`. A value that the positions
-    do not support is null, and the column `reason` says why. It is immutable.
+    Made by `client.tracking(game_id)`, by `archive.tracking(game_id)`, or from tables. Every method but `window`
+    returns a `Table` in metres and seconds, described in `docs/tracking.md` and `sideline.SCHEMAS`. A value that the
+    positions do not support is null, and the column `reason` says why. It is immutable.
 
     Parameters:
         locations: the table `locations`: a response, a batch, a `Table`, a frame, any Arrow table, or a list of these.
@@ -47,7 +49,7 @@ class Tracking:
     """
 
     _core: CoreTracking
-    _players: object
+    _players: Any
     _court: "Court | Literal['football'] | None"
 
     def __init__(
@@ -69,12 +71,6 @@ class Tracking:
         )
         self._players, self._court = players, court
 
-    @classmethod
-    def _of(cls, core: CoreTracking, source: "Tracking") -> Self:
-        tracking = cls.__new__(cls)
-        tracking._core, tracking._players, tracking._court = core, source._players, source._court
-        return tracking
-
     @property
     def players(self) -> "Named | None":
         """The names of players that were passed.
@@ -82,8 +78,8 @@ class Tracking:
         >>> sideline.Tracking([], players={11: "Ezra Vance"}).players
         {11: 'Ezra Vance'}
         """
-        names: Any = self._players
-        return names
+        players: Named | None = self._players
+        return players
 
     @property
     def court(self) -> "Court | Literal['football'] | None":
@@ -131,8 +127,8 @@ class Tracking:
         """Return the two nearest opponents of each shooter at each shot: `tracking_defenders`.
 
         Parameters:
-            rows: other rows with `player_id` and a time: `occurred_at`, `timestamp` or `start_timestamp` in the clock of
-                the events, or `t` in that of the positions; default: the shots. The result has a row for each, in order.
+            rows: other rows with `player_id` and a time: `occurred_at`, `timestamp` or `start_timestamp` in the clock
+                of the events, or `t` in that of the positions; default: the shots. The result has a row for each.
             at: "release" is the time of the row; a number moves it by so many seconds.
 
         Raises `ValueError` for rows without a time or a player.
@@ -160,7 +156,7 @@ class Tracking:
         return self._core.matchups()
 
     def shot_quality(self, by: str | Sequence[str] = ("player_id",)) -> Table:
-        """Return the effective field-goal share of shots beside that expected of their kind: `tracking_shot_quality`.
+        """Return the effective field-goal share of shots, and that of shots of their kind: `tracking_shot_quality`.
 
         A shot counts if its defender is allowed_columns. The expected share is that of all these shots of the same zone and
         openness, or of the same openness where fewer than 10 are. The interval is a bootstrap's, with a fixed seed.
@@ -232,7 +228,7 @@ class Tracking:
         if "player_id" not in columns:
             raise ValueError("by has no player_id: a load is that of a player")
         speeds = [float(speed) for speed in bands]
-        if len(speeds) != 4 or not all(0 < low < high < 100 for low, high in zip(speeds, speeds[1:], strict=False)):
+        if len(speeds) != 4 or not all(0 < low < high < 100 for low, high in pairwise(speeds)):
             raise ValueError(f"bands is {bands!r}; it must be four rising speeds in m/s, such as (2, 4, 5.5, 7)")
         return self._core.loads(columns, speeds)
 
@@ -245,9 +241,7 @@ class Tracking:
         """
         return self._core.coverage()
 
-    def window(
-        self, row: object, before: float | timedelta = 4, after: float | timedelta = 2
-    ) -> "Tracking":
+    def window(self, row: object, before: float | timedelta = 4, after: float | timedelta = 2) -> "Tracking":
         """Return the positions around a row, as a small `Tracking` for plots.
 
         Parameters:
@@ -276,7 +270,9 @@ class Tracking:
         core = self._core.window((session, game), (at, is_event_time), around)
         if core is None:
             raise ValueError(f"row is of session {session}, which has no positions here")
-        return self._of(core, self)
+        near = copy(self)
+        vars(near).update(_core=core)
+        return near
 
     def __repr__(self) -> str:
         sessions = self._core.sessions()

@@ -102,7 +102,10 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
     spans = dict[str, tuple[Any, Any]]()
     windows = game.table("location_windows").to_dicts()
     sessions = game.table("sessions").to_dicts()
-    for row in [*windows, *({**session, "start": session["started_at"], "end": session["ended_at"]} for session in sessions)]:
+    for row in [
+        *windows,
+        *({**session, "start": session["started_at"], "end": session["ended_at"]} for session in sessions),
+    ]:
         start, end = row["start"], row["end"]
         if start is not None and end is not None and start < end:
             first, last = spans.get(row["session_id"], (start, end))

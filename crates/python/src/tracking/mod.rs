@@ -97,7 +97,7 @@ impl CoreTracking {
         })
     }
 
-    /// `shift_s` moves the time of each row.
+    /// Move the time of each row by `shift_s`.
     fn defenders(&self, py: Python<'_>, rows: Option<Vec<Bound<'_, PyAny>>>, shift_s: f64) -> PyResult<PyTable> {
         errors::guard(py, || {
             let mut row_events = Vec::new();
@@ -124,7 +124,7 @@ impl CoreTracking {
         })
     }
 
-    /// Raises `ValueError` where a session has no ball, or a low rate.
+    /// Raise `ValueError` where a session has no ball, or a low rate.
     fn touches(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let batch = py.detach(|| team_tables::touches(&self.sessions, &self.shots));
@@ -132,7 +132,7 @@ impl CoreTracking {
         })
     }
 
-    /// Raises `ValueError` where a session has no ball, or a low rate.
+    /// Raise `ValueError` where a session has no ball, or a low rate.
     fn passes(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let batch = py.detach(|| team_tables::passes(&self.sessions, &self.shots));
@@ -167,7 +167,7 @@ impl CoreTracking {
         })
     }
 
-    /// The part of a session around a time, with its offset; `None` if there is no such session.
+    /// Return the part of a session around a time, with its offset; `None` if there is no such session.
     fn window(
         &self,
         py: Python<'_>,
