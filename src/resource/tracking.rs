@@ -126,6 +126,13 @@ pub static DEFENDERS: Table = Table {
             .unit("mm")
             .frame("hoop")
             .doc("Offset of the shooter from the hoop towards mid-court"),
+        col("place_error_m", Float64, "place_error_m")
+            .unit("m")
+            .doc("Distance from the place of the shot to the shooter's position"),
+        col("ball_distance_m", Float64, "ball_distance_m").unit("m").doc("Distance from the player to the ball"),
+        col("service_defender_distance_m", Float64, "service_defender_distance_m")
+            .unit("m")
+            .doc("Distance to the nearest of the defenders that the service named"),
     ],
 };
 

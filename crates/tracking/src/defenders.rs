@@ -90,6 +90,32 @@ pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> 
     })
 }
 
+/// Distances at a moment that say whether events and positions agree.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Surroundings {
+    /// From the player to the place of the event.
+    pub place_error_m: Option<f64>,
+    pub ball_m: Option<f64>,
+    /// To the nearest of the named players.
+    pub named_m: Option<f64>,
+}
+
+/// The distances of a player at a moment, whatever else is unknown.
+pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surroundings {
+    let distances = || {
+        let t_ms = time_of(session, moment).ok()? as f64;
+        let place = session.player(moment.player_id?)?.position(t_ms)?;
+        let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
+        let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
+        Some(Surroundings {
+            place_error_m: moment.place.map(distance),
+            ball_m: session.ball().and_then(|ball| ball.position(t_ms)).map(distance),
+            named_m: near_names.min_by(f64::total_cmp),
+        })
+    };
+    distances().unwrap_or_default()
+}
+
 fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {
     let distance = |t: f64| {
         let (player, defender) = (player.position(t)?, defender.position(t)?);

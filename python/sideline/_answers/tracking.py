@@ -156,9 +156,9 @@ class Tracking:
         return self._core.matchups()
 
     def shot_quality(self, by: str | Sequence[str] = ("player_id",)) -> Table:
-        """Return the effective field-goal share of shots, and that of shots of their kind: `tracking_shot_quality`.
+        """Return effective field-goal shares beside those of shots of their kind: `tracking_shot_quality`.
 
-        A shot counts if its defender is allowed_columns. The expected share is that of all these shots of the same zone and
+        A shot counts if its defender is known. The expected share is that of all these shots of the same zone and
         openness, or of the same openness where fewer than 10 are. The interval is a bootstrap's, with a fixed seed.
 
         Parameters:

@@ -6,7 +6,7 @@ use super::write::Writer;
 use arrow_array::RecordBatch;
 use sideline::resource::tracking as declared;
 use std::collections::BTreeMap;
-use tracking::defenders::{Defender, defender, openness, time_of};
+use tracking::defenders::{Defender, Surroundings, defender, openness, surroundings, time_of};
 use tracking::intervals::wilson;
 use tracking::matchups::{Guarding, matchups as matchups_of};
 use tracking::quality::{QualityShot, qualities};
@@ -22,12 +22,14 @@ struct Response<'a> {
     /// In the clock of the positions.
     t_ms: Option<i64>,
     defender: Result<Defender, Reason>,
+    surroundings: Surroundings,
 }
 
 fn find_defenders<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shift_s: f64) -> Vec<Response<'a>> {
     let shift_ms = (shift_s * 1000.0).round() as i64;
     let response = |row: &'a EventRow| {
         let entry = row.session(sessions);
+        let names = row.service_defenders.as_deref().unwrap_or_default();
         let mut moment = row.moment;
         moment.t_ms = moment.t_ms.map(|t| t + shift_ms);
         // Only at the shot itself is the shooter at its place.
@@ -37,6 +39,7 @@ fn find_defenders<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shi
             entry,
             t_ms: entry.and_then(|entry| time_of(&entry.session, &moment).ok()),
             defender: entry.map_or(Err(Reason::ShooterNotTracked), |entry| defender(&entry.session, &moment)),
+            surroundings: entry.map(|entry| surroundings(&entry.session, &moment, names)).unwrap_or_default(),
         }
     };
     rows.iter().map(response).collect()
@@ -91,6 +94,9 @@ pub(super) fn defenders(sessions: &[RecordedSession], rows: &[EventRow], shift_s
         .integers(rows().map(|response| response.row.zone))
         .numbers(rows().map(|response| response.row.chart.0))
         .numbers(rows().map(|response| response.row.chart.1))
+        .numbers(rows().map(|response| response.surroundings.place_error_m))
+        .numbers(rows().map(|response| response.surroundings.ball_m))
+        .numbers(rows().map(|response| response.surroundings.named_m))
         .finish(&declared::DEFENDERS)
 }
 
