@@ -367,7 +367,7 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 25
+    assert len({rule.rule for rule in rules}) == len(rules) == 29
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
@@ -606,7 +606,7 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     missing = {run.rule: run.missing for run in found.rules_run if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(found) == "<sideline.audit: 0 violations, 2 of 25 rules run>"
+    assert repr(found) == "<sideline.audit: 0 violations, 2 of 29 rules run>"
     for text in (str(found), found._repr_html_()):
         assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
         assert "23 did not, for want of" in text

@@ -53,6 +53,8 @@ class Sensors:
     substitutes: int = 0
     seconds: float = 300.0
     has_ball: bool = True
+    ball_of_shooter: bool = False
+    """Whether the ball is at each shot with its shooter, and not always with the first player."""
     teams: tuple[int, ...] = (HOME, AWAY)
     seed: int = 1
 
@@ -77,10 +79,20 @@ class TrackedGame:
         ms = np.round(np.arange(int(sensors.seconds * sensors.rate) + 1) * 1000 / sensors.rate)
         parts = [self._track(team, slot, ms, random) for team in sensors.teams for slot in range(5 + sensors.substitutes)]
         if sensors.has_ball:
-            x, y = place(HOME, 0, ms / 1000)
+            x, y = self._ball(ms / 1000)
             parts.append(self._part("BALL", None, None, ms, x + 0.3, y))
         table = pa.concat_tables(parts)
         return table.take(pa.compute.sort_indices(table, sort_keys=[("t", "ascending")]))
+
+    def _ball(self, t: Floats) -> tuple[Floats, Floats]:
+        if not self.sensors.ball_of_shooter:
+            return place(HOME, 0, t)
+        slots = [slot for _, slot in self.shots_at]
+        # It changes hands in the middle between two shots.
+        number = np.searchsorted([second + 4.85 for second, _ in self.shots_at[:-1]], t)
+        places = np.array([place(HOME, slot, t) for slot in range(5)])
+        x, y = places[np.array(slots)[number], :, np.arange(len(t))].T
+        return x, y
 
     def _track(self, team: int, slot: int, ms: Floats, random: np.random.Generator) -> pa.Table:
         x, y = place(team, slot, ms / 1000)

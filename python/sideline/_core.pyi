@@ -532,20 +532,20 @@ class CoreTracking:
     def frames(self, rate: float | None, is_exact: bool) -> Table: ...
     def opponents(self, rate: float | None) -> Table: ...
     def defenders(self, rows: Sequence[object] | None, shift_s: float) -> Table:
-        """`shift_s` moves the time of each row."""
+        """Move the time of each row by `shift_s`."""
     def matchups(self) -> Table: ...
     def shot_quality(self, by: Sequence[str]) -> Table: ...
     def touches(self) -> Table:
-        """Raises `ValueError` where a session has no ball, or a low rate."""
+        """Raise `ValueError` where a session has no ball, or a low rate."""
     def passes(self) -> Table:
-        """Raises `ValueError` where a session has no ball, or a low rate."""
+        """Raise `ValueError` where a session has no ball, or a low rate."""
     def spacing(self, by_frame: bool) -> Table: ...
     def loads(self, by: Sequence[str], bands: Sequence[float]) -> Table: ...
     def coverage(self) -> Table: ...
     def window(
         self, session: tuple[str | None, str | None], time: tuple[int, bool], around_ms: tuple[int, int]
     ) -> CoreTracking | None:
-        """The part of a session around a time, with its offset; `None` if there is no such session."""
+        """Return the part of a session around a time, with its offset; `None` if there is no such session."""
 
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""

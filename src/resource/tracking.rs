@@ -98,7 +98,7 @@ pub static DEFENDERS: Table = Table {
         col("player_id", Int64, "player_id").doc("Player id of the shooter, or of the given row"),
         PERIOD,
         col("occurred_at", TimestampMs, "occurred_at").doc("Time of the row, in the clock of the events"),
-        col("t", TimestampMs, "t").doc("The same time in the clock of the positions"),
+        col("t", TimestampMs, "t").doc("Time of the row, in the clock of the positions"),
         col("defender_id", Int64, "defender_id").doc("Player id of the nearest opponent on court"),
         col("distance_m", Float64, "distance_m").unit("m").doc("Distance to that defender"),
         col("second_defender_id", Int64, "second_defender_id").doc("Player id of the second nearest opponent on court"),
@@ -108,8 +108,8 @@ pub static DEFENDERS: Table = Table {
             .doc("Speed at which the distance to the defender shrinks; negative when it grows"),
         col("angle_deg", Float64, "angle_deg")
             .unit("degrees")
-            .doc("Angle between the directions to the hoop and to the defender; 0 for one who stands in between"),
-        col("openness", Category, "openness").doc("very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
+            .doc("Angle between the directions to the hoop and to the defender; 0 for a defender in between"),
+        col("openness", Category, "openness").doc("Class of the distance: very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
         col("service_defender_ids", ListInt64, "service_defender_ids")
             .doc("Player ids of the defenders that the service named"),
         OFFSET,
@@ -174,7 +174,7 @@ pub static SHOT_QUALITY: Table = Table {
         col("expected_efg", Float64, "expected_efg")
             .required()
             .doc("Mean of the share of all shots of the same zone and openness"),
-        col("difference", Float64, "difference").required().doc("efg minus expected_efg"),
+        col("difference", Float64, "difference").required().doc("Difference of efg and expected_efg"),
         LOW,
         HIGH,
     ],
@@ -198,7 +198,7 @@ pub static TOUCHES: Table = Table {
             .required()
             .unit("m")
             .doc("Distance that the player ran with the ball"),
-        col("ended_by", Category, "ended_by").required().doc("pass, shot, turnover, dead_ball or other"),
+        col("ended_by", Category, "ended_by").required().doc("End of the touch: pass, shot, turnover, dead_ball or other"),
     ],
 };
 

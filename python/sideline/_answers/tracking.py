@@ -4,13 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from .._core import CoreTracking, Table, _epoch_ms
 from ..court import COLLEGE_MEN, Court
-
-if TYPE_CHECKING:
-    from ..plot._data import Named
 
 LOAD_COLUMNS = ("player_id", "period", "session_id", "game_id")
 QUALITY_COLUMNS = ("player_id", "team_id", "defender_id", "openness", "zone")
@@ -72,14 +69,13 @@ class Tracking:
         self._players, self._court = players, court
 
     @property
-    def players(self) -> "Named | None":
+    def players(self) -> Any:
         """The names of players that were passed.
 
         >>> sideline.Tracking([], players={11: "Ezra Vance"}).players
         {11: 'Ezra Vance'}
         """
-        players: Named | None = self._players
-        return players
+        return self._players
 
     @property
     def court(self) -> "Court | Literal['football'] | None":
