@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from needs import library
-from tracked_game import AWAY, HOME, START, Sensors, TrackedGame, player
 
 import sideline
+from tracked_game import AWAY, HOME, START, Sensors, TrackedGame, player
 
 pa = library("pyarrow")
 pc = library("pyarrow.compute")
@@ -66,16 +66,14 @@ def test_a_ball_elsewhere() -> None:
     is_ball = [kind == "BALL" for kind in game.locations()["type"].to_pylist()]
     at = round(1000 * game.shots_at[4][0])
     t = pc.cast(game.locations()["t"], pa.int64()).to_pylist()
-    changed_table = replace(
-        game.locations(), "y", lambda row, y: y - 5000 if is_ball[row] and abs(t[row] - START - at) < 1500 else y
-    )
+    changed_table = replace(game.locations(), "y", lambda row, y: y - 5000 if is_ball[row] and abs(t[row] - START - at) < 1500 else y)
     assert rules(audit(game, locations=changed_table)) == {"ball_is_with_its_player"}
 
 
 def test_a_teleport() -> None:
     game = TrackedGame(Sensors(ball_of_shooter=True))
     row = next(number for number, player_id in enumerate(game.locations()["player_id"].to_pylist()) if number > 5000 and player_id == player(AWAY, 1))
-    changed_table = replace(game.locations(), "x", lambda number, x: x - 9000 if number == row else x)
+    changed_table = replace(game.locations(), "x", lambda number, x: x + (9000 if x < 0 else -9000) if number == row else x)
     violations = audit(game, locations=changed_table)
     assert rules(violations) == {"no_teleport"}
     assert rules(sideline.audit(locations=changed_table, thresholds={"no_teleport": 1})) == set()

@@ -144,6 +144,7 @@ class TrackedGame:
             "hoop_y": HOOP[1],
             "hoop_player_x": HOOP[0] - x,
             "hoop_player_y": HOOP[1] - y,
+            "game_clock_s": 600.0 - t,
             "period": "Q1" if t < self.sensors.seconds / 2 else "Q2",
             "defender_ids": [player(AWAY, slot)],
         }

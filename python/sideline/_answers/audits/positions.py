@@ -33,7 +33,7 @@ def shooter_is_at_the_shot(tables: Tables) -> Rows:
     for row in _shots(tables):
         distance = row["place_error_m"]
         if distance is not None and distance > limit:
-            message = f"{who(row)}: the shot {at(row['occurred_at'])} is {_distance(distance)} from the player's position"
+            message = f"{who(row)}: the shot {at(row['occurred_at'])} is {_distance(distance)} from the player"
             yield violation(rule, row, message, f"at most {limit:g} m", _distance(distance))
 
 
@@ -41,15 +41,17 @@ def named_defender_is_near(tables: Tables) -> Rows:
     rule = "named_defender_is_near"
     limit = _limit(tables, rule)
     for row in _shots(tables):
-        named_distance, nearest = row["service_defender_distance_m"], row["distance_m"]
-        if named_distance is not None and nearest is not None and named_distance > nearest + limit:
+        named_m, nearest_m = row["service_defender_distance_m"], row["distance_m"]
+        if named_m is not None and nearest_m is not None and named_m > nearest_m + limit:
             names = ", ".join(map(str, row["service_defender_ids"]))
-            nearest_text = f"player {row['defender_id']} at {_distance(nearest)}"
+            nearest_player = f"player {row['defender_id']} at {_distance(nearest_m)}"
             message = (
-                f"{who(row)}: at the shot {at(row['occurred_at'])} defender {names} is {_distance(named_distance)} away,"
-                f" and {nearest_text}"
+                f"{who(row)}: at the shot {at(row['occurred_at'])} defender {names} is {_distance(named_m)} away,"
+                f" and {nearest_player}"
             )
-            yield violation(rule, row, message, f"at most {limit:g} m farther than {nearest_text}", _distance(named_distance))
+            yield violation(
+                rule, row, message, f"at most {limit:g} m farther than {nearest_player}", _distance(named_m)
+            )
 
 
 def ball_is_with_its_player(tables: Tables) -> Rows:

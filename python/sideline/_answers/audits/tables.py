@@ -102,8 +102,7 @@ class Tables:
     @cached_property
     def tracking(self) -> Tracking:
         """The positions, with the shots and possessions that were passed."""
-        others = {name: self[name] for name in ("shots", "possessions") if name in self}
-        return Tracking(self["locations"], **others)
+        return Tracking(self["locations"], self.frames.get("shots"), possessions=self.frames.get("possessions"))
 
     def _has_rows_after(self, served_at: datetime) -> bool:
         """Return whether something happened later than the responses were sent: then their clock is another one."""
