@@ -61,8 +61,8 @@ class Audit:
             thresholds: other limits by rule, for the rules of positions: metres, and the number of teleports.
 
         Requires polars. Raises `ValueError` for a table that lacks columns, for a threshold of a rule that has none, or
-        if one table is of games and the other of sessions. If the service has corrected stats and details but not yet possessions and shots, the audit reports
-        the difference.
+        if one table is of games and the other of sessions. If the service has corrected stats and details but not yet
+        possessions and shots, the audit reports the difference.
 
         >>> violations = sideline.audit(
         ...     stats=client.stats(session_id),
