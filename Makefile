@@ -46,7 +46,7 @@ help:
 	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
 	@echo "make generate  write the clients, Faults.add, the exports and their tables from the declarations"
-	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make docs    write docs/tables.md from the declarations, and the measured bias of docs/tracking.md"
 	@echo "make tiers   write tests/TIERS.md: which tests each of the three commands runs"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
@@ -136,6 +136,7 @@ generate: $(VENV)/.built
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
+	$(BIN)/python docs/make_tracking.py
 
 tiers: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tools/make_tiers.py

@@ -48,11 +48,11 @@ def rows(table: Any) -> list[dict[str, Any]]:
 
 def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Archive, client: sideline.Client, service: sideline.Simulator) -> None:
     requests = len(service.requests)
-    stored = archive.tracking(game_id(service))
+    stored_tracking = archive.tracking(game_id(service))
     assert len(service.requests) == requests
     live = client.tracking(game_id(service), progress=False)
-    assert rows(stored.loads()) == rows(live.loads())
-    assert rows(stored.defenders()) == rows(live.defenders())
+    assert rows(stored_tracking.loads()) == rows(live.loads())
+    assert rows(stored_tracking.defenders()) == rows(live.defenders())
     assert rows(archive.scan("tracking_loads").collect()) == rows(live.loads())
     columns = [name for name in sideline.SCHEMAS["tracking_defenders"].names if name != "row"]
     season = archive.scan("tracking_defenders").collect().select(columns).sort("occurred_at", "player_id")
@@ -60,10 +60,10 @@ def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Arc
 
 
 def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
-    scanned = archive.scan("tracking_loads").collect()
-    assert scanned.columns == sideline.SCHEMAS["tracking_loads"].names
+    scanned_loads = archive.scan("tracking_loads").collect()
+    assert scanned_loads.columns == sideline.SCHEMAS["tracking_loads"].names
     [[count]] = archive.sql("select count(*) from tracking_loads").fetchall()
-    assert count == scanned.height > 20
+    assert count == scanned_loads.height > 20
     assert archive.info().rows["tracking_loads"] == count
     done = archive.export(f"duckdb:///{tmp_path}/season.duckdb")
     assert done.rows["tracking_loads"] == count
@@ -107,8 +107,8 @@ def test_a_hole_raises_or_is_kept(tmp_path: Path, client: sideline.Client, servi
     service.faults.clear()
     with pytest.raises(sideline.IncompleteError, match=f"shots/{session}"):
         archive.tracking(game_id(service))
-    kept = archive.tracking(game_id(service), on_error="keep")
-    assert kept.loads().num_rows > 20
+    partial_tracking = archive.tracking(game_id(service), on_error="keep")
+    assert partial_tracking.loads().num_rows > 20
     with pytest.raises(sideline.IncompleteError, match="no locations of game"):
         archive.tracking("another-game")
     with pytest.raises(ValueError, match="on_error"):

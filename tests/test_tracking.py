@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import runpy
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -368,3 +370,10 @@ def test_football_has_loads() -> None:
         assert game_tracking.court == "football"
         assert all(row["distance_m"] > 0 for row in game_tracking.loads(by="player_id").to_dicts())
         assert game_tracking.defenders().num_rows == 0
+
+
+@pytest.mark.extended
+@pytest.mark.source
+def test_the_table_of_bias_is_current() -> None:
+    module = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "make_tracking.py"))
+    assert module["PAGE"].read_text(encoding="utf-8") == module["page"](), "run python docs/make_tracking.py"

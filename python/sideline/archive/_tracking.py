@@ -39,8 +39,8 @@ def tracking(store: Store, game_id: str, *, keep: bool) -> "Tracking":
     positions = [row for row in units if row["operation"] == "locations"]
     if not positions and not keep:
         raise IncompleteError(
-            f"the archive has no locations of game {game_id}: sync(game_ids=[{game_id!r}], tables=['locations', 'shots', "
-            "'possessions', 'stat_events'])"
+            f"the archive has no locations of game {game_id}: "
+            f"sync(game_ids=[{game_id!r}], tables=['locations', 'shots', 'possessions', 'stat_events'])"
         )
     if holes := [row for row in units if row["status"] not in COMPLETE and not keep]:
         names = ", ".join(f"{row['unit']}: {row['error'] or row['status']}" for row in holes[:5])
@@ -96,15 +96,15 @@ def stored_signatures(store: Store) -> dict[str, str]:
 def update(store: Store) -> int:
     """Compute the answers of each session whose bodies have changed; return the number of such sessions."""
     units = _units(store)
-    expected, stored = signatures(units), stored_signatures(store)
+    expected, previous = signatures(units), stored_signatures(store)
     months = {row["session_id"]: row[MONTH] or UNDATED for row in units if row["operation"] == "locations"}
-    changed = [session for session, signature in expected.items() if stored.get(session) != signature]
-    for sessions in _batches(changed, months):
+    changed_sessions = [session for session, signature in expected.items() if previous.get(session) != signature]
+    for sessions in _batches(changed_sessions, months):
         _write(store, sessions, months[sessions[0]], expected)
-    if gone := sorted(stored.keys() - expected.keys()):
+    if removed_sessions := sorted(previous.keys() - expected.keys()):
         for name in ("tracking_loads", "tracking_defenders", "tracking_sources"):
-            _replace(store, name, None, gone)
-    return len(changed) + len(gone)
+            _replace(store, name, None, removed_sessions)
+    return len(changed_sessions) + len(removed_sessions)
 
 
 def _batches(sessions: Iterable[str], months: Mapping[str, str]) -> Iterator[list[str]]:
@@ -119,9 +119,11 @@ def _batches(sessions: Iterable[str], months: Mapping[str, str]) -> Iterator[lis
 
 def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[str, str]) -> None:
     pa: Any = library("pyarrow", "archive")
-    tracked = [_tracking(store, [session]) for session in sessions]
-    loads = pa.concat_tables([answer.loads(by=("player_id", "period", "session_id")).to_arrow() for answer in tracked])
-    defenders = pa.concat_tables([answer.defenders().to_arrow() for answer in tracked])
+    trackings = [_tracking(store, [session]) for session in sessions]
+    loads = pa.concat_tables(
+        [source.loads(by=("player_id", "period", "session_id")).to_arrow() for source in trackings]
+    )
+    defenders = pa.concat_tables([source.defenders().to_arrow() for source in trackings])
     _replace(store, "tracking_loads", in_month(to_storage_types(loads), month), sessions)
     _replace(store, "tracking_defenders", in_month(to_storage_types(defenders), month), sessions)
     # Last: an interrupted sync computes them again.
