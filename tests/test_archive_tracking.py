@@ -119,3 +119,15 @@ def test_a_table_names_what_it_needs(tmp_path: Path, client: sideline.Client, se
     archive = sideline.Archive(tmp_path / "named", client)
     archive.sync(game_ids=[game_id(service)], tables=["tracking_loads"])
     assert archive.scan("tracking_loads").collect().height > 20
+
+
+def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sideline.Archive, tmp_path: Path, client: sideline.Client) -> None:
+    html = archive.report().html
+    assert "Last night with positions" in html
+    farthest = max(archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts(), key=lambda row: row["distance_m"])
+    assert f">{round(farthest['distance_m']):,}<" in html
+    assert f"{farthest['seen_share']:.0%}" in html
+    assert "with a known defender" in html
+    without_positions = sideline.Archive(tmp_path / "plain", client)
+    without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])
+    assert "Last night" not in without_positions.report().html
