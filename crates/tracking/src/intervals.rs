@@ -17,7 +17,8 @@ pub fn wilson(successes: u64, trials: u64) -> Option<(f64, f64)> {
     let (share, z2) = (successes as f64 / n, Z * Z);
     let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z / (1.0 + z2 / n) * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
+    // At shares of 0 and 1 the ends are those shares, but for rounding.
+    Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
 }
 
 /// The percentile interval of a mean by drawing again from the values, with a fixed seed. `None` without a value.

@@ -7,6 +7,10 @@ fn wilson_agrees_with_published_values() {
     assert!((low - 0.2632).abs() < 1e-3 && (high - 0.3568).abs() < 1e-3, "{low} {high}");
     let (low, high) = wilson(0, 20).unwrap_or_default();
     assert!(low == 0.0 && (high - 0.1191).abs() < 1e-3, "{high}");
+    for trials in 1..200 {
+        assert_eq!(wilson(trials, trials).map(|interval| interval.1), Some(1.0));
+        assert_eq!(wilson(0, trials).map(|interval| interval.0), Some(0.0));
+    }
     assert_eq!(wilson(0, 0), None);
 }
 
