@@ -109,7 +109,8 @@ pub static DEFENDERS: Table = Table {
         col("angle_deg", Float64, "angle_deg")
             .unit("degrees")
             .doc("Angle between the directions to the hoop and to the defender; 0 for a defender in between"),
-        col("openness", Category, "openness").doc("Class of the distance: very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
+        col("openness", Category, "openness")
+            .doc("Class of the distance: very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
         col("service_defender_ids", ListInt64, "service_defender_ids")
             .doc("Player ids of the defenders that the service named"),
         OFFSET,
@@ -198,7 +199,9 @@ pub static TOUCHES: Table = Table {
             .required()
             .unit("m")
             .doc("Distance that the player ran with the ball"),
-        col("ended_by", Category, "ended_by").required().doc("End of the touch: pass, shot, turnover, dead_ball or other"),
+        col("ended_by", Category, "ended_by")
+            .required()
+            .doc("End of the touch: pass, shot, turnover, dead_ball or other"),
     ],
 };
 

@@ -1,6 +1,6 @@
 //! The defenders around a player at a moment.
 
-use crate::opponents::{MAX_AGE_MS, opposing_five};
+use crate::opponents::opposing_five;
 use crate::reason::Reason;
 use crate::session::Session;
 use crate::track::{Object, Track};
@@ -72,8 +72,8 @@ pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> 
         if other_team == team_id || !five.contains(&player_id) {
             continue;
         }
-        let is_seen = other.distance_in_time_ms(t_ms).is_some_and(|age| age <= MAX_AGE_MS);
-        if let Some((x, y)) = other.position(t_ms as f64).filter(|_| is_seen) {
+        // A moment with a position has one of the sensor's within half the largest gap.
+        if let Some((x, y)) = other.position(t_ms as f64) {
             near.push(((x - place.0).hypot(y - place.1), player_id, other));
         }
     }

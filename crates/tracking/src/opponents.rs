@@ -5,9 +5,6 @@ use crate::reason::Reason;
 use crate::session::Session;
 use crate::track::{MAX_GAP_MS, Object, Track};
 
-/// An opponent counts at a moment if a position of theirs is at most this far from it.
-pub const MAX_AGE_MS: i64 = 500;
-
 /// The nearest opponent of a player at a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Opponent {

@@ -204,13 +204,6 @@ impl Track {
         runs
     }
 
-    /// The time from the nearest position to a moment.
-    pub fn distance_in_time_ms(&self, t_ms: i64) -> Option<i64> {
-        let i = self.t_ms.partition_point(|t| *t < t_ms);
-        let near = [i.checked_sub(1), (i < self.len()).then_some(i)];
-        near.into_iter().flatten().map(|i| (self.t_ms[i] - t_ms).abs()).min()
-    }
-
     /// Where the object is at a time (milliseconds, with fractions), on the curve through its positions; `None` inside a
     /// gap, and outside the first and last position.
     pub fn position(&self, t_ms: f64) -> Option<(f64, f64)> {

@@ -5,6 +5,7 @@ mod distances;
 mod intervals;
 mod named_defenders;
 mod paths;
+mod sessions;
 mod symmetries;
 mod teams;
 mod touches;
