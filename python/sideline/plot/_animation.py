@@ -10,12 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from .._lazy import LazyModule
 from ._court import COURTS, court as draw_court, nothing
 from ._data import Columns, Named, Numbers, plain, teams_of
 from ._look import BALL, team_colours
 
 if TYPE_CHECKING:
-    from .._answers import Tracking
+    from .. import _answers as tracking_room
+else:
+    tracking_room = LazyModule("sideline._answers")
 
 MAX_FRAMES = 1500
 """A longer animation would take minutes and hundreds of megabytes."""
@@ -25,10 +28,21 @@ TRAIL_S = 1.0
 
 
 class Animation:
-    """An animation: shown by a notebook as HTML, written as HTML or as a GIF."""
+    """An animation: shown by a notebook as HTML, written as HTML or as a GIF.
 
-    def __init__(self, animation: FuncAnimation, fps: float) -> None:
-        self._animation, self._fps = animation, fps
+    >>> tracking = client.tracking(game_id)
+    >>> animation = sideline.plot.animate(tracking.window(tracking.defenders().to_dicts()[0], before=1, after=1), fps=4)
+    >>> isinstance(animation, sideline.plot.Animation)
+    True
+    """
+
+    def __init__(self, scene: "_Scene", fps: float) -> None:
+        self._scene, self._fps = scene, fps
+
+    def _render(self) -> FuncAnimation:
+        scene = self._scene
+        frames = max(scene.count, 1)
+        return FuncAnimation(scene.figure, scene.draw, frames=frames, blit=False, interval=1000 / self._fps)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the animation as HTML with controls, and write it to a file if one is named.
@@ -38,7 +52,7 @@ class Animation:
         >>> "<img" in sideline.plot.animate(window, fps=4).to_html()
         True
         """
-        html: str = self._animation.to_jshtml(fps=round(self._fps), default_mode="loop")
+        html: str = self._render().to_jshtml(fps=round(self._fps), default_mode="loop")
         if path is not None:
             Path(path).write_text(html, encoding="utf-8")
         return html
@@ -52,13 +66,15 @@ class Animation:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     sideline.plot.animate(window, fps=4).to_gif(f"{folder}/shot.gif")
         """
-        self._animation.save(os.fspath(path), writer=PillowWriter(fps=round(self._fps)))
+        self._render().save(os.fspath(path), writer=PillowWriter(fps=round(self._fps)))
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
 
-def animate(window: "Tracking", *, fps: float = 10.0, players: Named | None = None, size: float = 5.0) -> Animation:
+def animate(
+    window: "tracking_room.Tracking", *, fps: float = 10.0, players: Named | None = None, size: float = 5.0
+) -> Animation:
     """Animate a window of a `Tracking`: names, the trail of the ball, and the clock.
 
     Parameters:
@@ -81,14 +97,13 @@ def animate(window: "Tracking", *, fps: float = 10.0, players: Named | None = No
         raise ValueError(
             f"the window has {scene.count} pictures; at most {MAX_FRAMES} can be drawn: lower fps, or window()"
         )
-    animation = FuncAnimation(scene.figure, scene.draw, frames=max(scene.count, 1), blit=False, interval=1000 / fps)
-    return Animation(animation, fps)
+    return Animation(scene, fps)
 
 
 class _Scene:
     """The artists of an animation, and the positions of each picture in millimetres."""
 
-    def __init__(self, window: "Tracking", fps: float, players: Named | None, size: float) -> None:
+    def __init__(self, window: "tracking_room.Tracking", fps: float, players: Named | None, size: float) -> None:
         columns = Columns(window.frames(rate=fps), "tracking_frames", ["frame", "x_m", "y_m"])
         self._frame = columns.numbers("frame")
         self._x, self._y = 1000 * columns.numbers("x_m"), 1000 * columns.numbers("y_m")
