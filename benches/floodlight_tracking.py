@@ -5,7 +5,6 @@ floodlight needs an older Python than sideline, so each side runs in an environm
     python benches/floodlight_tracking.py write frames.parquet        # with sideline: frames, and its answers beside them
     OTHER/python benches/floodlight_tracking.py compare frames.parquet  # with floodlight 1.2, numpy and pyarrow
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -83,11 +82,15 @@ def compare(path: Path) -> None:
     nearest = NearestOpponentModel()
     nearest.fit(*teams)
     nearest_distances = nearest.distance_to_nearest_opponent()
-    print(f"floodlight: distance, velocity, acceleration and nearest opponents in {time.perf_counter() - started_at:.2f} s")
+    print(
+        f"floodlight: distance, velocity, acceleration and nearest opponents in {time.perf_counter() - started_at:.2f} s"
+    )
     loads = pq.read_table(path.with_suffix(".loads.parquet"))
     metres = dict(zip(loads["player_id"].to_pylist(), loads["distance_m"].to_pylist(), strict=True))
     floodlight_metres = np.concatenate([distance.cumulative_distance_covered().property[-1] for distance, _ in models])
-    print(f"distance: largest difference {max(abs(metres[i] / floodlight_metres[i] - 1) for i in range(2 * PLAYERS)):.3%}")
+    print(
+        f"distance: largest difference {max(abs(metres[i] / floodlight_metres[i] - 1) for i in range(2 * PLAYERS)):.3%}"
+    )
     rows = pq.read_table(path.with_suffix(".opponents.parquet"))
     distances = np.asarray(rows["distance_m"]).reshape(-1, 2 * PLAYERS)
     floodlight_distances = np.concatenate([side.property for side in nearest_distances], 1)

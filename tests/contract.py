@@ -98,8 +98,7 @@ COLUMNS = {
     "violations": "rule cat, team_id? id, game_id? text, session_id? text, player_id? id, expected? text, found? text, message text",
     "tracking_frames": "session_id? text, period? cat, frame int32, t when, game_clock_s? num, shot_clock_s? num, team_id? id, player_id? id,"
     " x_m num, y_m num, z_m? num, speed_mps? num, acceleration_mps2? num, is_interpolated flag, reason? cat",
-    "tracking_opponents": "session_id? text, period? cat, frame int32, t when, team_id? id, player_id? id, nearest_player_id? id, distance_m?"
-    " num, reason? cat",
+    "tracking_opponents": "session_id? text, period? cat, frame int32, t when, team_id? id, player_id? id, nearest_player_id? id, distance_m? num, reason? cat",
     "tracking_defenders": "session_id? text, game_id? text, row int32, team_id? id, player_id? id, period? cat, occurred_at? when, t? when,"
     " defender_id? id, distance_m? num, second_defender_id? id, second_distance_m? num, closing_speed_mps? num, angle_deg?"
     " num, openness? cat, service_defender_ids? ids, offset_s? num, reason? cat, is_make? flag, is_3point? flag, points?"
@@ -110,8 +109,7 @@ COLUMNS = {
     " difference num, low_90? num, high_90? num",
     "tracking_touches": "session_id? text, game_id? text, period? cat, team_id? id, player_id? id, start_t when, end_t when, duration_s num,"
     " distance_with_ball_m num, ended_by cat",
-    "tracking_passes": "session_id? text, game_id? text, period? cat, team_id? id, passer_id id, receiver_id id, t when, distance_m num,"
-    " air_time_s num",
+    "tracking_passes": "session_id? text, game_id? text, period? cat, team_id? id, passer_id id, receiver_id id, t when, distance_m num, air_time_s num",
     "tracking_spacing": "session_id? text, game_id? text, period? cat, team_id? id, possession? int32, frame? int32, t when, hull_area_m2? num,"
     " mean_teammate_distance_m? num, players_in_paint? num, ball_side_share? num, reason? cat",
     "tracking_loads": "session_id? text, game_id? text, period? cat, team_id? id, player_id? id, tracked_min num, seen_share? num,"

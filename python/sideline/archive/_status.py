@@ -108,17 +108,21 @@ def status(
     return table_from_arrow("status", _arrow(_with_answers(rows, units, stored_signatures(store))))
 
 
-def _with_answers(rows: Sequence[Row], units: Sequence[Row], stored: Mapping[str, str]) -> list[Row]:
+def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows: Mapping[str, str]) -> list[Row]:
     """Add rows of the tables that are computed from others: each has the worst verdict of its sources."""
     sources = {table for operation in SOURCES_OF_ANSWERS for table in RESOURCES[operation].tables[:1]}
     by_game: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_game[row["game_id"]].append(row)
     expected = signatures(units)
-    outdated = {unit["game_id"] for unit in units if expected.get(unit["session_id"]) != stored.get(unit["session_id"])}
-    judged = []
+    outdated_games = {
+        unit["game_id"]
+        for unit in units
+        if expected.get(unit["session_id"]) != signatures_of_rows.get(unit["session_id"])
+    }
+    all_rows = []
     for game_id, game_rows in by_game.items():
-        judged += game_rows
+        all_rows += game_rows
         parts = [row for row in game_rows if row["table"] in sources]
         if not any(row["table"] == "locations" for row in parts):
             continue
@@ -130,10 +134,10 @@ def _with_answers(rows: Sequence[Row], units: Sequence[Row], stored: Mapping[str
             for reason in row["reasons"]
         ]
         verdict = {**worst, "reasons": reasons}
-        if game_id in outdated and SEVERITY.index("degraded") < SEVERITY.index(worst["status"]):
+        if game_id in outdated_games and SEVERITY.index("degraded") < SEVERITY.index(worst["status"]):
             verdict |= {"status": "degraded", "reasons": ["it was computed from older bodies: sync again"]}
-        judged += [{**verdict, "table": name} for name in ANSWERS]
-    return judged
+        all_rows += [{**verdict, "table": name} for name in ANSWERS]
+    return all_rows
 
 
 def verdicts(
