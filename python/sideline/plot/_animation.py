@@ -1,5 +1,7 @@
 """A window of a `Tracking` as an animation."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +18,9 @@ from ._data import Columns, Named, Numbers, plain, teams_of
 from ._look import BALL, team_colours
 
 if TYPE_CHECKING:
-    from .. import _answers as tracking_room
+    from .. import _answers as _tracking
 else:
-    tracking_room = LazyModule("sideline._answers")
+    _tracking = LazyModule("sideline._answers")
 
 MAX_FRAMES = 1500
 """A longer animation would take minutes and hundreds of megabytes."""
@@ -36,7 +38,7 @@ class Animation:
     True
     """
 
-    def __init__(self, scene: "_Scene", fps: float) -> None:
+    def __init__(self, scene: _Scene, fps: float) -> None:
         self._scene, self._fps = scene, fps
 
     def _render(self) -> FuncAnimation:
@@ -73,7 +75,7 @@ class Animation:
 
 
 def animate(
-    window: "tracking_room.Tracking", *, fps: float = 10.0, players: Named | None = None, size: float = 5.0
+    window: _tracking.Tracking, *, fps: float = 10.0, players: Named | None = None, size: float = 5.0
 ) -> Animation:
     """Animate a window of a `Tracking`: names, the trail of the ball, and the clock.
 
@@ -103,7 +105,7 @@ def animate(
 class _Scene:
     """The artists of an animation, and the positions of each picture in millimetres."""
 
-    def __init__(self, window: "tracking_room.Tracking", fps: float, players: Named | None, size: float) -> None:
+    def __init__(self, window: _tracking.Tracking, fps: float, players: Named | None, size: float) -> None:
         columns = Columns(window.frames(rate=fps), "tracking_frames", ["frame", "x_m", "y_m"])
         self._frame = columns.numbers("frame")
         self._x, self._y = 1000 * columns.numbers("x_m"), 1000 * columns.numbers("y_m")
@@ -151,7 +153,7 @@ class _Scene:
         self._ax.set_title(self._title(is_now), loc="left", fontsize=10)
         return [*self._dots, self._line, self._ball]
 
-    def _title(self, is_now: "np.ndarray[Any, Any]") -> str:
+    def _title(self, is_now: np.ndarray[Any, Any]) -> str:
         clocks: Numbers = self._clock[is_now]
         clocks = clocks[np.isfinite(clocks)]
         label = next((plain(period) for period in self._period[is_now] if period), "")
