@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 pub type Five = [i64; 5];
 
+/// For each team its players with the running sum of their positions inside the court, by second.
+type Presence = BTreeMap<i64, Vec<(i64, Vec<u32>)>>;
+
 /// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Possession {
@@ -34,8 +37,7 @@ pub struct Lineups {
     /// The two teams, by their time inside the court.
     pub teams: Vec<i64>,
     spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
-    /// For each team its players with the running sum of their positions inside the court, by second.
-    presence: BTreeMap<i64, Vec<(i64, Vec<u32>)>>,
+    presence: Presence,
     start_ms: i64,
     rate_hz: f64,
 }
@@ -45,7 +47,7 @@ impl Lineups {
         let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
         let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
         let seconds = ((end_ms - start_ms) / 1000 + 1) as usize;
-        let mut presence: BTreeMap<i64, Vec<(i64, Vec<u32>)>> = BTreeMap::new();
+        let mut presence = Presence::new();
         for track in tracks {
             if let Object::Player { team_id, player_id } = track.object {
                 let sums = running_sums(track, start_ms, seconds, court);
@@ -58,7 +60,7 @@ impl Lineups {
         let mut teams: Vec<i64> = presence.keys().copied().collect();
         teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
         teams.truncate(2);
-        Lineups { teams, spans: spans_of(possessions), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
+        Lineups { teams, spans: spans_of(possessions, &presence), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
     }
 
     /// The other one of the two teams.
@@ -130,17 +132,15 @@ fn running_sums(track: &Track, start_ms: i64, seconds: usize, court: &Court) -> 
     sums
 }
 
-fn spans_of(possessions: &[Possession]) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
-    let mut teams: Vec<i64> = possessions.iter().map(|possession| possession.team_id).collect();
-    teams.sort_unstable();
-    teams.dedup();
+fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
+    // Possessions name the team that has the ball; the other one is that of its players.
+    let team_of = |players: &[i64]| {
+        let is_theirs = |team: &&i64| presence[team].iter().any(|(id, _)| players.contains(id));
+        presence.keys().find(is_theirs).copied()
+    };
     let mut spans: BTreeMap<i64, Vec<(i64, i64, Five)>> = BTreeMap::new();
     for possession in possessions {
-        // The opponents' team is known where the session has two.
-        let other = match *teams.as_slice() {
-            [a, b] => Some(if possession.team_id == a { b } else { a }),
-            _ => None,
-        };
+        let other = team_of(&possession.opponents).filter(|team| *team != possession.team_id);
         for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
             if let Some((team, five)) = team.zip(five(players)) {
                 spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));

@@ -17,8 +17,8 @@ const MAX_OFFSET_S: f64 = 3.0;
 /// A shot farther from its shooter than this says only that it does not fit.
 const MAX_DISTANCE_M: f64 = 1.5;
 
-/// Distance that an offset of one second costs: between equally good offsets the smallest is taken.
-const COST_M2: f64 = 1e-4;
+/// Squared distance that an offset of one second costs all shots together: a few shots of players who stand do not decide.
+const COST_M2: f64 = 0.1;
 
 /// The seconds which, added to the times of the shots, put the shooters closest to the places of their shots: the least sum
 /// of squared distances, each cut at the same length, so that shots with wrong places decide nothing. `None` without a shot
@@ -33,7 +33,7 @@ pub fn estimate(tracks: &[Track], shots: &[Shot]) -> Option<f64> {
             let at = track.position(shot.t_ms as f64 + offset * 1000.0);
             at.map_or(MAX_DISTANCE_M, |(x, y)| (x - shot.x).hypot(y - shot.y)).min(MAX_DISTANCE_M).powi(2)
         });
-        squares.sum::<f64>() / pairs.len() as f64 + COST_M2 * offset * offset
+        squares.sum::<f64>() + COST_M2 * offset * offset
     };
     let coarse = best(0.0, 0.05, (MAX_OFFSET_S / 0.05).round() as i32, &cost);
     Some(best(coarse, 0.005, 10, &cost))

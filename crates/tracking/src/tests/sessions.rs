@@ -146,3 +146,34 @@ fn a_sprint_lasts_a_second() {
         assert_eq!(loads(&session, &session.tracks[0], [2.0, 4.0, 5.5, 7.0])[0].sprints, count, "{seconds} s");
     }
 }
+
+#[test]
+fn possessions_of_one_team_name_the_opponents_too() {
+    // A sixth opponent inside the court, so that presence alone decides nothing.
+    let mut tracks = game(PERFECT).tracks;
+    let mut sixth = tracks[9].clone();
+    sixth.object = Object::Player { team_id: AWAY, player_id: id(AWAY, 5) };
+    tracks.push(sixth);
+    let five = |team: i64| (0..5).map(|slot| id(team, slot)).collect::<Vec<i64>>();
+    let possession = Possession {
+        team_id: HOME,
+        number: 0,
+        start_ms: at(0.0),
+        end_ms: at(SECONDS),
+        players: Vec::new(),
+        opponents: five(AWAY),
+    };
+    let events = Events { possessions: vec![possession], offset_s: Some(0.0), ..Events::default() };
+    let session = Session::new(tracks, events, COURT);
+    assert_eq!(session.lineups.at(AWAY, at(30.0)).map(|five| five.to_vec()), Ok(five(AWAY)));
+}
+
+#[test]
+fn one_shot_of_a_player_who_stands_hardly_moves_the_offset() {
+    for seed in 0..20 {
+        let track = Track::new(player(1), sample(&|_| (3.0, 2.0), 60.0, 2.0, 0.3, seed), &COURT);
+        let shot = crate::offset::Shot { t_ms: at(30.2), player_id: 1, x: 3.0, y: 2.0 };
+        let offset = crate::offset::estimate(&[track], &[shot]);
+        assert!(offset.is_some_and(|offset| offset.abs() < 1.5), "{seed}: {offset:?}");
+    }
+}
