@@ -312,7 +312,7 @@ pub static COVERAGE: Table = Table {
             .doc("Positions left out because they are more than 2 m off the court"),
         col("teleports", Int64, "teleports")
             .required()
-            .doc("Positions left out because reaching them needs more than 12 m/s"),
+            .doc("Positions left out because they need more than 12 m/s, or have a time half a day from the others"),
         col("rate_hz", Float64, "rate_hz").unit("Hz").doc("Frames per second, measured in the session"),
         OFFSET,
     ],

@@ -21,7 +21,7 @@ const MAX_INTERRUPTION_MS: i64 = 500;
 const MAX_FLIGHT_MS: i64 = 3000;
 
 /// How far a shot may be from the end of its touch.
-const MAX_SHOT_MS: i64 = 1000;
+const MAX_SHOT_MS: u64 = 1000;
 
 /// What ended a touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ fn join(contacts: Vec<Touch>) -> Vec<Touch> {
 }
 
 fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
-    let is_shot = |(t, player): &(i64, i64)| *player == touch.player_id && (t - touch.end_ms).abs() <= MAX_SHOT_MS;
+    let is_shot = |(t, player): &(i64, i64)| *player == touch.player_id && t.abs_diff(touch.end_ms) <= MAX_SHOT_MS;
     if shots.iter().any(is_shot) {
         return Ending::Shot;
     }

@@ -50,7 +50,7 @@ pub fn time_of(session: &Session, moment: &Moment) -> Result<i64, Reason> {
     let t_ms = moment.t_ms.ok_or(Reason::ClockUnknown)?;
     match (moment.is_event_time, session.offset_s) {
         (false, _) => Ok(t_ms),
-        (true, Some(offset)) => Ok(t_ms + (offset * 1000.0).round() as i64),
+        (true, Some(offset)) => Ok(t_ms.saturating_add((offset * 1000.0).round() as i64)),
         (true, None) => Err(Reason::ClockUnknown),
     }
 }

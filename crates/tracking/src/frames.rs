@@ -50,7 +50,7 @@ pub fn frames(session: &Session, times: &[i64], is_resampled: bool, is_exact: bo
     let courses: Vec<Vec<Course>> =
         session.tracks.iter().map(|track| smoothing.paths(track).map(course).collect()).collect();
     let mut next = vec![0; courses.len()];
-    let mut cursor = Cursor::new(session);
+    let mut cursor = Cursor::with_steps(session);
     let mut rows = Vec::new();
     for (frame, t_ms) in times.iter().enumerate() {
         cursor.advance(*t_ms);

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 pub type Five = [i64; 5];
 
-/// For each team its players with the running sum of their positions inside the court, by second.
-type Presence = BTreeMap<i64, Vec<(i64, Vec<u32>)>>;
+/// For each team its players with the running sum of their positions inside the court, at the end of each second that has one.
+type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, u32)>)>>;
 
 /// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Possession {
 const MAX_EXTENSION_MS: i64 = 5000;
 
 /// Seconds on each side of a moment in which presence is measured.
-const REACH_S: usize = 5;
+const REACH_S: i64 = 5;
 
 /// The fifth player must be inside the court for at least this share of the time, and the sixth for so much less.
 const MIN_SHARE: f64 = 0.5;
@@ -39,6 +39,7 @@ pub struct Lineups {
     spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
     presence: Presence,
     start_ms: i64,
+    seconds: i64,
     rate_hz: f64,
 }
 
@@ -46,21 +47,27 @@ impl Lineups {
     pub(crate) fn new(tracks: &[Track], possessions: &[Possession], rate_hz: Option<f64>, court: &Court) -> Self {
         let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
         let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
-        let seconds = ((end_ms - start_ms) / 1000 + 1) as usize;
         let mut presence = Presence::new();
         for track in tracks {
             if let Object::Player { team_id, player_id } = track.object {
-                let sums = running_sums(track, start_ms, seconds, court);
+                let sums = running_sums(track, start_ms, court);
                 presence.entry(team_id).or_default().push((player_id, sums));
             }
         }
         let inside = |team: &i64| -> u64 {
-            presence[team].iter().map(|(_, sums)| u64::from(sums.last().copied().unwrap_or(0))).sum()
+            presence[team].iter().map(|(_, sums)| u64::from(sums.last().map_or(0, |sum| sum.1))).sum()
         };
         let mut teams: Vec<i64> = presence.keys().copied().collect();
         teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
         teams.truncate(2);
-        Lineups { teams, spans: spans_of(possessions, &presence), presence, start_ms, rate_hz: rate_hz.unwrap_or(1.0) }
+        Lineups {
+            teams,
+            spans: spans_of(possessions, &presence),
+            presence,
+            start_ms,
+            seconds: (end_ms - start_ms) / 1000 + 1,
+            rate_hz: rate_hz.unwrap_or(1.0),
+        }
     }
 
     /// The other one of the two teams.
@@ -88,8 +95,8 @@ impl Lineups {
         let after = spans.iter().filter(|span| span.0 > t_ms).min_by_key(|span| span.0);
         match (before, after) {
             (Some(before), Some(after)) => (before.2 == after.2).then_some(before.2),
-            (Some(before), None) => (t_ms - before.1 <= MAX_EXTENSION_MS).then_some(before.2),
-            (None, Some(after)) => (after.0 - t_ms <= MAX_EXTENSION_MS).then_some(after.2),
+            (Some(before), None) => (t_ms.saturating_sub(before.1) <= MAX_EXTENSION_MS).then_some(before.2),
+            (None, Some(after)) => (after.0.saturating_sub(t_ms) <= MAX_EXTENSION_MS).then_some(after.2),
             (None, None) => None,
         }
     }
@@ -99,7 +106,7 @@ impl Lineups {
         if players.len() < 5 {
             return Err(Reason::TooFewOpponents);
         }
-        let second = ((t_ms - self.start_ms).max(0) / 1000) as usize;
+        let second = (t_ms.clamp(self.start_ms, self.start_ms + 1000 * self.seconds) - self.start_ms) / 1000;
         let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (self.share(sums, second), *id)).collect();
         shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let sixth = shares.get(5).map_or(0.0, |share| share.0);
@@ -112,22 +119,24 @@ impl Lineups {
     }
 
     /// The share of the seconds around a moment that a player spent inside the court.
-    fn share(&self, sums: &[u32], second: usize) -> f64 {
-        let first = second.saturating_sub(REACH_S).min(sums.len() - 1);
-        let last = (second + REACH_S + 1).min(sums.len() - 1);
-        f64::from(sums[last] - sums[first]) / ((last - first).max(1) as f64 * self.rate_hz)
+    fn share(&self, sums: &[(i64, u32)], second: i64) -> f64 {
+        let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(self.seconds));
+        let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
+            0 => 0,
+            place => sums[place - 1].1,
+        };
+        f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * self.rate_hz)
     }
 }
 
-fn running_sums(track: &Track, start_ms: i64, seconds: usize, court: &Court) -> Vec<u32> {
-    let mut sums = vec![0u32; seconds + 1];
-    for i in 0..track.len() {
-        if court.is_inside(track.x[i], track.y[i]) {
-            sums[((track.t_ms[i] - start_ms) / 1000) as usize + 1] += 1;
+fn running_sums(track: &Track, start_ms: i64, court: &Court) -> Vec<(i64, u32)> {
+    let mut sums: Vec<(i64, u32)> = Vec::new();
+    for i in (0..track.len()).filter(|i| court.is_inside(track.x[*i], track.y[*i])) {
+        let (second, count) = ((track.t_ms[i] - start_ms) / 1000, sums.last().map_or(0, |sum| sum.1) + 1);
+        match sums.last_mut() {
+            Some(sum) if sum.0 == second => sum.1 = count,
+            _ => sums.push((second, count)),
         }
-    }
-    for second in 1..sums.len() {
-        sums[second] += sums[second - 1];
     }
     sums
 }

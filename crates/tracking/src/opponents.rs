@@ -23,15 +23,25 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(session: &'a Session) -> Self {
-        let step_ms = session.tracks.iter().map(median_step_ms).collect();
-        Cursor { session, next: vec![0; session.tracks.len()], step_ms }
+        Cursor { session, next: vec![0; session.tracks.len()], step_ms: Vec::new() }
+    }
+
+    /// A cursor that recognises dropouts.
+    pub(crate) fn with_steps(session: &'a Session) -> Self {
+        Cursor { step_ms: session.tracks.iter().map(median_step_ms).collect(), ..Cursor::new(session) }
     }
 
     /// Moves to a time, which is not before that of the last call.
     pub(crate) fn advance(&mut self, t_ms: i64) {
         for (next, track) in self.next.iter_mut().zip(&self.session.tracks) {
+            let mut steps = 0;
             while track.t_ms.get(*next).is_some_and(|t| *t < t_ms) {
                 *next += 1;
+                steps += 1;
+                // The first time is far: it is searched for.
+                if steps == 8 {
+                    *next += track.t_ms[*next..].partition_point(|t| *t < t_ms);
+                }
             }
         }
     }
@@ -63,7 +73,7 @@ fn median_step_ms(track: &Track) -> i64 {
 /// The nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
 pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Opponent> {
     let mut rows = Vec::new();
-    let mut cursor = Cursor::new(session);
+    let mut cursor = Cursor::with_steps(session);
     let players: Vec<(usize, i64, i64)> = players(session);
     let mut places: Vec<Option<(f64, f64)>> = vec![None; session.tracks.len()];
     for (frame, t_ms) in times.iter().enumerate() {

@@ -46,10 +46,10 @@ impl Session {
         let shift = (offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
         let mut possessions = events.possessions;
         for possession in &mut possessions {
-            possession.start_ms += shift;
-            possession.end_ms += shift;
+            possession.start_ms = possession.start_ms.saturating_add(shift);
+            possession.end_ms = possession.end_ms.saturating_add(shift);
         }
-        let marks = events.periods.into_iter().map(|(t, label)| (t + shift, label)).collect();
+        let marks = events.periods.into_iter().map(|(t, label)| (t.saturating_add(shift), label)).collect();
         let lineups = Lineups::new(&tracks, &possessions, rate_hz, &court);
         Session { court, tracks, rate_hz, offset_s, periods: periods(marks), lineups, possessions }
     }
@@ -168,7 +168,7 @@ fn periods(mut marks: Vec<(i64, String)>) -> Vec<Period> {
     if spans.is_empty() {
         return vec![Period { label: None, start_ms: i64::MIN, end_ms: i64::MAX }];
     }
-    let middle = |a: i64, b: i64| a + (b - a).max(0) / 2;
+    let middle = |a: i64, b: i64| a.midpoint(b.max(a));
     let borders: Vec<i64> = spans.windows(2).map(|pair| middle(pair[0].1, pair[1].0)).collect();
     let start = |i: usize| if i == 0 { i64::MIN } else { borders[i - 1] };
     let end = |i: usize| borders.get(i).copied().unwrap_or(i64::MAX);

@@ -29,6 +29,36 @@ impl Samples {
     }
 }
 
+/// A position farther than this from the middle of its session's times has a wrong time.
+const MAX_FROM_MIDDLE_MS: u64 = 12 * 3_600_000;
+
+/// The tracks of a session. Positions with impossible times are left out first, and counted as teleports: what is computed
+/// for each second is bounded.
+pub fn tracks(samples: impl IntoIterator<Item = (Object, Samples)>, court: &Court) -> Vec<Track> {
+    let samples: Vec<(Object, Samples)> = samples.into_iter().collect();
+    let mut times: Vec<i64> = samples.iter().flat_map(|(_, samples)| samples.t_ms.iter().copied()).collect();
+    if times.is_empty() {
+        return Vec::new();
+    }
+    let place = times.len() / 2;
+    let middle = *times.select_nth_unstable(place).1;
+    let is_far = |t: &i64| t.abs_diff(middle) > MAX_FROM_MIDDLE_MS;
+    let track = |(object, mut samples): (Object, Samples)| {
+        let count = samples.t_ms.iter().filter(|t| is_far(t)).count();
+        if count > 0 {
+            let mut near = Samples::default();
+            for i in (0..samples.t_ms.len()).filter(|i| !is_far(&samples.t_ms[*i])) {
+                near.push(samples.t_ms[i], samples.x[i], samples.y[i], samples.z[i]);
+            }
+            samples = near;
+        }
+        let mut track = Track::new(object, samples, court);
+        track.teleports += count;
+        track
+    };
+    samples.into_iter().map(track).collect()
+}
+
 /// A longer time without a position is a gap, over which nothing is interpolated.
 pub const MAX_GAP_MS: i64 = 1000;
 

@@ -181,8 +181,8 @@ impl CoreTracking {
             let row = EventRow { session_id, game_id, moment, ..EventRow::default() };
             let Some(entry) = row.session(&self.sessions) else { return Ok(None) };
             let shift = if is_event_time { entry.session.offset_s.unwrap_or(0.0) } else { 0.0 };
-            let t_ms = t_ms + (shift * 1000.0).round() as i64;
-            let session = cut(entry, t_ms - around_ms.0, t_ms + around_ms.1);
+            let t_ms = t_ms.saturating_add((shift * 1000.0).round() as i64);
+            let session = cut(entry, t_ms.saturating_sub(around_ms.0), t_ms.saturating_add(around_ms.1));
             Ok(Some(CoreTracking { sessions: vec![session], shots: Vec::new(), court: self.court }))
         })
     }
@@ -207,8 +207,8 @@ fn cut(entry: &RecordedSession, start_ms: i64, end_ms: i64) -> RecordedSession {
     let mut possessions = session.possessions.clone();
     possessions.retain(|possession| possession.end_ms >= start_ms && possession.start_ms <= end_ms);
     for possession in &mut possessions {
-        possession.start_ms -= shift;
-        possession.end_ms -= shift;
+        possession.start_ms = possession.start_ms.saturating_sub(shift);
+        possession.end_ms = possession.end_ms.saturating_sub(shift);
     }
     let events = Events { possessions, offset_s: session.offset_s, ..Events::default() };
     let mut window = Session::new(tracks, events, session.court);

@@ -10,7 +10,7 @@ use tracking::lineups::Possession;
 use tracking::offset::Shot;
 use tracking::recording::RecordedSession;
 use tracking::session::{Events, Session};
-use tracking::track::{Object, Samples, Track};
+use tracking::track::{Object, Samples, tracks};
 
 /// A shot or another row with a time and a player.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ impl EventRow {
 }
 
 fn is_around((start, end): (i64, i64), t_ms: i64) -> bool {
-    (start - MAX_OUTSIDE_MS..=end + MAX_OUTSIDE_MS).contains(&t_ms)
+    (start.saturating_sub(MAX_OUTSIDE_MS)..=end.saturating_add(MAX_OUTSIDE_MS)).contains(&t_ms)
 }
 
 #[derive(Default)]
@@ -179,7 +179,7 @@ impl SessionReader {
             parts.game_id = parts.game_id.take().or_else(|| games.get(row).map(str::to_owned));
             if let Some(period) = periods.get(row) {
                 // Its middle: two possessions meet at the border of two periods.
-                parts.events.periods.push((start_ms + (end_ms - start_ms) / 2, period.to_owned()));
+                parts.events.periods.push((start_ms.midpoint(end_ms), period.to_owned()));
             }
             let number = numbers.get(row).and_then(|number| i32::try_from(number).ok()).unwrap_or(row as i32);
             let (players, opponents) = (own_players.get(row).unwrap_or_default(), others.get(row).unwrap_or_default());
@@ -196,8 +196,7 @@ impl SessionReader {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);
             parts.events.possessions.sort_by_key(|possession| (possession.start_ms, possession.team_id));
-            let tracks = parts.tracks.into_iter().map(|(object, samples)| Track::new(object, samples, &court));
-            let session = Session::new(tracks.collect(), parts.events, court);
+            let session = Session::new(tracks(parts.tracks, &court), parts.events, court);
             RecordedSession { session_id, game_id: parts.game_id, session, clocks: parts.clocks }
         };
         parts.into_iter().map(record).collect()

@@ -31,7 +31,7 @@ fn find_defenders<'a>(sessions: &'a [RecordedSession], rows: &'a [EventRow], shi
         let entry = row.session(sessions);
         let names = row.service_defenders.as_deref().unwrap_or_default();
         let mut moment = row.moment;
-        moment.t_ms = moment.t_ms.map(|t| t + shift_ms);
+        moment.t_ms = moment.t_ms.map(|t| t.saturating_add(shift_ms));
         // Only at the shot itself is the shooter at its place.
         moment.place = moment.place.filter(|_| shift_ms == 0);
         Response {

@@ -1,5 +1,6 @@
 use super::paths::*;
-use crate::track::{Samples, Track};
+use crate::session::{Events, Session};
+use crate::track::{Samples, Track, tracks};
 use proptest::prelude::*;
 
 fn with_jumps(rate: f64, noise: f64, is_bad: impl Fn(usize) -> bool) -> (Samples, usize) {
@@ -54,6 +55,17 @@ fn positions_off_the_court_are_left_out_and_counted() {
     samples.x[9] = f64::NAN;
     let track = Track::new(player(1), samples, &COURT);
     assert_eq!((track.off_court, track.teleports, track.len()), (2, 0, 98));
+}
+
+#[test]
+fn a_position_with_an_impossible_time_is_left_out_and_counted() {
+    let mut samples = sample(&line(1.0), 10.0, 10.0, 0.0, 0);
+    (samples.t_ms[0], samples.t_ms[7], samples.t_ms[9]) = (i64::MIN, 0, i64::MAX);
+    let cleaned_tracks = tracks([(player(1), samples)], &COURT);
+    assert_eq!((cleaned_tracks[0].teleports, cleaned_tracks[0].len()), (3, 98));
+    let session = Session::new(cleaned_tracks, Events::default(), COURT);
+    assert_eq!(session.frame_times(Some(10.0)).len(), 100);
+    assert!(tracks([], &COURT).is_empty());
 }
 
 #[test]
