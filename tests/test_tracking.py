@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import runpy
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -377,3 +379,32 @@ def test_football_has_loads() -> None:
 def test_the_table_of_bias_is_current() -> None:
     module = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "make_tracking.py"))
     assert module["PAGE"].read_text(encoding="utf-8") == module["page"](), "run python docs/make_tracking.py"
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, pyarrow as pa, sideline
+frames, count = 48 * 60 * 25, 11
+t = np.repeat(np.arange(frames) * 40, count)
+player = np.tile(np.arange(count), frames)
+phase = t / 1000 / (3 + player)
+table = pa.table({
+    "session_id": ["14875c2b-8f32-4f4c-afa1-112f3ecad216"] * len(t),
+    "t": pa.array(t + 1_790_000_000_000, pa.timestamp("ms", "UTC")),
+    "type": pa.array(np.where(player == 10, "BALL", "PLAYER")),
+    "team_id": np.where(player < 5, 1, 2), "player_id": player,
+    "x": 5000 * np.sin(phase), "y": 10_000 * np.cos(phase), "z": np.zeros(len(t)),
+})
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+tracking = sideline.Tracking(table)
+assert tracking.loads(by="player_id").num_rows == 10
+assert tracking.opponents().num_rows == 10 * frames
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / table.nbytes)
+"""
+
+
+@pytest.mark.extended
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux")
+def test_a_game_of_25_frames_a_second_takes_at_most_three_times_its_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert float(done.stdout) <= 3
