@@ -13,7 +13,7 @@ import sideline
 from tracked_game import HOME, Sensors, TrackedGame, player
 
 matplotlib = library("matplotlib")
-Image = library("PIL.Image")
+pa = library("pyarrow")
 Figure = library("matplotlib.figure").Figure
 
 
@@ -75,13 +75,17 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
 
 
 def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Tracking) -> None:
-    matchups = tracking.matchups()
+    [first, *_] = rows_of_all = tracking.matchups().to_dicts()
+    unguarded = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}
+    matchups = pa.Table.from_pylist([*rows_of_all, unguarded])
     axes = sideline.plot.matchups(matchups, Figure().subplots(), player_id=player(HOME, 0), players=tracking.players)
-    rows = [row for row in matchups.to_dicts() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
+    rows = [row for row in matchups.to_pylist() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
     assert texts(axes).count("few shots") == len(rows)
     assert all(f"{row['makes']} of {row['shots']}" in texts(axes) for row in rows)
     lows = sorted(segment[0][0] for container in axes.containers for segment in container[2][0].get_segments())
     assert lows == pytest.approx(sorted(row["low_90"] for row in rows))
+    all_pairs = sideline.plot.matchups(matchups, Figure().subplots(), limit=100)
+    assert len(all_pairs.containers) == sum(row["shots"] > 0 for row in matchups.to_pylist())
     with pytest.raises(ValueError, match="limit is 0"):
         sideline.plot.matchups(matchups, limit=0)
 
@@ -90,10 +94,10 @@ def test_an_animation_has_a_picture_for_each_moment(tracking: sideline.Tracking,
     row = tracking.defenders().to_dicts()[3]
     animation = sideline.plot.animate(tracking.window(row, before=1, after=0.5), fps=4)
     animation.to_gif(tmp_path / "shot.gif")
-    with Image.open(tmp_path / "shot.gif") as picture:
-        assert picture.n_frames == 6
-        sizes = picture.size
-    assert sizes == (400, 740)
+    picture = (tmp_path / "shot.gif").read_bytes()
+    # A graphic control extension precedes each picture; the size follows the signature.
+    assert picture.count(b"\x21\xf9\x04") == 6
+    assert (int.from_bytes(picture[6:8], "little"), int.from_bytes(picture[8:10], "little")) == (400, 740)
     html = animation.to_html(tmp_path / "shot.html")
     assert (tmp_path / "shot.html").read_text(encoding="utf-8") == html
     assert html.count("data:image/png") == 6

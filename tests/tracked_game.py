@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+from needs import library
+
+pa = library("pyarrow")
 
 START = 1_790_000_000_000
 HOME, AWAY = 1, 2

@@ -38,10 +38,13 @@ class Animation:
     True
     """
 
+    _scene: _Scene
+    _fps: float
+
     def __init__(self, scene: _Scene, fps: float) -> None:
         self._scene, self._fps = scene, fps
 
-    def _render(self) -> FuncAnimation:
+    def _render(self) -> Any:
         scene = self._scene
         frames = max(scene.count, 1)
         return FuncAnimation(scene.figure, scene.draw, frames=frames, blit=False, interval=1000 / self._fps)

@@ -118,11 +118,12 @@ def matchups(
     columns = Columns(matchups, "tracking_matchups", required)
     if limit < 1:
         raise ValueError(f"limit is {limit}; it must be at least 1")
+    is_drawn = columns.numbers("shots") > 0
     if player_id is not None:
         attackers, defenders = columns.numbers(required[0]), columns.numbers(required[1])
         chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
-        columns = columns.only((attackers == player_id) | (defenders == player_id))
-    columns = columns.only(columns.numbers("shots") > 0)
+        is_drawn &= (attackers == player_id) | (defenders == player_id)
+    columns = columns.only(is_drawn)
     attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
     order = np.argsort(-shots, kind="stable")[:limit][::-1]
     if ax is None:
