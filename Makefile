@@ -17,7 +17,7 @@ RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -nam
 PY      := python tests docs benches examples notebooks tools .github
 
 # One set of packages and features for clippy, tests and the extension: each crate is compiled once.
-CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-simulator --package sideline-python --features sideline/test-util
+CRATES  := --locked --package sideline --package sideline-reader --package sideline-tables --package sideline-tracking --package sideline-simulator --package sideline-python --features sideline/test-util
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
@@ -46,7 +46,7 @@ help:
 	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
 	@echo "make generate  write the clients, Faults.add, the exports and their tables from the declarations"
-	@echo "make docs    write docs/tables.md from the declarations"
+	@echo "make docs    write docs/tables.md from the declarations, and the measured bias of docs/tracking.md"
 	@echo "make tiers   write tests/TIERS.md: which tests each of the three commands runs"
 	@echo "make site    the documentation as HTML, in site/"
 	@echo "make notebooks  run the notebooks and write their outputs"
@@ -136,6 +136,7 @@ generate: $(VENV)/.built
 
 docs: $(VENV)/.built $(VENV)/.arrow
 	$(BIN)/python docs/make_tables.py
+	$(BIN)/python docs/make_tracking.py
 
 tiers: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tools/make_tiers.py

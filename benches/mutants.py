@@ -30,6 +30,7 @@ RUST = {
     ),
     "reader": (["crates/reader/src/*.rs"], []),
     "tables": (["crates/tables/src/*.rs"], ["fetch::", "resource::", "tests::"]),
+    "tracking": (["crates/tracking/src/*.rs"], ["tests::"]),
     "fetch": (["src/fetch/*.rs"], ["fetch::", "resource::"]),
     "live": (["src/live/*.rs"], ["live::", "simulation::"]),
 }
@@ -111,7 +112,7 @@ def rust(area: str, files: list[str], tests: list[str], seconds: float) -> Score
         "--cargo-arg=--lib",
         "--cargo-arg=--locked",
         # The declarations of the client test the tables, and all of them the reader.
-        "--test-package=sideline,sideline-reader,sideline-tables",
+        "--test-package=sideline,sideline-reader,sideline-tables,sideline-tracking",
         "--timeout",
         "60",
     ]

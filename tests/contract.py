@@ -97,6 +97,28 @@ COLUMNS = {
     " error? text, attempts int32, fetched_at? when, unit text, served_at? when, listed_at? when",
     "drift": "operation cat, path text, first_seen when, count int, type? cat",
     "violations": "rule cat, team_id? id, game_id? text, session_id? text, player_id? id, expected? text, found? text, message text",
+    "tracking_frames": "session_id? text, period? cat, frame int32, t when, game_clock_s? num, shot_clock_s? num, team_id? id, player_id? id,"
+    " x_m num, y_m num, z_m? num, speed_mps? num, acceleration_mps2? num, is_interpolated flag, reason? cat",
+    "tracking_opponents": "session_id? text, period? cat, frame int32, t when, team_id? id, player_id? id, nearest_player_id? id, distance_m? num, reason? cat",
+    "tracking_defenders": "session_id? text, game_id? text, row int32, team_id? id, player_id? id, period? cat, occurred_at? when, t? when,"
+    " defender_id? id, distance_m? num, second_defender_id? id, second_distance_m? num, closing_speed_mps? num, angle_deg?"
+    " num, openness? cat, service_defender_ids? ids, offset_s? num, reason? cat, is_make? flag, is_3point? flag, points?"
+    " int, zone? int, hoop_player_x? num, hoop_player_y? num",
+    "tracking_matchups": "offense_player_id id, defense_player_id id, guarded_s? num, mean_distance_m? num, shots int, makes int, points int,"
+    " low_90? num, high_90? num, offense_team_id? id",
+    "tracking_shot_quality": "player_id? id, team_id? id, defender_id? id, openness? cat, zone? int, shots int, efg num, expected_efg num,"
+    " difference num, low_90? num, high_90? num",
+    "tracking_touches": "session_id? text, game_id? text, period? cat, team_id? id, player_id? id, start_t when, end_t when, duration_s num,"
+    " distance_with_ball_m num, ended_by cat",
+    "tracking_passes": "session_id? text, game_id? text, period? cat, team_id? id, passer_id id, receiver_id id, t when, distance_m num, air_time_s num",
+    "tracking_spacing": "session_id? text, game_id? text, period? cat, team_id? id, possession? int32, frame? int32, t when, hull_area_m2? num,"
+    " mean_teammate_distance_m? num, players_in_paint? num, ball_side_share? num, reason? cat",
+    "tracking_loads": "session_id? text, game_id? text, period? cat, team_id? id, player_id? id, tracked_min num, seen_share? num,"
+    " distance_m? num, distance_m_per_min? num, distance_band_1_m? num, distance_band_2_m? num, distance_band_3_m? num,"
+    " distance_band_4_m? num, distance_band_5_m? num, sprints? int, peak_speed_mps? num, accelerations_2? int,"
+    " accelerations_3? int, decelerations_2? int, decelerations_3? int, reason? cat",
+    "tracking_coverage": "session_id? text, game_id? text, team_id? id, player_id? id, frames_expected? int, frames_seen int, longest_gap_s?"
+    " num, frames_off_court int, teleports int, rate_hz? num, offset_s? num",
     "locations": f"session_id? text, game_id? text, t when, type? cat, team_id? id, player_id? id, tag? text, x? num, y? num, z? num, speed? num, {CLOCKS}",
 }
 

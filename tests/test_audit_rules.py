@@ -344,10 +344,14 @@ EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
 }
 
 
+OF_POSITIONS = {"shooter_is_at_the_shot", "named_defender_is_near", "ball_is_with_its_player", "no_teleport"}
+"""Rules that need `locations`: `test_audit_positions.py` has their tests."""
+
+
 def test_the_game_is_clean(planted: Game) -> None:
     found = sideline.audit(**arguments(planted))
     assert found.to_dicts() == []
-    assert all(run.is_run for run in found.rules_run)
+    assert {run.rule for run in found.rules_run if not run.is_run} == OF_POSITIONS
 
 
 @pytest.mark.parametrize("plant", EXPECTED, ids=lambda plant: plant.__name__)
@@ -367,17 +371,17 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 25
+    assert len({rule.rule for rule in rules}) == len(rules) == 29
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
         assert {*rule.tables, *rule.any_of} <= set(sideline.SCHEMAS)
         assert (rule.tolerance is None) is (rule.unit is None)
-        assert rule.unit in (None, "ms", "s", "mm", "count")
+        assert rule.unit in (None, "ms", "s", "mm", "m", "count")
 
 
 def test_every_rule_has_an_inconsistency_that_it_names() -> None:
-    planted = {rule for rule, _, _ in EXPECTED.values()} | {rule for rule, _ in SEEDED.values()} | {"possessions_follow_each_other"}
+    planted = {rule for rule, _, _ in EXPECTED.values()} | {rule for rule, _ in SEEDED.values()} | {"possessions_follow_each_other"} | OF_POSITIONS
     assert planted == {rule.rule for rule in sideline.audit.rules()}
 
 
@@ -606,10 +610,10 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     missing = {run.rule: run.missing for run in found.rules_run if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(found) == "<sideline.audit: 0 violations, 2 of 25 rules run>"
+    assert repr(found) == "<sideline.audit: 0 violations, 2 of 29 rules run>"
     for text in (str(found), found._repr_html_()):
         assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
-        assert "23 did not, for want of" in text
+        assert "27 did not, for want of" in text
 
 
 def test_the_result_counts_the_violations_of_each_rule(planted: Game) -> None:
@@ -642,7 +646,7 @@ def test_clean_games_of_the_simulator_fire_no_rule(seed: int) -> None:
     for sport in ("basketball", "football"):
         found = sideline.audit(**of_simulator(seed, EACH, sport=sport))
         assert found.to_dicts() == []
-        assert all(run.is_run for run in found.rules_run)
+        assert {run.rule for run in found.rules_run if not run.is_run} == OF_POSITIONS
     corrected = sideline.audit(**of_simulator(seed, EACH, corrections=2)).to_dicts()
     assert {row["rule"] for row in corrected} == {"possessions_match_events"}, "possessions are not corrected"
 

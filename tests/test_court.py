@@ -178,7 +178,7 @@ def test_every_coordinate_of_the_tables_says_its_frame() -> None:
     assert unknown == {("ball_screens", "screener_x"), ("ball_screens", "screener_y")}
     of_hoop = {place for place, frame in frames.items() if frame == "hoop"}
     assert of_hoop == {
-        *(("shots", f"hoop_player_{axis}") for axis in "xy"),
+        *((table, f"hoop_player_{axis}") for table in ("shots", "tracking_defenders") for axis in "xy"),
         *((table, f"hoop_to_event_{axis}") for table in ("stat_events", "play_by_play") for axis in "xy"),
     }
     assert set(frames.values()) == {"court", "hoop", None}
@@ -199,7 +199,7 @@ def test_every_x_y_and_z_has_its_unit_origin_and_direction_in_arrows_metadata() 
             assert ways[told["frame"]][axis] in told["description"]
             origin = {"court": "the floor" if axis == "z" else "from its centre", "hoop": "from the hoop"}[told["frame"]]
             assert origin in told["description"]
-    assert seen == 24
+    assert seen == 26
 
 
 @pytest.mark.parametrize(

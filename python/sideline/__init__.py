@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from . import court as court, metrics as metrics, plot as plot, spark as spark
 
     # generated
-    from ._answers import Clips, audit, clips, crosswalk, moments
+    from ._answers import Clips, Tracking, audit, clips, crosswalk, moments
     from ._client import AsyncClient, AsyncSeason, Client, Progress, Season, Timeout
     from ._core import Field, Payload, Schema, Table, Update, __version__
     from ._engines import Part, Plan
@@ -102,6 +102,7 @@ __all__ = [
     "SyncReport",
     "Table",
     "Timeout",
+    "Tracking",
     "TransportError",
     "Update",
     "__version__",
@@ -144,6 +145,7 @@ _MODULES = {
     "SyncReport": "archive",
     "Table": "_core",
     "Timeout": "_client",
+    "Tracking": "_answers",
     "Update": "_core",
     "__version__": "_core",
     "audit": "_answers",

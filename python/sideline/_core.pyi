@@ -530,6 +530,38 @@ class CoreBoxScore:
     @property
     def updated_at(self) -> datetime | None: ...
 
+@final
+class CoreTracking:
+    """The sessions of a `Tracking`, and its shots."""
+    def __new__(
+        cls,
+        locations: Sequence[object],
+        shots: Sequence[object],
+        stat_events: Sequence[object],
+        possessions: Sequence[object],
+        court: tuple[float, float, tuple[float, float] | None],
+    ) -> CoreTracking: ...
+    def sessions(self) -> list[tuple[str | None, str | None, float | None, float | None, bool]]: ...
+    @property
+    def shots(self) -> int: ...
+    def frames(self, rate: float | None, is_exact: bool) -> Table: ...
+    def opponents(self, rate: float | None) -> Table: ...
+    def defenders(self, rows: Sequence[object] | None, shift_s: float) -> Table:
+        """Move the time of each row by `shift_s`."""
+    def matchups(self) -> Table: ...
+    def shot_quality(self, by: Sequence[str]) -> Table: ...
+    def touches(self) -> Table:
+        """Raise `ValueError` where a session has no ball, or a low rate."""
+    def passes(self) -> Table:
+        """Raise `ValueError` where a session has no ball, or a low rate."""
+    def spacing(self, by_frame: bool) -> Table: ...
+    def loads(self, by: Sequence[str], bands: Sequence[float]) -> Table: ...
+    def coverage(self) -> Table: ...
+    def window(
+        self, session: tuple[str | None, str | None], time: tuple[int, bool], around_ms: tuple[int, int]
+    ) -> CoreTracking | None:
+        """Return the part of a session around a time, with its offset; `None` if there is no such session."""
+
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""
 

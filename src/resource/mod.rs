@@ -18,6 +18,7 @@ pub mod shots;
 pub mod stats;
 pub mod stats_details;
 pub mod team;
+pub mod tracking;
 pub(crate) mod videos;
 pub(crate) mod violations;
 
@@ -53,6 +54,7 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &live::LIVE_LEADERS,
     &live::STAT_UPDATES,
     &violations::VIOLATIONS,
+    &tracking::TRACKING,
 ];
 
 /// The resource of an operation.

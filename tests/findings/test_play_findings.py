@@ -140,7 +140,6 @@ def test_a_named_defender_stood_near_the_shot(play: Play) -> None:
     assert np.median([shot.named_distance for shot in play.shots if shot.named_distance is not None]) < 6
 
 
-@red("play 1: no rule of the audit compares a named defender with the positions")
 def test_a_rule_of_the_audit_compares_named_defenders_with_positions() -> None:
     assert "named_defender_is_near" in [rule.rule for rule in sideline.audit.rules()]
 
@@ -237,7 +236,6 @@ def test_the_box_score_has_the_figures_of_real_games(figure: str, team_games: pl
 
 
 @pytest.mark.parametrize("name", ["defenders", "opponents", "frames", "loads"])
-@red("play 5: positions are handed over raw")
 def test_positions_answer_who_was_near_how_fast_and_how_far(name: str) -> None:
     assert callable(getattr(getattr(sideline, "Tracking", None), name, None))
 

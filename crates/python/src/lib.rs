@@ -8,6 +8,7 @@
 //! | [`table`], [`schema`], [`to_dicts`], [`pickle_table`] | one Arrow table; its schema; its rows as dicts, and for `pickle` |
 //! | [`capsule`] | tables of other libraries in, ours out |
 //! | [`stream`] | live streams and their items |
+//! | [`tracking`](mod@tracking) | answers from positions |
 //! | [`simulator`], [`fault_options`] | the service on loopback; the arguments of its faults |
 //! | [`dicts`] | JSON as Python objects |
 //! | [`convert`], [`operations`] | arguments in; their declarations out |
@@ -43,6 +44,7 @@ mod simulator;
 mod stream;
 mod table;
 mod to_dicts;
+mod tracking;
 mod wait;
 
 use pyo3::exceptions::PyImportError;
@@ -71,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::CoreProgress>()?;
     module.add_class::<batch::CoreUnits>()?;
     module.add_class::<simulator::CoreSimulator>()?;
+    module.add_class::<tracking::CoreTracking>()?;
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::PyUpdate>()?;
     module.add_class::<stream::CoreBoxScore>()?;

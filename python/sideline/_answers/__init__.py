@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         usage as usage,
     )
     from .positions import moments as moments
+    from .tracking import Tracking as Tracking
     from .videos import Clips as Clips, clips as clips
 else:
     from .._lazy import open_door
@@ -46,6 +47,7 @@ else:
                 "per_36 plus_minus possession_count ratings shooting true_shooting usage"
             ),
             "positions": "moments",
+            "tracking": "Tracking",
             "videos": "Clips clips",
         },
     )

@@ -18,19 +18,22 @@ from .find import (
     as_list,
     check_name,
     explain_game_id,
+    game_teams,
     players_named,
     possible_game_id,
     teams_named,
+    tracked_spans,
 )
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
 from .types import CatchUpResource, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
-    from .. import _client, _engines, doctor
+    from .. import _answers as _tracking, _client, _engines, doctor
     from . import season as _season
 else:
-    _engines, _season, doctor = map(LazyModule, ("sideline._engines", "sideline._client.season", "sideline.doctor"))
+    _tracking, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
+    _season = LazyModule("sideline._client.season")
 
 __all__ = ["Client"]
 
@@ -1319,6 +1322,43 @@ class Client(BaseClient):
         check_name(name)
         teams = as_list(self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
+
+    def tracking(
+        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | float | None = None
+    ) -> _tracking.Tracking:
+        """Return the positions of a game, which answer who guarded whom, how open a shot was and who ran how much.
+
+        It requests the game, its rosters, and positions, shots, possessions and stat events of each session.
+
+        Parameters:
+            game_id: the game.
+            progress: True, False or a function that takes a `Progress`; default: a bar on a terminal and in a notebook.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteError` where a
+        session could not be read. A roster that cannot be read only leaves names out.
+
+        See docs/tracking.md.
+
+        >>> tracking = client.tracking(game_id)
+        >>> defenders = tracking.defenders()
+        """
+        from .._answers import Tracking
+
+        game = self.game(game_id, timeout=timeout)
+        spans, teams = tracked_spans(game), game_teams(game)
+        sessions = [session_id for session_id, _, _ in spans]
+        locations = [
+            self.locations([session_id], start, end, game_id=game_id, progress=progress, timeout=timeout)
+            for session_id, start, end in spans
+        ]
+        details = self.stats_details(sessions, game_id=game_id, progress=progress, timeout=timeout)
+        players = self.roster(teams, game_id=game_id, on_error="keep", progress=progress, timeout=timeout)
+        if self._core.sport == "football":
+            return Tracking(locations, stat_events=details, players=players, court="football")
+        shots = self.shots(sessions, game_id=game_id, progress=progress, timeout=timeout)
+        possessions = self.possessions(sessions, game_id=game_id, progress=progress, timeout=timeout)
+        return Tracking(locations, shots, details, possessions, players)
 
     def plan(
         self,

@@ -95,3 +95,25 @@ def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Pa
     error.args = (f"{error}. {hint}",)
     advice = getattr(error, "advice", "")
     error.advice = f"{advice} {hint}".strip()
+
+
+def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
+    """Return each session of a game with the start and end of its positions; sessions without times are left out."""
+    spans = dict[str, tuple[Any, Any]]()
+    windows = game.table("location_windows").to_dicts()
+    sessions = game.table("sessions").to_dicts()
+    for row in [
+        *windows,
+        *({**session, "start": session["started_at"], "end": session["ended_at"]} for session in sessions),
+    ]:
+        start, end = row["start"], row["end"]
+        if start is not None and end is not None and start < end:
+            first, last = spans.get(row["session_id"], (start, end))
+            spans[row["session_id"]] = min(first, start), max(last, end)
+    return [(session_id, start, end) for session_id, (start, end) in spans.items()]
+
+
+def game_teams(game: Payload) -> list[str]:
+    """Return the ids of the two teams of a game."""
+    names = ("home_team_id", "away_team_id")
+    return list(dict.fromkeys(row[name] for row in game.table("events").to_dicts() for name in names if row[name]))

@@ -61,6 +61,16 @@ TableName = Literal[
     "live_leaders",
     "stat_updates",
     "violations",
+    "tracking_frames",
+    "tracking_opponents",
+    "tracking_defenders",
+    "tracking_matchups",
+    "tracking_shot_quality",
+    "tracking_touches",
+    "tracking_passes",
+    "tracking_spacing",
+    "tracking_loads",
+    "tracking_coverage",
 ]
 CatchUpResource = Literal["stats", "details", "shots", "possessions"]
 # end

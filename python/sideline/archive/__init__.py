@@ -19,6 +19,7 @@
     _read.py             reads tables with polars, Arrow and DuckDB
     _as_of.py            reads tables as of a time
     _status.py           judges whether each table of each game is complete
+    _tracking.py         computes answers from stored positions
     _audits.py           applies the rules of sideline.audit to the stored tables
     _changes.py          computes the rows by which two states differ
     _export.py           writes changes to another database
@@ -44,12 +45,12 @@ from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import library
 from ..batch import several
-from . import _arrow, _audits, _compaction, _plan, _read
+from . import _arrow, _audits, _compaction, _plan, _read, _tracking
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
 from ._export import Address, Exported, export as export_changes
 from ._html_report import ArchiveReport, gather, previous_report_time, render
-from ._plan import TABLES
+from ._plan import ANSWERS, TABLES
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport, is_hole
 from ._storage_options import Options
@@ -170,7 +171,8 @@ class Archive:
             team_ids: their ids, or a table with them; default: all teams that the client may read.
             game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
-            tables: the tables to store, with the other tables of their bodies; default: all but `locations`.
+            tables: the tables to store, with the other tables of their bodies; default: all but `locations`. With
+                `locations`, the sync computes `tracking_loads` and `tracking_defenders`; each names what it needs.
             progress: True, False, or a function of `sideline.Progress`; by default a sync on a terminal or in a
                 notebook shows a bar after half a second.
             correction_window: how long after its end a game is requested again; `None`: always.
@@ -202,6 +204,8 @@ class Archive:
             progress=progress,
         )
         run.run(teams, games, start, end)
+        if "locations" in wanted:
+            _tracking.update(self._store)
         report = SyncReport(
             _table_of("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
             _table_of("corrections", run.corrections),
@@ -330,7 +334,7 @@ class Archive:
         _read.require(self._store)
         rows = _read.coverage(self._store)
         games = [row for row in rows if row["operation"] == "game" and row["body_id"] is not None]
-        counts = {name: table.count() for name in TABLES if (table := self._store.open(name)) is not None}
+        counts = {name: table.count() for name in (*TABLES, *ANSWERS) if (table := self._store.open(name)) is not None}
         corrections = self._store.open("corrections")
         shown = public_schema("coverage").names
         return ArchiveInfo(
@@ -382,6 +386,24 @@ class Archive:
         0
         """
         return _audits.audit(self._store)
+
+    @names_damage
+    def tracking(self, game_id: str, *, on_error: Literal["raise", "keep"] = "raise") -> "audits.Tracking":
+        """Return the positions of a game from the stored tables, without a request (docs/tracking.md).
+
+        Parameters:
+            game_id: a game whose locations are stored: `sync(tables=["locations", ...])`.
+            on_error: "raise" `IncompleteError` if a session's body is missing, or "keep" the rest: its frames are
+                missing.
+
+        >>> season = sideline.Archive("season", client)
+        >>> report = season.sync(game_ids=[game_id], tables=["tracking_loads", "players", "sessions"])
+        >>> season.tracking(game_id).loads().num_rows > 20
+        True
+        """
+        if on_error not in ("keep", "raise"):
+            raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
+        return _tracking.tracking(self._store, str(game_id), keep=on_error == "keep")
 
     def files(self, table: str) -> list[str]:
         """Return the addresses of a table's Parquet files, for engines that do not read Delta Lake.
@@ -522,7 +544,7 @@ class Archive:
         >>> archive.compact()
         """
         _read.require(self._store)
-        _compaction.compact_all(self._store, (*TABLES, *internal_schemas()))
+        _compaction.compact_all(self._store, (*TABLES, *ANSWERS, *internal_schemas()))
 
     def vacuum(self, *, retain: timedelta = _RETENTION) -> int:
         """Delete files that were replaced longer ago than `retain`; returns their number.
@@ -542,7 +564,7 @@ class Archive:
         if retain < timedelta(0):
             raise ValueError(f"retain is {retain}: it cannot be negative; write timedelta(days=7)")
         _read.require(self._store)
-        return _compaction.vacuum(self._store, (*TABLES, *internal_schemas()), retain)
+        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), retain)
 
     @names_damage
     def rebuild(self, table: str) -> None:

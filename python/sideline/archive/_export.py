@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from .._rows import library
 from ._changes import changed_units, current_state
-from ._plan import RESOURCES, TABLES
+from ._plan import ANSWERS, RESOURCES, TABLES
 from ._read import require, to_arrow
 from ._store import Store, public_schema
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNITS_TABLE, SOURCE_TABLE = "sideline_units", "sideline_source"
 """Tables of the target: the body of each unit, and the archive that they are from."""
 
-REPLACED_TABLES = ("coverage", "corrections")
+REPLACED_TABLES = ("coverage", "corrections", *ANSWERS)
 """Small tables that are replaced as a whole."""
 
 _BATCH_SIZE = 200

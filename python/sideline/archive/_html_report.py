@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import Payload
 from .._rows import cell, library, shorten, visible
 from ..errors import SidelineError
+from ._last_night import loads_and_shots
 from ._report import ArchiveInfo, hole_line, is_hole
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Facts:
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
     audit_error: str | None = None
+    loads: list[dict[str, Any]] = field(default_factory=list)
+    """Of the last night with positions."""
+    shots: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
         facts.violations = archive.audit().to_dicts()
     except (SidelineError, ValueError, OSError) as error:
         facts.audit_error = str(error)
+    facts.loads, facts.shots = loads_and_shots(archive)
     return facts
 
 
@@ -153,6 +158,7 @@ def render(facts: Facts) -> str:
         f"<p>Made {_moment(facts.made_at)}. {_last(facts)}</p>",
         _summary(facts),
         _freshness(facts),
+        _last_night(facts),
         _heat_map(facts.covered),
         _holes(info.holes),
         _corrections(facts),
@@ -321,6 +327,37 @@ def _audit(facts: Facts) -> str:
         "Findings by rule", ("rule", "findings"), Counter(row["rule"] for row in facts.violations).most_common()
     )
     return _section("Audit", rules + _table("Findings", names, rows, len(facts.violations)))
+
+
+def _last_night(facts: Facts) -> str:
+    """Render loads and shots beside their coverage; nothing for an archive without positions."""
+    if not facts.loads:
+        return ""
+    loads = [
+        (
+            row["player"] or row["player_id"],
+            round(row["distance_m"]),
+            f"{row['tracked_min']:.0f}",
+            f"{row['peak_speed_mps']:.1f}",
+            f"{row['seen_share']:.0%}",
+        )
+        for row in facts.loads[:MAX_ROWS]
+    ]
+    shots = [
+        (
+            f"team {row['team_id']}",
+            row["openness"].replace("_", " "),
+            row["shots"],
+            f"{row['efg']:.0%}",
+            f"{row['known_share']:.0%}",
+        )
+        for row in facts.shots
+    ]
+    heads = ("player", "metres", "minutes tracked", "peak m/s", "seen")
+    tables = _table("Loads, the farthest first", heads, loads, len(facts.loads)) + _table(
+        "Shots by openness", ("team", "openness", "shots", "eFG", "with a known defender"), shots
+    )
+    return _section("Last night with positions", f'<div class="columns">{tables}</div>')
 
 
 def _requests(facts: Facts) -> str:

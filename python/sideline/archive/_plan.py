@@ -44,6 +44,12 @@ RESOURCES: Mapping[str, Resource] = {
 
 TABLES: tuple[str, ...] = tuple(dict.fromkeys(name for resource in RESOURCES.values() for name in resource.tables))
 
+ANSWERS = ("tracking_loads", "tracking_defenders")
+"""Tables that a sync computes from stored positions."""
+
+SOURCES_OF_ANSWERS = ("locations", "possessions", "shots", "stats_details")
+"""The operations whose bodies they come from."""
+
 SESSION_OPERATIONS = ("stats", "stats_details", "possessions", "shots", "locations")
 """Operations requested for each session."""
 
@@ -118,9 +124,11 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     if tables is None:
         return frozenset(RESOURCES) - {"locations"}
     names = [tables] if isinstance(tables, str) else list(tables)
-    if unknown := sorted(set(names) - set(TABLES)):
-        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(TABLES)}")
-    return frozenset(operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
+    if unknown := sorted(set(names) - {*TABLES, *ANSWERS}):
+        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join((*TABLES, *ANSWERS))}")
+    sources = SOURCES_OF_ANSWERS if set(names) & set(ANSWERS) else ()
+    of_bodies = (operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
+    return frozenset((*of_bodies, *sources))
 
 
 def of_event(event: Event) -> Unit:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from .._rows import library
 from ..errors import DecodeError
 from . import _arrow
-from ._plan import RESOURCES, TABLES, Unit
+from ._plan import ANSWERS, RESOURCES, TABLES, Unit
 from ._store import MONTH, Store, internal_schemas, public_schema
 from ._store_errors import find_damage, is_from_a_reader
 
@@ -39,7 +39,9 @@ def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Conc
         try:
             return method(self, *arguments, **options)
         except BaseException as error:  # a panic of polars is not an `Exception`
-            damage = find_damage(self._store, (*internal_schemas(), *TABLES)) if is_from_a_reader(error) else None
+            damage = (
+                find_damage(self._store, (*internal_schemas(), *TABLES, *ANSWERS)) if is_from_a_reader(error) else None
+            )
             if damage is None:
                 raise
             raise DecodeError(damage) from error
@@ -49,8 +51,9 @@ def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Conc
 
 def check_name(name: str) -> str:
     """Return the name of a table of an archive; raise `ValueError` for an unknown name."""
-    if name not in TABLES and name not in internal_schemas():
-        raise ValueError(f"no archived table is named {name!r}; there are {', '.join((*TABLES, *internal_schemas()))}")
+    names = (*TABLES, *ANSWERS, *internal_schemas())
+    if name not in names:
+        raise ValueError(f"no archived table is named {name!r}; there are {', '.join(names)}")
     return name
 
 
@@ -164,7 +167,7 @@ def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
     """Run a DuckDB query over the stored tables, by their names."""
     connection: Any = library("duckdb", "archive").connect()
     connection.sql("SET TimeZone = 'UTC'")
-    for name in (*TABLES, *internal_schemas()):
+    for name in (*TABLES, *ANSWERS, *internal_schemas()):
         if (table := open_table(store, name)) is None:
             connection.register(name, public_schema(name).empty_table())
         elif name == "coverage":

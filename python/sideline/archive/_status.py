@@ -15,8 +15,9 @@ from .._core import Table
 from .._rows import library
 from . import _audits, _read
 from ._ledger import is_list
-from ._plan import COMPLETE, MIN_SETTLED_TIME, RESOURCES
+from ._plan import ANSWERS, COMPLETE, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS
 from ._store import Store
+from ._tracking import signatures, stored_signatures
 from ._writer import UNDECODABLE, interrupted_units
 
 if TYPE_CHECKING:
@@ -104,7 +105,39 @@ def status(
         clock=clock or max([now, *planned]),
         window=window,
     )
-    return table_from_arrow("status", _arrow(rows))
+    return table_from_arrow("status", _arrow(_with_answers(rows, units, stored_signatures(store))))
+
+
+def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows: Mapping[str, str]) -> list[Row]:
+    """Add rows of the tables that are computed from others: each has the worst verdict of its sources."""
+    sources = {table for operation in SOURCES_OF_ANSWERS for table in RESOURCES[operation].tables[:1]}
+    by_game: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_game[row["game_id"]].append(row)
+    expected = signatures(units)
+    outdated_games = {
+        unit["game_id"]
+        for unit in units
+        if expected.get(unit["session_id"]) != signatures_of_rows.get(unit["session_id"])
+    }
+    all_rows = []
+    for game_id, game_rows in by_game.items():
+        all_rows += game_rows
+        parts = [row for row in game_rows if row["table"] in sources]
+        if not any(row["table"] == "locations" for row in parts):
+            continue
+        worst = min(parts, key=lambda row: SEVERITY.index(row["status"]))
+        reasons = [
+            f"{row['table']}: {reason}"
+            for row in parts
+            if row["status"] == worst["status"]
+            for reason in row["reasons"]
+        ]
+        verdict = {**worst, "reasons": reasons}
+        if game_id in outdated_games and SEVERITY.index("degraded") < SEVERITY.index(worst["status"]):
+            verdict |= {"status": "degraded", "reasons": ["it was computed from older bodies: sync again"]}
+        all_rows += [{**verdict, "table": name} for name in ANSWERS]
+    return all_rows
 
 
 def verdicts(

@@ -54,6 +54,8 @@ _COMMENTS = {
     "sideline_version": "Version of sideline that stored the unit",
     "body": "Body of the response as received",
     "body_id": "Digest of the body",
+    "signature": "Bodies that the session's answers come from, and the version of the formulas",
+    "computed_at": "Time of the computation, by the clock of the computing machine",
     "listed_from": "Time of the first roster that lists the player",
     "listed_until": "Time of the first later roster without the player; null for players on the current roster",
     "sequence": "Number of the body among the bodies of its unit",
@@ -63,6 +65,7 @@ _COMMENTS = {
 _DESCRIPTIONS = {
     "listings": "One row for each game, practice and old entry of a list, with the time of its last listing.",
     "raw": "One row for each distinct body of a response.",
+    "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -118,6 +121,7 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
             }
         ),
         "listings": pa.schema({"listed": text, "listed_at": when}),
+        "tracking_sources": pa.schema({"session_id": text, "signature": text, "computed_at": when}),
         "corrections": pa.schema(
             {
                 "table": text,

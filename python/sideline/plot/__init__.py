@@ -17,13 +17,26 @@ from .._rows import library
 for _name in ("matplotlib", "pyarrow"):
     library(_name, "plot")
 
+from ._animation import Animation, animate  # noqa: E402
 from ._court import court  # noqa: E402
+from ._loads import loads, matchups  # noqa: E402
 from ._margin import score_margin  # noqa: E402
 from ._possessions import possession_timeline  # noqa: E402
 from ._shots import shot_chart, zones  # noqa: E402
 from ._tracking import tracking  # noqa: E402
 
-__all__ = ["court", "possession_timeline", "score_margin", "shot_chart", "tracking", "zones"]
+__all__ = [
+    "Animation",
+    "animate",
+    "court",
+    "loads",
+    "matchups",
+    "possession_timeline",
+    "score_margin",
+    "shot_chart",
+    "tracking",
+    "zones",
+]
 
 
 def __dir__() -> list[str]:

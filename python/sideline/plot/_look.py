@@ -12,6 +12,8 @@ from matplotlib.colors import ListedColormap, Normalize
 MAKE = "#0072B2"
 MISS = "#D55E00"
 TEAMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+# From dark to light, as a shot gets more open.
+OPENNESS = {"very_tight": "#440154", "tight": "#31688E", "open": "#35B779", "wide_open": "#E69F00"}
 BALL = "#F0E442"
 OTHER = "0.5"
 

@@ -12,7 +12,8 @@ from matplotlib.patches import Rectangle
 from ..court import Court
 from ._court import Rules, court as draw_court, nothing, on_half, reach, rules
 from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
-from ._look import DENSITY, EFFICIENCY, MAKE, MISS, efficiency_scale, text_on
+from ._loads import FEW_SHOTS
+from ._look import DENSITY, EFFICIENCY, MAKE, MISS, OPENNESS, efficiency_scale, text_on
 
 FRAME = ("hoop_player_x", "hoop_player_y")
 
@@ -48,6 +49,7 @@ class Shots:
         whole = chosen & np.all([np.isfinite(data[name]) for name in needed], axis=0)
         inside = whole & on_half(rules(court), data["hoop_player_x"], data["hoop_player_y"])
         self._data: dict[str, Numbers] = {name: column[inside] for name, column in data.items()}
+        self.openness = columns.texts("openness")[inside]
         self.incomplete = int(chosen.sum() - whole.sum())
         self.outside = int(whole.sum() - inside.sum())
         shown = [team_label(team, labels) for team in teams_of(self["team_id"])]
@@ -83,6 +85,7 @@ def shot_chart(
     player_id: int | None = None,
     teams: Named | None = None,
     players: Named | None = None,
+    color: Literal["make", "openness"] = "make",
     cell: float = 800.0,
     min_count: int = 2,
     **options: Any,
@@ -102,6 +105,7 @@ def shot_chart(
         team_id, player_id: the same, by id only.
         teams, players: names by id, or a roster; default: names in the body or in columns such as `team_name`, or the
             ids.
+        color: "openness" colours the shots of `Tracking.defenders` by how open they were; "scatter" only.
         cell: width of a hexagon, in millimetres.
         min_count: hexagons with fewer shots are grey dots, because few shots say little.
         options: for matplotlib's artist: `scatter`, `PolyCollection`, `imshow` or `text`, such as `alpha=0.5`.
@@ -118,15 +122,22 @@ def shot_chart(
         )
     if not cell > 0:
         raise ValueError(f"cell is {cell}; it must be more than 0")
+    if color not in ("make", "openness") or (color == "openness" and kind != "scatter"):
+        raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
     needed = (*FRAME, "is_make", "points") if kind == "hexbin" else (*FRAME, "is_make")
+    if color == "openness":
+        # A column of texts, so that it is no number of `Shots`.
+        Columns(shots, "shots", ["openness"])
     selection = Shots(shots, court, needed, team, player, teams, players)
     ax = draw_court(ax, court)
     notes: list[str] = []
     if not len(selection):
         nothing(ax, "shots")
+    elif color == "openness":
+        notes += _openness_marks(ax, selection, options)
     elif kind == "scatter":
         _marks(ax, selection, options)
     elif kind == "heatmap":
@@ -175,6 +186,25 @@ def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:
     ax.scatter(x[~is_make], y[~is_make], **misses)
     ax.scatter(x[is_make], y[is_make], **makes | options)
     ax.legend(loc="upper right", fontsize=8, frameon=False, handletextpad=0.2, borderaxespad=1.2)
+
+
+def _openness_marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> list[str]:
+    """Draw makes as circles and misses as crosses, in the colour of their openness; return notes about the others."""
+    x, y, is_make = shots["hoop_player_x"], shots["hoop_player_y"], shots["is_make"] == 1
+    for name, colour in OPENNESS.items():
+        of_kind = shots.openness == name
+        makes = int((of_kind & is_make).sum())
+        label = f"{name.replace('_', ' ')}: {makes} of {int(of_kind.sum())}"
+        for is_shown, marker in ((of_kind & ~is_make, "x"), (of_kind & is_make, "o")):
+            look: dict[str, Any] = {"s": 26, "c": colour, "marker": marker, "linewidths": 1.1, "zorder": 3}
+            ax.scatter(x[is_shown], y[is_shown], **look | {"label": label if marker == "o" else None} | options)
+    ax.legend(loc="upper right", fontsize=8, frameon=False, handletextpad=0.2, borderaxespad=1.2)
+    unknown_count = int((shots.openness == None).sum())  # noqa: E711
+    is_few = len(shots) - unknown_count < FEW_SHOTS
+    return [
+        f"circle: make, cross: miss{'; few shots' if is_few else ''}",
+        *([f"{unknown_count} with unknown defender, left out"] if unknown_count else []),
+    ]
 
 
 def _floor(ax: Axes, of: Court) -> Rectangle:

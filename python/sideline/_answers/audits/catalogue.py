@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from . import places, presence, sums, timing
+from . import places, positions, presence, sums, timing
 
 if TYPE_CHECKING:
     from .tables import Rows, Tables
@@ -29,7 +29,7 @@ class Rule(NamedTuple):
     tolerance: float | None
     """The largest allowed difference, or distance outside a range; `None` if values are compared exactly."""
     unit: str | None
-    """The unit of the tolerance: `ms`, `s`, `mm`, or `count` for statistics."""
+    """The unit of the tolerance: `ms`, `s`, `mm`, `m`, or `count` for statistics and positions."""
 
 
 Check: TypeAlias = "Callable[[Tables], Rows]"
@@ -327,6 +327,51 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
             None,
         ),
         presence.withdrawn_sessions_have_no_rows,
+    ),
+    (
+        Rule(
+            "shooter_is_at_the_shot",
+            "The shooter's position at a shot is where the shot was taken.",
+            ("shots", "locations"),
+            (),
+            positions.THRESHOLDS["shooter_is_at_the_shot"],
+            "m",
+        ),
+        positions.shooter_is_at_the_shot,
+    ),
+    (
+        Rule(
+            "named_defender_is_near",
+            "The defender that the service names at a shot stands hardly farther from the shooter than the nearest"
+            " opponent. Of several, the nearest is compared. Shots whose nearest opponent is unknown are not checked.",
+            ("shots", "locations"),
+            (),
+            positions.THRESHOLDS["named_defender_is_near"],
+            "m",
+        ),
+        positions.named_defender_is_near,
+    ),
+    (
+        Rule(
+            "ball_is_with_its_player",
+            "At a shot the ball is near the shooter. Where the ball has no position, nothing is checked.",
+            ("shots", "locations"),
+            (),
+            positions.THRESHOLDS["ball_is_with_its_player"],
+            "m",
+        ),
+        positions.ball_is_with_its_player,
+    ),
+    (
+        Rule(
+            "no_teleport",
+            "No position of a player needs more than 12 m/s. The threshold is the number of them that is accepted.",
+            ("locations",),
+            (),
+            positions.THRESHOLDS["no_teleport"],
+            "count",
+        ),
+        positions.no_teleport,
     ),
 )
 

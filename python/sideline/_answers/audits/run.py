@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._rows import library, tables_of
 from .catalogue import CHECKS, RULES, Rule
+from .positions import THRESHOLDS
 from .tables import COLUMNS, Tables
 from .violations import RuleRun, Violations, table_of
 
@@ -22,7 +23,7 @@ class Audit:
     >>> sideline.audit(stats=client.stats(session_id), details=client.stats_details(session_id)).num_rows
     0
     >>> len(sideline.audit.rules())
-    25
+    29
     """
 
     def __call__(
@@ -35,6 +36,8 @@ class Audit:
         game: object = None,
         roster: object = None,
         coverage: object = None,
+        locations: object = None,
+        thresholds: Mapping[str, float] | None = None,
     ) -> Violations:
         """Return the table `violations`: one row for each place where a rule does not hold.
 
@@ -54,10 +57,12 @@ class Audit:
             roster: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and `team` beside
                 it, which has the sport.
             coverage: `batch.coverage`, or the table `coverage` of an archive.
+            locations: `client.locations`, or a table `locations`: its rules compare shots with positions.
+            thresholds: other limits by rule, for the rules of positions: metres, and the number of teleports.
 
-        Requires polars. Raises `ValueError` for a table that lacks columns, or if one table is of games and the other
-        of sessions. If the service has corrected stats and details but not yet possessions and shots, the audit reports
-        the difference.
+        Requires polars. Raises `ValueError` for a table that lacks columns, for a threshold of a rule that has none, or
+        if one table is of games and the other of sessions. If the service has corrected stats and details but not yet
+        possessions and shots, the audit reports the difference.
 
         >>> violations = sideline.audit(
         ...     stats=client.stats(session_id),
@@ -77,6 +82,7 @@ class Audit:
             "game": game,
             "roster": roster,
             "coverage": coverage,
+            "locations": locations,
         }
         sources = {name: source for name, source in arguments.items() if source is not None}
         frames: dict[str, polars.DataFrame] = {}
@@ -85,7 +91,8 @@ class Audit:
         if not frames:
             raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
         served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
-        return check_rules(frames, served_at=served_at, is_one_session=_is_one_session(sources, frames))
+        is_one_session = _is_one_session(sources, frames)
+        return check_rules(frames, served_at=served_at, is_one_session=is_one_session, thresholds=thresholds)
 
     def rules(self) -> list[Rule]:
         """Return the rules: name, meaning, tables, and tolerance with its unit.
@@ -109,9 +116,12 @@ def check_rules(
     served_at: datetime | None = None,
     is_one_session: bool = False,
     rules: Collection[str] | None = None,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Violations:
     """Return the violations of complete tables; `rules` names the rules to check, by default all."""
-    tables = Tables(frames, served_at=served_at, is_one_session=is_one_session)
+    tables = Tables(
+        frames, served_at=served_at, is_one_session=is_one_session, thresholds=_checked_thresholds(thresholds or {})
+    )
     violations: list[dict[str, Any]] = []
     runs = []
     for rule in RULES:
@@ -126,6 +136,16 @@ def check_rules(
         runs.append(RuleRun(rule.rule, not missing, tuple(names), tuple(missing), count, len(rows)))
         violations += rows
     return Violations(table_of(violations), runs)
+
+
+def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the thresholds; raises for a rule that has none to change, and for a value that is no limit."""
+    for rule, value in thresholds.items():
+        if rule not in THRESHOLDS:
+            raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+            raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number from 0 up")
+    return thresholds
 
 
 def _key(name: str) -> str:

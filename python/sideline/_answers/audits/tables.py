@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..._rows import library
+from ..tracking import Tracking
 
 if TYPE_CHECKING:
     import polars
@@ -49,6 +50,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "roster": {"players": ("team_id", "player_id"), "team": ("team_id", "sport")},
     "coverage": {"coverage": ("operation", "session_id", "status")},
+    "locations": {"locations": ("session_id", "t", "player_id", "x", "y")},
 }
 """The tables of each argument, and the columns that each must have. Other columns are optional."""
 
@@ -79,8 +81,14 @@ class Tables:
     """
 
     def __init__(
-        self, frames: "Mapping[str, polars.DataFrame]", *, served_at: datetime | None, is_one_session: bool
+        self,
+        frames: "Mapping[str, polars.DataFrame]",
+        *,
+        served_at: datetime | None,
+        is_one_session: bool,
+        thresholds: Mapping[str, float],
     ) -> None:
+        self.thresholds = thresholds
         self.pl = library("polars", "polars")
         self.is_one_session = is_one_session
         self.frames = {name: self._complete(name, frame) for name, frame in frames.items()}
@@ -90,6 +98,11 @@ class Tables:
         elif "box_score" in self.frames:
             self.frames["stats"] = self._long(self.frames.pop("box_score"))
         self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
+
+    @cached_property
+    def tracking(self) -> Tracking:
+        """The positions, with the shots and possessions that were passed."""
+        return Tracking(self["locations"], self.frames.get("shots"), possessions=self.frames.get("possessions"))
 
     def _has_rows_after(self, served_at: datetime) -> bool:
         """Return whether something happened later than the responses were sent: then their clock is another one."""

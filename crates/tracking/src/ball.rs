@@ -1,0 +1,192 @@
+//! Touches and passes, from the distance between the ball and the players.
+
+use crate::motion::Smoothing;
+use crate::opponents::{Cursor, players};
+use crate::reason::Reason;
+use crate::session::Session;
+use crate::track::Object;
+
+/// A player has the ball from when it is this close until it is farther than the second distance, in metres.
+const MAX_START_M: f64 = 1.0;
+const MAX_HOLD_M: f64 = 1.5;
+
+/// A ball higher than this is in nobody's hands.
+const MAX_HEIGHT_M: f64 = 2.8;
+
+/// Shorter contacts are no touches; a shorter interruption ends none, as a dribble or a lost frame.
+const MIN_TOUCH_MS: i64 = 200;
+const MAX_INTERRUPTION_MS: i64 = 500;
+
+/// A longer flight is no pass, and a longer time without a touch a dead ball.
+const MAX_FLIGHT_MS: i64 = 3000;
+
+/// How far a shot may be from the end of its touch.
+const MAX_SHOT_MS: u64 = 1000;
+
+/// What ended a touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Pass,
+    Shot,
+    Turnover,
+    DeadBall,
+    Other,
+}
+
+impl Ending {
+    pub fn name(self) -> &'static str {
+        match self {
+            Ending::Pass => "pass",
+            Ending::Shot => "shot",
+            Ending::Turnover => "turnover",
+            Ending::DeadBall => "dead_ball",
+            Ending::Other => "other",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Touch {
+    pub team_id: i64,
+    pub player_id: i64,
+    pub start_ms: i64,
+    pub end_ms: i64,
+    pub distance_m: f64,
+    pub ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pass {
+    pub team_id: i64,
+    pub passer_id: i64,
+    pub receiver_id: i64,
+    pub t_ms: i64,
+    pub distance_m: f64,
+    pub air_time_s: f64,
+}
+
+/// The touches of a session. `shots` are times, in the clock of the positions, and shooters.
+pub fn touches(session: &Session, shots: &[(i64, i64)]) -> Result<Vec<Touch>, Reason> {
+    if session.is_rate_low() {
+        return Err(Reason::RateTooLow);
+    }
+    let mut touches = contacts(session)?;
+    for i in 0..touches.len() {
+        touches[i].ending = ending(&touches[i], touches.get(i + 1), shots);
+        touches[i].distance_m = way(session, &touches[i]);
+    }
+    Ok(touches)
+}
+
+/// The passes between touches of teammates.
+pub fn passes(session: &Session, touches: &[Touch]) -> Vec<Pass> {
+    let pairs = touches.windows(2).filter(|pair| pair[0].ending == Ending::Pass);
+    pairs.filter_map(|pair| pass(session, &pair[0], &pair[1])).collect()
+}
+
+/// The distance of a pass is that between the passer at its start and the receiver at its end.
+fn pass(session: &Session, from: &Touch, to: &Touch) -> Option<Pass> {
+    let place = |touch: &Touch, t_ms: i64| {
+        let object = Object::Player { team_id: touch.team_id, player_id: touch.player_id };
+        session.track(object)?.position(t_ms as f64)
+    };
+    let (start, end) = (place(from, from.end_ms)?, place(to, to.start_ms)?);
+    Some(Pass {
+        team_id: from.team_id,
+        passer_id: from.player_id,
+        receiver_id: to.player_id,
+        t_ms: from.end_ms,
+        distance_m: (end.0 - start.0).hypot(end.1 - start.1),
+        air_time_s: (to.start_ms - from.end_ms) as f64 / 1000.0,
+    })
+}
+
+/// Intervals in which one player is at the ball.
+fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
+    let ball = session.ball().ok_or(Reason::NoBall)?;
+    let players = players(session);
+    let mut cursor = Cursor::new(session);
+    let mut holder: Option<(usize, Touch)> = None;
+    let mut touches: Vec<Touch> = Vec::new();
+    for i in 0..ball.len() {
+        let (t_ms, at) = (ball.t_ms[i], (ball.x[i], ball.y[i]));
+        cursor.advance(t_ms);
+        let distance =
+            |track: usize| cursor.position(track, t_ms).map_or(f64::INFINITY, |(x, y)| (x - at.0).hypot(y - at.1));
+        let is_high = ball.z[i] > MAX_HEIGHT_M;
+        let nearest = players.iter().map(|player| (distance(player.0), player));
+        let nearest = nearest.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|near| near.0 <= MAX_START_M && !is_high);
+        if let Some((track, touch)) = &mut holder {
+            let is_held = distance(*track) <= MAX_HOLD_M && !is_high;
+            let is_taken = nearest.is_some_and(|(_, player)| player.0 != *track && distance(*track) > MAX_START_M);
+            if is_held && !is_taken {
+                // A touch ends when the ball was last close.
+                if distance(*track) <= MAX_START_M {
+                    touch.end_ms = t_ms;
+                }
+                continue;
+            }
+            touches.extend(holder.take().map(|(_, touch)| touch));
+        }
+        holder = nearest.map(|(_, (track, team_id, player_id))| {
+            let (team_id, player_id) = (*team_id, *player_id);
+            let touch =
+                Touch { team_id, player_id, start_ms: t_ms, end_ms: t_ms, distance_m: 0.0, ending: Ending::Other };
+            (*track, touch)
+        });
+    }
+    touches.extend(holder.map(|(_, touch)| touch));
+    Ok(join(touches))
+}
+
+/// Joins the parts of interrupted touches, and leaves out contacts that are too short.
+fn join(contacts: Vec<Touch>) -> Vec<Touch> {
+    let mut touches: Vec<Touch> = Vec::new();
+    for contact in contacts {
+        match touches.last_mut() {
+            Some(last)
+                if last.player_id == contact.player_id && contact.start_ms - last.end_ms <= MAX_INTERRUPTION_MS =>
+            {
+                last.end_ms = contact.end_ms;
+            }
+            _ => touches.push(contact),
+        }
+    }
+    touches.retain(|touch| touch.end_ms - touch.start_ms >= MIN_TOUCH_MS);
+    touches
+}
+
+fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
+    let is_shot = |(t, player): &(i64, i64)| *player == touch.player_id && t.abs_diff(touch.end_ms) <= MAX_SHOT_MS;
+    if shots.iter().any(is_shot) {
+        return Ending::Shot;
+    }
+    match next {
+        Some(next) if next.start_ms - touch.end_ms > MAX_FLIGHT_MS => Ending::DeadBall,
+        Some(next) if next.team_id != touch.team_id => Ending::Turnover,
+        Some(next) if next.player_id != touch.player_id => Ending::Pass,
+        Some(_) => Ending::Other,
+        None => Ending::DeadBall,
+    }
+}
+
+fn way(session: &Session, touch: &Touch) -> f64 {
+    let object = Object::Player { team_id: touch.team_id, player_id: touch.player_id };
+    let (Some(track), Some(rate)) = (session.track(object), session.rate_hz) else { return 0.0 };
+    let smoothing = Smoothing::new(rate, false);
+    let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
+    let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);
+    let mut part = track.clone();
+    (part.t_ms, part.x, part.y) =
+        (track.t_ms[first..last].to_vec(), track.x[first..last].to_vec(), track.y[first..last].to_vec());
+    let inside = |path: &crate::motion::Path, i: usize| {
+        let t = path.start_ms as f64 + i as f64 * path.step_s * 1000.0;
+        t >= touch.start_ms as f64 - 1e-6 && t < touch.end_ms as f64 - 1e-6
+    };
+    let paths = smoothing.paths(&part);
+    paths
+        .map(|path| {
+            (0..path.x.len() - 1).filter(|i| inside(&path, *i)).map(|i| path.speed(i) * path.step_s).sum::<f64>()
+        })
+        .sum()
+}

@@ -1,0 +1,131 @@
+//! The defenders around a player at a moment.
+
+use crate::opponents::opposing_five;
+use crate::reason::Reason;
+use crate::session::Session;
+use crate::track::{Object, Track};
+
+/// How far from the place of the shot its shooter may be.
+pub const MAX_PLACE_ERROR_M: f64 = 1.0;
+
+/// Half the time over which the closing speed is measured.
+const CLOSING_MS: f64 = 250.0;
+
+/// A moment of a player: a shot, or any event.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Moment {
+    /// Epoch milliseconds; `None` if unknown.
+    pub t_ms: Option<i64>,
+    /// Whether the time is in the clock of the events, so that the offset is added.
+    pub is_event_time: bool,
+    pub player_id: Option<i64>,
+    pub place: Option<(f64, f64)>,
+    pub hoop: Option<(f64, f64)>,
+}
+
+/// Whoever defends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Defender {
+    pub t_ms: i64,
+    pub defender_id: i64,
+    pub distance_m: f64,
+    pub second_defender_id: i64,
+    pub second_distance_m: f64,
+    /// Positive while the defender comes closer.
+    pub closing_mps: Option<f64>,
+    /// Between the directions to the hoop and to the defender, from 0 to 180.
+    pub angle_deg: Option<f64>,
+}
+
+/// The upper limits of the kinds of openness in metres: 2, 4 and 6 feet.
+const OPENNESS: [(f64, &str); 3] = [(0.6096, "very_tight"), (1.2192, "tight"), (1.8288, "open")];
+
+/// How open a shot is, by the distance of the nearest defender.
+pub fn openness(distance_m: f64) -> &'static str {
+    OPENNESS.iter().find(|(limit, _)| distance_m < *limit).map_or("wide_open", |(_, name)| name)
+}
+
+/// The time of a moment in the clock of the positions.
+pub fn time_of(session: &Session, moment: &Moment) -> Result<i64, Reason> {
+    let t_ms = moment.t_ms.ok_or(Reason::ClockUnknown)?;
+    match (moment.is_event_time, session.offset_s) {
+        (false, _) => Ok(t_ms),
+        (true, Some(offset)) => Ok(t_ms.saturating_add((offset * 1000.0).round() as i64)),
+        (true, None) => Err(Reason::ClockUnknown),
+    }
+}
+
+/// The two nearest opponents of a player at a moment.
+pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> {
+    let track = moment.player_id.and_then(|id| session.player(id)).filter(|track| !track.is_empty());
+    let track = track.ok_or(Reason::ShooterNotTracked)?;
+    let Object::Player { team_id, .. } = track.object else { return Err(Reason::ShooterNotTracked) };
+    let t_ms = time_of(session, moment)?;
+    let place = track.position(t_ms as f64).ok_or(Reason::Gap)?;
+    if moment.place.is_some_and(|(x, y)| (x - place.0).hypot(y - place.1) > MAX_PLACE_ERROR_M) {
+        return Err(Reason::PlaceDisagrees);
+    }
+    let five = opposing_five(session, team_id, t_ms)?;
+    let mut near: Vec<(f64, i64, &Track)> = Vec::new();
+    for other in &session.tracks {
+        let Object::Player { team_id: other_team, player_id } = other.object else { continue };
+        if other_team == team_id || !five.contains(&player_id) {
+            continue;
+        }
+        // A moment with a position has one of the sensor's within half the largest gap.
+        if let Some((x, y)) = other.position(t_ms as f64) {
+            near.push(((x - place.0).hypot(y - place.1), player_id, other));
+        }
+    }
+    near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let [first, second, _, _, _] = near.as_slice() else { return Err(Reason::TooFewOpponents) };
+    Ok(Defender {
+        t_ms,
+        defender_id: first.1,
+        distance_m: first.0,
+        second_defender_id: second.1,
+        second_distance_m: second.0,
+        closing_mps: closing(track, first.2, t_ms as f64),
+        angle_deg: angle(place, first.2.position(t_ms as f64), moment.hoop),
+    })
+}
+
+/// Distances at a moment that say whether events and positions agree.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Surroundings {
+    /// From the player to the place of the event.
+    pub place_error_m: Option<f64>,
+    pub ball_m: Option<f64>,
+    /// To the nearest of the named players.
+    pub named_m: Option<f64>,
+}
+
+/// The distances of a player at a moment, whatever else is unknown.
+pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surroundings {
+    let distances = || {
+        let t_ms = time_of(session, moment).ok()? as f64;
+        let place = session.player(moment.player_id?)?.position(t_ms)?;
+        let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
+        let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
+        Some(Surroundings {
+            place_error_m: moment.place.map(distance),
+            ball_m: session.ball().and_then(|ball| ball.position(t_ms)).map(distance),
+            named_m: near_names.min_by(f64::total_cmp),
+        })
+    };
+    distances().unwrap_or_default()
+}
+
+fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {
+    let distance = |t: f64| {
+        let (player, defender) = (player.position(t)?, defender.position(t)?);
+        Some((player.0 - defender.0).hypot(player.1 - defender.1))
+    };
+    Some((distance(t_ms - CLOSING_MS)? - distance(t_ms + CLOSING_MS)?) / (2.0 * CLOSING_MS / 1000.0))
+}
+
+fn angle(place: (f64, f64), defender: Option<(f64, f64)>, hoop: Option<(f64, f64)>) -> Option<f64> {
+    let (defender, hoop) = (defender?, hoop?);
+    let (a, b) = ((defender.0 - place.0, defender.1 - place.1), (hoop.0 - place.0, hoop.1 - place.1));
+    Some((a.0 * b.1 - a.1 * b.0).abs().atan2(a.0 * b.0 + a.1 * b.1).to_degrees())
+}

@@ -1,0 +1,166 @@
+//! The five players of a team on court: from the possessions, else by the time that each spends inside the court.
+
+use crate::court::Court;
+use crate::reason::Reason;
+use crate::track::{Object, Track};
+use std::collections::BTreeMap;
+
+pub type Five = [i64; 5];
+
+/// For each team its players with the running sum of their positions inside the court, at the end of each second that has one.
+type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, u32)>)>>;
+
+/// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Possession {
+    pub team_id: i64,
+    pub number: i32,
+    pub start_ms: i64,
+    pub end_ms: i64,
+    pub players: Vec<i64>,
+    pub opponents: Vec<i64>,
+}
+
+/// Milliseconds before the first and after the last possession to which its line-up extends.
+const MAX_EXTENSION_MS: i64 = 5000;
+
+/// Seconds on each side of a moment in which presence is measured.
+const REACH_S: i64 = 5;
+
+/// The fifth player must be inside the court for at least this share of the time, and the sixth for so much less.
+const MIN_SHARE: f64 = 0.5;
+const MIN_DIFFERENCE: f64 = 0.4;
+
+/// Who is on court at a moment.
+#[derive(Debug)]
+pub struct Lineups {
+    /// The two teams, by their time inside the court.
+    pub teams: Vec<i64>,
+    spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
+    presence: Presence,
+    start_ms: i64,
+    seconds: i64,
+    rate_hz: f64,
+}
+
+impl Lineups {
+    pub(crate) fn new(tracks: &[Track], possessions: &[Possession], rate_hz: Option<f64>, court: &Court) -> Self {
+        let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
+        let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
+        let mut presence = Presence::new();
+        for track in tracks {
+            if let Object::Player { team_id, player_id } = track.object {
+                let sums = running_sums(track, start_ms, court);
+                presence.entry(team_id).or_default().push((player_id, sums));
+            }
+        }
+        let inside = |team: &i64| -> u64 {
+            presence[team].iter().map(|(_, sums)| u64::from(sums.last().map_or(0, |sum| sum.1))).sum()
+        };
+        let mut teams: Vec<i64> = presence.keys().copied().collect();
+        teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
+        teams.truncate(2);
+        Lineups {
+            teams,
+            spans: spans_of(possessions, &presence),
+            presence,
+            start_ms,
+            seconds: (end_ms - start_ms) / 1000 + 1,
+            rate_hz: rate_hz.unwrap_or(1.0),
+        }
+    }
+
+    /// The other one of the two teams.
+    pub fn opponent(&self, team_id: i64) -> Option<i64> {
+        match *self.teams.as_slice() {
+            [a, b] if team_id == a => Some(b),
+            [a, b] if team_id == b => Some(a),
+            _ => None,
+        }
+    }
+
+    /// The five players of a team at a moment.
+    pub fn at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
+        self.stated_at(team_id, t_ms).map_or_else(|| self.present_at(team_id, t_ms), Ok)
+    }
+
+    /// The line-up of the possessions around a moment, if they agree.
+    fn stated_at(&self, team_id: i64, t_ms: i64) -> Option<Five> {
+        let spans = self.spans.get(&team_id)?;
+        let mut around = spans.iter().filter(|(start, end, _)| (*start..=*end).contains(&t_ms)).map(|span| span.2);
+        if let Some(five) = around.next() {
+            return around.all(|other| other == five).then_some(five);
+        }
+        let before = spans.iter().filter(|span| span.1 < t_ms).max_by_key(|span| span.1);
+        let after = spans.iter().filter(|span| span.0 > t_ms).min_by_key(|span| span.0);
+        match (before, after) {
+            (Some(before), Some(after)) => (before.2 == after.2).then_some(before.2),
+            (Some(before), None) => (t_ms.saturating_sub(before.1) <= MAX_EXTENSION_MS).then_some(before.2),
+            (None, Some(after)) => (after.0.saturating_sub(t_ms) <= MAX_EXTENSION_MS).then_some(after.2),
+            (None, None) => None,
+        }
+    }
+
+    fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
+        let players = self.presence.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        if players.len() < 5 {
+            return Err(Reason::TooFewOpponents);
+        }
+        let second = (t_ms.clamp(self.start_ms, self.start_ms + 1000 * self.seconds) - self.start_ms) / 1000;
+        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (self.share(sums, second), *id)).collect();
+        shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let sixth = shares.get(5).map_or(0.0, |share| share.0);
+        if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
+            return Err(Reason::LineupUnknown);
+        }
+        let mut five = std::array::from_fn(|i| shares[i].1);
+        five.sort_unstable();
+        Ok(five)
+    }
+
+    /// The share of the seconds around a moment that a player spent inside the court.
+    fn share(&self, sums: &[(i64, u32)], second: i64) -> f64 {
+        let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(self.seconds));
+        let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
+            0 => 0,
+            place => sums[place - 1].1,
+        };
+        f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * self.rate_hz)
+    }
+}
+
+fn running_sums(track: &Track, start_ms: i64, court: &Court) -> Vec<(i64, u32)> {
+    let mut sums: Vec<(i64, u32)> = Vec::new();
+    for i in (0..track.len()).filter(|i| court.is_inside(track.x[*i], track.y[*i])) {
+        let (second, count) = ((track.t_ms[i] - start_ms) / 1000, sums.last().map_or(0, |sum| sum.1) + 1);
+        match sums.last_mut() {
+            Some(sum) if sum.0 == second => sum.1 = count,
+            _ => sums.push((second, count)),
+        }
+    }
+    sums
+}
+
+fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Vec<(i64, i64, Five)>> {
+    // Possessions name the team that has the ball; the other one is that of its players.
+    let team_of = |players: &[i64]| {
+        let is_theirs = |team: &&i64| presence[team].iter().any(|(id, _)| players.contains(id));
+        presence.keys().find(is_theirs).copied()
+    };
+    let mut spans: BTreeMap<i64, Vec<(i64, i64, Five)>> = BTreeMap::new();
+    for possession in possessions {
+        let other = team_of(&possession.opponents).filter(|team| *team != possession.team_id);
+        for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
+            if let Some((team, five)) = team.zip(five(players)) {
+                spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));
+            }
+        }
+    }
+    spans
+}
+
+fn five(players: &[i64]) -> Option<Five> {
+    let mut five: Five = players.try_into().ok()?;
+    five.sort_unstable();
+    five.windows(2).all(|pair| pair[0] < pair[1]).then_some(five)
+}

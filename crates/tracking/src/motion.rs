@@ -1,0 +1,133 @@
+//! Speeds and accelerations along a track.
+
+use crate::curve;
+use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
+use crate::track::Track;
+
+/// Points a second at least on a path: below, points on the curve are added between the frames.
+const MIN_POINTS_HZ: f64 = 10.0;
+
+/// Seconds over which the change of the speed is an acceleration.
+const ACCELERATION_S: f64 = 0.4;
+
+/// Equally spaced points of one run, smoothed, with their velocities.
+#[derive(Debug, Clone)]
+pub struct Path {
+    pub start_ms: i64,
+    pub step_s: f64,
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub vx: Vec<f64>,
+    pub vy: Vec<f64>,
+}
+
+impl Path {
+    pub fn speed(&self, i: usize) -> f64 {
+        self.vx[i].hypot(self.vy[i])
+    }
+
+    pub fn speeds(&self) -> Vec<f64> {
+        (0..self.x.len()).map(|i| self.speed(i)).collect()
+    }
+
+    /// The change of the speed around each point; it has the same length as the path.
+    pub fn accelerations(&self) -> Vec<f64> {
+        let speeds = self.speeds();
+        let reach = (ACCELERATION_S / 2.0 / self.step_s).round().max(1.0) as usize;
+        let around = |i: usize| (i.saturating_sub(reach), (i + reach).min(speeds.len() - 1));
+        let change = |(first, last): (usize, usize)| match last - first {
+            0 => 0.0,
+            steps => (speeds[last] - speeds[first]) / (steps as f64 * self.step_s),
+        };
+        (0..speeds.len()).map(|i| change(around(i))).collect()
+    }
+
+    /// Place and velocity at a time between the first and last point.
+    pub fn at(&self, t_ms: f64) -> ((f64, f64), (f64, f64)) {
+        let exact = ((t_ms - self.start_ms as f64) / 1000.0 / self.step_s).clamp(0.0, (self.x.len() - 1) as f64);
+        let i = (exact.floor() as usize).min(self.x.len().saturating_sub(2));
+        if i + 1 >= self.x.len() {
+            return ((self.x[i], self.y[i]), (self.vx[i], self.vy[i]));
+        }
+        let (t, h) = (exact - i as f64, self.step_s);
+        let piece = |v: &[f64], m: &[f64]| curve::evaluate([(0.0, v[i], m[i] * h), (1.0, v[i + 1], m[i + 1] * h)], t);
+        let ((x, vx), (y, vy)) = (piece(&self.x, &self.vx), piece(&self.y, &self.vy));
+        ((x, y), (vx / h, vy / h))
+    }
+}
+
+/// How one track is smoothed, and how much of its noise is left.
+#[derive(Debug, Clone, Copy)]
+pub struct Smoothing {
+    filter: Option<Butterworth>,
+    pub(crate) points_hz: f64,
+    /// Standard deviations for unit noise: of a step between two points, and of the way of a second.
+    pub(crate) step_noise: f64,
+    pub(crate) second_noise: f64,
+}
+
+impl Smoothing {
+    /// For frames at a rate; without a filter if `is_exact`, and below [`MIN_RATE_HZ`].
+    pub fn new(rate_hz: f64, is_exact: bool) -> Self {
+        let points_hz = rate_hz * (MIN_POINTS_HZ / rate_hz - 1e-6).ceil().max(1.0);
+        let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
+        if is_exact || is_low {
+            // Points between frames have no noise of their own, so that theirs is not removed.
+            return Smoothing { filter: None, points_hz, step_noise: 0.0, second_noise: 2f64.sqrt() };
+        }
+        let filter = Butterworth::new(cutoff_hz(rate_hz), points_hz);
+        let (step_noise, second_noise) = noise_left(&filter, points_hz, (points_hz / rate_hz).round());
+        Smoothing { filter: Some(filter), points_hz, step_noise, second_noise }
+    }
+
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// The paths of a track, one for each run of at least two positions.
+    pub fn paths<'a>(&'a self, track: &'a Track) -> impl Iterator<Item = Path> + 'a {
+        track.runs().into_iter().filter(|run| run.len() >= 2).map(|run| self.path(track, run.start, run.end))
+    }
+
+    fn path(&self, track: &Track, start: usize, end: usize) -> Path {
+        let (start_ms, end_ms) = (track.t_ms[start], track.t_ms[end - 1]);
+        let t: Vec<f64> = track.t_ms[start..end].iter().map(|t| (t - start_ms) as f64 / 1000.0).collect();
+        let length = (end_ms - start_ms) as f64 / 1000.0;
+        // The last point is the last position: the step is rounded.
+        let count = (length * self.points_hz).round().max(1.0) as usize;
+        let step_s = length / count as f64;
+        let [(x, vx), (y, vy)] = [&track.x, &track.y].map(|values| {
+            let points = resample(&t, &values[start..end], step_s, count + 1);
+            let points = self.filter.map_or_else(|| points.clone(), |filter| filter.smooth(&points));
+            let times: Vec<f64> = (0..points.len()).map(|i| i as f64 * step_s).collect();
+            let slopes = curve::slopes(&times, &points);
+            (points, slopes)
+        });
+        Path { start_ms, step_s, x, y, vx, vy }
+    }
+}
+
+/// The curve through points at `count` equally spaced times from 0.
+fn resample(t: &[f64], v: &[f64], step: f64, count: usize) -> Vec<f64> {
+    let slopes = curve::slopes(t, v);
+    let mut piece = 1;
+    let value = |i: usize| {
+        let at = i as f64 * step;
+        while piece + 1 < t.len() && t[piece] < at {
+            piece += 1;
+        }
+        curve::evaluate([(t[piece - 1], v[piece - 1], slopes[piece - 1]), (t[piece], v[piece], slopes[piece])], at).0
+    };
+    (0..count).map(value).collect()
+}
+
+/// What the filter leaves of unit noise, from its response to a single pulse.
+fn noise_left(filter: &Butterworth, points_hz: f64, points_per_frame: f64) -> (f64, f64) {
+    let (half, second) = ((4.0 * points_hz).ceil() as usize, points_hz.round() as usize);
+    let mut pulse = vec![0.0; 2 * half + 1];
+    pulse[half] = 1.0;
+    let response = filter.smooth(&pulse);
+    let change = |lag: usize| -> f64 { (lag..response.len()).map(|i| (response[i] - response[i - lag]).powi(2)).sum() };
+    // Between frames the curve spreads the noise of a frame over several points.
+    ((change(1) * points_per_frame).sqrt(), (change(second) * points_per_frame).sqrt())
+}

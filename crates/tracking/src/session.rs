@@ -1,0 +1,180 @@
+//! The tracks of a session, and everything that its other tables say about them.
+
+use crate::court::Court;
+use crate::lineups::{Lineups, Possession};
+use crate::offset::{self, Shot};
+use crate::track::{MAX_GAP_MS, Object, Track};
+
+/// A period of a session; its ends are open where no other period follows or precedes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Period {
+    pub label: Option<String>,
+    pub start_ms: i64,
+    pub end_ms: i64,
+}
+
+/// The tracks of one session in the order of their objects.
+#[derive(Debug)]
+pub struct Session {
+    pub court: Court,
+    pub tracks: Vec<Track>,
+    /// Frames a second; `None` if no track has two positions.
+    pub rate_hz: Option<f64>,
+    /// Seconds to add to the time of an event for the time of its positions; `None` without a shot to compare.
+    pub offset_s: Option<f64>,
+    pub periods: Vec<Period>,
+    pub lineups: Lineups,
+    pub possessions: Vec<Possession>,
+}
+
+/// What the events of a session say, in the clock of the events.
+#[derive(Debug, Default)]
+pub struct Events {
+    pub shots: Vec<Shot>,
+    pub possessions: Vec<Possession>,
+    /// Times with the label of their period.
+    pub periods: Vec<(i64, String)>,
+    /// An offset estimated before, from more shots.
+    pub offset_s: Option<f64>,
+}
+
+impl Session {
+    pub fn new(mut tracks: Vec<Track>, events: Events, court: Court) -> Self {
+        tracks.sort_by_key(|track| track.object);
+        let rate_hz = rate_hz(&tracks);
+        let offset_s = events.offset_s.or_else(|| offset::estimate(&tracks, &events.shots));
+        let shift = (offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
+        let mut possessions = events.possessions;
+        for possession in &mut possessions {
+            possession.start_ms = possession.start_ms.saturating_add(shift);
+            possession.end_ms = possession.end_ms.saturating_add(shift);
+        }
+        let marks = events.periods.into_iter().map(|(t, label)| (t.saturating_add(shift), label)).collect();
+        let lineups = Lineups::new(&tracks, &possessions, rate_hz, &court);
+        Session { court, tracks, rate_hz, offset_s, periods: periods(marks), lineups, possessions }
+    }
+
+    pub fn track(&self, object: Object) -> Option<&Track> {
+        let place = self.tracks.binary_search_by_key(&object, |track| track.object).ok()?;
+        self.tracks.get(place)
+    }
+
+    /// The track of a player of whichever team.
+    pub fn player(&self, player_id: i64) -> Option<&Track> {
+        let is_player =
+            |track: &&Track| matches!(track.object, Object::Player { player_id: id, .. } if id == player_id);
+        self.tracks.iter().filter(is_player).max_by_key(|track| track.len())
+    }
+
+    pub fn ball(&self) -> Option<&Track> {
+        self.track(Object::Ball).filter(|track| !track.is_empty())
+    }
+
+    pub fn is_rate_low(&self) -> bool {
+        self.rate_hz.is_none_or(|rate| rate < crate::filter::MIN_RATE_HZ - 1e-9)
+    }
+
+    /// The position of a period in [`Session::periods`].
+    pub fn period_at(&self, t_ms: i64) -> usize {
+        self.periods.partition_point(|period| period.end_ms <= t_ms).min(self.periods.len() - 1)
+    }
+
+    /// The first and last time of any track.
+    pub fn extent_ms(&self) -> Option<(i64, i64)> {
+        let first = self.tracks.iter().filter_map(|track| track.t_ms.first()).min()?;
+        Some((*first, *self.tracks.iter().filter_map(|track| track.t_ms.last()).max()?))
+    }
+
+    /// The times of the frames: those of the positions, or equally spaced ones.
+    pub fn frame_times(&self, rate: Option<f64>) -> Vec<i64> {
+        let Some((first, last)) = self.extent_ms() else { return Vec::new() };
+        let Some(rate) = rate else {
+            let mut times: Vec<i64> = Vec::new();
+            for track in &self.tracks {
+                if !is_subset(&track.t_ms, &times) {
+                    times = merge(&times, &track.t_ms);
+                }
+            }
+            return times;
+        };
+        let count = ((last - first) as f64 * rate / 1000.0 + 1e-6).floor() as i64;
+        (0..=count).map(|i| first + (i as f64 * 1000.0 / rate).round() as i64).collect()
+    }
+
+    /// Frames from the first to the last position of any track.
+    pub fn frames_expected(&self) -> Option<i64> {
+        let (first, last) = self.extent_ms()?;
+        Some(((last - first) as f64 / 1000.0 * self.rate_hz?).round() as i64 + 1)
+    }
+
+    /// The longest time of a track without a position, from the start to the end of the session.
+    pub fn longest_gap_s(&self, track: &Track) -> Option<f64> {
+        let (first, last) = self.extent_ms()?;
+        let times: Vec<i64> = [first].into_iter().chain(track.t_ms.iter().copied()).chain([last]).collect();
+        times.windows(2).map(|pair| pair[1] - pair[0]).max().map(|gap| gap as f64 / 1000.0)
+    }
+
+    /// Seconds from one frame to the next.
+    pub(crate) fn frame_s(&self) -> f64 {
+        self.rate_hz.map_or(0.0, |rate| 1.0 / rate)
+    }
+}
+
+fn is_subset(sample: &[i64], all: &[i64]) -> bool {
+    sample.len() <= all.len() && sample.iter().all(|t| all.binary_search(t).is_ok())
+}
+
+fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
+    let mut union = Vec::with_capacity(a.len().max(b.len()));
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        let next = match (a.get(i), b.get(j)) {
+            (Some(x), Some(y)) => *x.min(y),
+            (x, y) => *x.or(y).unwrap_or(&0),
+        };
+        i += usize::from(a.get(i) == Some(&next));
+        j += usize::from(b.get(j) == Some(&next));
+        union.push(next);
+    }
+    union
+}
+
+/// The rate of the steps between positions that are at most half as long again as the median step.
+fn rate_hz(tracks: &[Track]) -> Option<f64> {
+    let steps = |track: &Track| -> Vec<i64> { track.t_ms.windows(2).map(|pair| pair[1] - pair[0]).collect() };
+    let mut medians: Vec<(i64, f64)> = Vec::new();
+    for track in tracks {
+        let steps: Vec<i64> = steps(track).into_iter().filter(|step| *step <= MAX_GAP_MS).collect();
+        let mut ordered_steps = steps.clone();
+        ordered_steps.sort_unstable();
+        let Some(median) = ordered_steps.get(ordered_steps.len() / 2) else { continue };
+        let regular: Vec<i64> = steps.into_iter().filter(|step| 2 * step <= 3 * median).collect();
+        medians.push((*median, regular.len() as f64 * 1000.0 / regular.iter().sum::<i64>() as f64));
+    }
+    medians.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    medians.get(medians.len() / 2).map(|(_, rate)| *rate)
+}
+
+/// Periods from times that have labels: a border lies in the middle between two labels. Without any, one period.
+fn periods(mut marks: Vec<(i64, String)>) -> Vec<Period> {
+    marks.sort();
+    let mut spans: Vec<(i64, i64, String)> = Vec::new();
+    for (t, label) in marks {
+        match spans.iter_mut().find(|span| span.2 == label) {
+            Some(span) => span.1 = t,
+            None => spans.push((t, t, label)),
+        }
+    }
+    if spans.is_empty() {
+        return vec![Period { label: None, start_ms: i64::MIN, end_ms: i64::MAX }];
+    }
+    let middle = |a: i64, b: i64| a.midpoint(b.max(a));
+    let borders: Vec<i64> = spans.windows(2).map(|pair| middle(pair[0].1, pair[1].0)).collect();
+    let start = |i: usize| if i == 0 { i64::MIN } else { borders[i - 1] };
+    let end = |i: usize| borders.get(i).copied().unwrap_or(i64::MAX);
+    spans
+        .into_iter()
+        .enumerate()
+        .map(|(i, (.., label))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) })
+        .collect()
+}

@@ -1,0 +1,11 @@
+//! The goals of `docs/tracking.md`, on analytic paths.
+
+mod cleaning;
+mod distances;
+mod intervals;
+mod named_defenders;
+mod paths;
+mod sessions;
+mod symmetries;
+mod teams;
+mod touches;

@@ -1,0 +1,149 @@
+"""Loads of players by speed band, and matchups with their intervals."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+
+from ._court import new_axes, nothing
+from ._data import Columns, Named, Numbers, Rows, chosen_id, plain
+from ._look import MAKE, OTHER
+
+BANDS = tuple(f"distance_band_{number}_m" for number in range(1, 6))
+
+FEW_SHOTS = 20
+"""Below this, a share says little whatever its interval."""
+
+LOW_SHARE = 0.9
+"""A player who was seen in a smaller share of the frames ran more than is shown."""
+
+
+def loads(
+    loads: Rows,
+    ax: Axes | None = None,
+    *,
+    team_id: int | None = None,
+    players: Named | None = None,
+    **options: Any,
+) -> Axes:
+    """Draw the distance of each player by speed band, with the share of frames in which the player was seen.
+
+    Parameters:
+        loads: the table of `Tracking.loads`; several rows of a player are added up.
+        ax: default: new axes.
+        team_id: only this team.
+        players: labels of players by id, or a roster; default: the id.
+        options: for matplotlib's `barh`.
+
+    Raises `ValueError` for a missing column, and for a team without a row.
+
+    >>> tracking = client.tracking(game_id)
+    >>> axes = sideline.plot.loads(tracking.loads(), players=tracking.players)
+    >>> axes.get_xlabel()
+    'distance (m)'
+    """
+    columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
+    if team_id is not None:
+        chosen_id("team", team_id, columns.numbers("team_id"), {})
+        columns = columns.only(columns.numbers("team_id") == team_id)
+    player = columns.numbers("player_id")
+    ids = np.unique(player[np.isfinite(player)])
+    sums = np.array([[np.nansum(columns.numbers(band)[player == player_id]) for band in BANDS] for player_id in ids])
+    if ax is None:
+        ax = new_axes(8, max(2.0, 0.6 + 0.28 * len(ids)))
+    if not len(ids):
+        nothing(ax, "loads")
+        return ax
+    order = np.argsort(sums.sum(axis=1), kind="stable")
+    ids, sums = ids[order], sums[order]
+    labels, seen = columns.player_names(players), columns.numbers("seen_share")
+    shades, start = colormaps["viridis_r"](np.linspace(0.05, 0.95, len(BANDS))), np.zeros(len(ids))
+    for number, name in enumerate(("lowest band", "second", "third", "fourth", "highest band")):
+        width = sums[:, number]
+        ax.barh(np.arange(len(ids)), width, left=start, **{"color": shades[number], "label": name, **options})
+        start = start + width
+    for place, player_id in enumerate(ids):
+        _note_share(ax, float(start[place]), place, seen[player == player_id])
+    ax.set_yticks(
+        np.arange(len(ids)), [plain(labels.get(int(player_id), str(int(player_id)))) for player_id in ids], fontsize=8
+    )
+    ax.set_xlabel("distance (m)", fontsize=8)
+    ax.set_xlim(0, float(start.max()) * 1.15 or 1.0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower right", fontsize=7, frameon=False)
+    return ax
+
+
+def _note_share(ax: Axes, x: float, y: int, shares: Numbers) -> None:
+    """Write the share of frames in which a player was seen, in bold where it is low."""
+    shares = shares[np.isfinite(shares)]
+    if len(shares):
+        share = float(shares.mean())
+        weight = "bold" if share < LOW_SHARE else "normal"
+        ax.annotate(
+            f"seen {share:.0%}", (x, y), (3, 0), textcoords="offset points", va="center", fontsize=7, weight=weight
+        )
+
+
+def matchups(
+    matchups: Rows,
+    ax: Axes | None = None,
+    *,
+    player_id: int | None = None,
+    limit: int = 15,
+    players: Named | None = None,
+    **options: Any,
+) -> Axes:
+    """Draw the share of made shots of each attacker and defender, with its 90 % interval.
+
+    Pairs with fewer than 20 shots are grey and say "few shots".
+
+    Parameters:
+        matchups: the table of `Tracking.matchups`; pairs without a shot are left out.
+        ax: default: new axes.
+        player_id: only pairs with this attacker or defender.
+        limit: the number of pairs, those with the most shots first.
+        players: labels of players by id, or a roster; default: the id.
+        options: for matplotlib's `errorbar`.
+
+    Raises `ValueError` for a missing column, and for a player without a row.
+
+    >>> tracking = client.tracking(game_id)
+    >>> axes = sideline.plot.matchups(tracking.matchups(), players=tracking.players)
+    >>> axes.get_xlabel()
+    'makes / shots, with 90 % interval'
+    """
+    required = ["offense_player_id", "defense_player_id", "shots", "makes", "low_90", "high_90"]
+    columns = Columns(matchups, "tracking_matchups", required)
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; it must be at least 1")
+    is_drawn = columns.numbers("shots") > 0
+    if player_id is not None:
+        attackers, defenders = columns.numbers(required[0]), columns.numbers(required[1])
+        chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
+        is_drawn &= (attackers == player_id) | (defenders == player_id)
+    columns = columns.only(is_drawn)
+    attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
+    order = np.argsort(-shots, kind="stable")[:limit][::-1]
+    if ax is None:
+        ax = new_axes(7, max(2.0, 0.8 + 0.3 * len(order)))
+    if not len(order):
+        nothing(ax, "shots with a known defender")
+        return ax
+    names = columns.player_names(players)
+    for place, row in enumerate(order):
+        share, is_few = makes[row] / shots[row], shots[row] < FEW_SHOTS
+        look = {"fmt": "o", "color": OTHER if is_few else MAKE, "capsize": 3, "markersize": 5, **options}
+        ax.errorbar(share, place, xerr=[[share - low[row]], [high[row] - share]], **look)
+        note = f"{int(makes[row])} of {int(shots[row])}{', few shots' if is_few else ''}"
+        ax.annotate(note, (1.02, place), va="center", fontsize=7, annotation_clip=False)
+    label = [
+        " on ".join(plain(names.get(int(side), str(int(side)))) for side in (defender[row], attacker[row]))
+        for row in order
+    ]
+    ax.set_yticks(np.arange(len(order)), label, fontsize=8)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("makes / shots, with 90 % interval", fontsize=8)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

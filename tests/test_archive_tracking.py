@@ -1,0 +1,133 @@
+"""Positions in an archive: a `Tracking` without a request, and the season's tables of loads and defenders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from needs import library
+
+import sideline
+
+pl = library("polars")
+deltalake = library("deltalake")
+
+SOURCES = ["locations", "shots", "possessions", "stat_events", "sessions", "players"]
+NOW = "2027-03-01T12:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[sideline.Simulator]:
+    with sideline.Simulator(seed=7, teams=4, games=4, now=NOW) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def client(service: sideline.Simulator) -> Iterator[sideline.Client]:
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture
+def archive(tmp_path: Path, client: sideline.Client, service: sideline.Simulator) -> sideline.Archive:
+    archive = sideline.Archive(tmp_path / "season", client)
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES).raise_if_incomplete()
+    return archive
+
+
+def game_id(service: sideline.Simulator) -> str:
+    event_id: str = service.games[0]["event_id"]
+    return event_id
+
+
+def rows(table: Any) -> list[dict[str, Any]]:
+    return sorted(table.to_dicts(), key=lambda row: [str(row[name]) for name in ("session_id", "player_id", "period", *(["row"] if "row" in row else []))])
+
+
+def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Archive, client: sideline.Client, service: sideline.Simulator) -> None:
+    requests = len(service.requests)
+    stored_tracking = archive.tracking(game_id(service))
+    assert len(service.requests) == requests
+    live = client.tracking(game_id(service), progress=False)
+    assert rows(stored_tracking.loads()) == rows(live.loads())
+    assert rows(stored_tracking.defenders()) == rows(live.defenders())
+    assert rows(archive.scan("tracking_loads").collect()) == rows(live.loads())
+    columns = [name for name in sideline.SCHEMAS["tracking_defenders"].names if name != "row"]
+    season = archive.scan("tracking_defenders").collect().select(columns).sort("occurred_at", "player_id")
+    assert season.to_dicts() == live.defenders().to_polars().select(columns).sort("occurred_at", "player_id").to_dicts()
+
+
+def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
+    scanned_loads = archive.scan("tracking_loads").collect()
+    assert scanned_loads.columns == sideline.SCHEMAS["tracking_loads"].names
+    [[count]] = archive.sql("select count(*) from tracking_loads").fetchall()
+    assert count == scanned_loads.height > 20
+    assert archive.info().rows["tracking_loads"] == count
+    done = archive.export(f"duckdb:///{tmp_path}/season.duckdb")
+    assert done.rows["tracking_loads"] == count
+
+
+def test_a_second_sync_computes_nothing_again(archive: sideline.Archive, service: sideline.Simulator) -> None:
+    before = archive.scan("tracking_sources").collect()
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES)
+    assert archive.scan("tracking_sources").collect().equals(before)
+
+
+def test_a_changed_body_is_computed_again(archive: sideline.Archive, client: sideline.Client, service: sideline.Simulator) -> None:
+    before = archive.scan("tracking_defenders").collect()
+    with service.client() as other:
+        session = other.game(game_id(service)).table("sessions")["session_id"][0]
+        body = other.shots(session).to_dict()
+    for team in body["teams"]:
+        for player in team["player_shots"]:
+            player["shots"] = player["shots"][:1]
+    service.faults.add(path=f"/v1/data/stats/{session}/shots", body=body, status=200)
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES, correction_window=None)
+    service.faults.clear()
+    after = archive.scan("tracking_defenders").collect()
+    of_session = pl.col("session_id") == session
+    assert after.filter(of_session).height < before.filter(of_session).height
+    assert after.filter(~of_session).height == before.filter(~of_session).height
+
+
+def test_the_verdict_is_that_of_the_sources(archive: sideline.Archive) -> None:
+    status = archive.status().to_polars()
+    verdicts = dict(zip(status["table"], status["status"], strict=True))
+    assert verdicts["tracking_loads"] == verdicts["tracking_defenders"]
+    assert verdicts["tracking_loads"] in {verdicts[name] for name in ("locations", "shots", "possessions", "stat_events")}
+
+
+def test_a_hole_raises_or_is_kept(tmp_path: Path, client: sideline.Client, service: sideline.Simulator) -> None:
+    session = client.game(game_id(service)).table("sessions")["session_id"][1]
+    service.faults.add(path=f"/v1/data/stats/{session}/shots", status=503)
+    archive = sideline.Archive(tmp_path / "holes", client)
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES, on_error="keep")
+    service.faults.clear()
+    with pytest.raises(sideline.IncompleteError, match=f"shots/{session}"):
+        archive.tracking(game_id(service))
+    partial_tracking = archive.tracking(game_id(service), on_error="keep")
+    assert partial_tracking.loads().num_rows > 20
+    with pytest.raises(sideline.IncompleteError, match="no locations of game"):
+        archive.tracking("another-game")
+    with pytest.raises(ValueError, match="on_error"):
+        archive.tracking(game_id(service), on_error="ignore")  # type: ignore[arg-type]
+
+
+def test_a_table_names_what_it_needs(tmp_path: Path, client: sideline.Client, service: sideline.Simulator) -> None:
+    archive = sideline.Archive(tmp_path / "named", client)
+    archive.sync(game_ids=[game_id(service)], tables=["tracking_loads"])
+    assert archive.scan("tracking_loads").collect().height > 20
+
+
+def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sideline.Archive, tmp_path: Path, client: sideline.Client) -> None:
+    html = archive.report().html
+    assert "Last night with positions" in html
+    farthest = max(archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts(), key=lambda row: row["distance_m"])
+    assert f">{round(farthest['distance_m']):,}<" in html
+    assert f"{farthest['seen_share']:.0%}" in html
+    assert "with a known defender" in html
+    without_positions = sideline.Archive(tmp_path / "plain", client)
+    without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])
+    assert "Last night" not in without_positions.report().html

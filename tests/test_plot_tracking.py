@@ -1,0 +1,118 @@
+"""Plots of answers from positions, measured on the drawn artists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from needs import library
+
+import sideline
+from tracked_game import HOME, Sensors, TrackedGame, player
+
+matplotlib = library("matplotlib")
+pa = library("pyarrow")
+Figure = library("matplotlib.figure").Figure
+
+
+@pytest.fixture(autouse=True)
+def _agg() -> Iterator[None]:
+    backend = matplotlib.get_backend()
+    matplotlib.use("agg")
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    matplotlib.use(backend)
+
+
+@pytest.fixture(scope="module")
+def tracking() -> sideline.Tracking:
+    game = TrackedGame(Sensors(rate=5))
+    names = {player(HOME, 0): "Ezra Vance"}
+    return sideline.Tracking(game.locations(), game.shots(), possessions=game.possessions(), players=names)
+
+
+def texts(axes: Any) -> str:
+    legend = axes.get_legend()
+    labels = [text.get_text() for text in legend.get_texts()] if legend else []
+    return "\n".join([axes.get_xlabel(), axes.get_title(loc="left"), *(text.get_text() for text in axes.texts), *labels])
+
+
+def test_openness_is_a_colour_with_makes_and_attempts(tracking: sideline.Tracking) -> None:
+    axes = sideline.plot.shot_chart(tracking.defenders(), Figure().subplots(), color="openness")
+    rows = [row for row in tracking.defenders().to_dicts() if -1600 < row["hoop_player_y"] < 12_725]
+    for name in ("very_tight", "tight", "open", "wide_open"):
+        shots = [row for row in rows if row["openness"] == name]
+        assert f"{name.replace('_', ' ')}: {sum(row['is_make'] for row in shots)} of {len(shots)}" in texts(axes)
+    assert ("few shots" in texts(axes)) == (len(rows) < 20)
+    count = sum(len(collection.get_offsets()) for collection in axes.collections)
+    assert count == len(rows)
+
+
+def test_a_color_needs_its_kind_and_its_column(tracking: sideline.Tracking) -> None:
+    with pytest.raises(ValueError, match="color is 'openness'"):
+        sideline.plot.shot_chart(tracking.defenders(), kind="hexbin", color="openness")
+    with pytest.raises(ValueError, match="openness"):
+        sideline.plot.shot_chart(TrackedGame().shots(), color="openness")
+
+
+def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking) -> None:
+    loads = tracking.loads()
+    axes = sideline.plot.loads(loads, Figure().subplots(), team_id=HOME, players=tracking.players)
+    distances: dict[int, float] = {}
+    for row in loads.to_dicts():
+        if row["team_id"] == HOME:
+            distances[row["player_id"]] = distances.get(row["player_id"], 0) + row["distance_m"]
+    ends = sorted(max(patch.get_x() + patch.get_width() for patch in bars) for bars in zip(*axes.containers, strict=True))
+    assert ends == pytest.approx(sorted(distances.values()))
+    assert "Ezra Vance" in [label.get_text() for label in axes.get_yticklabels()]
+    assert texts(axes).count("seen 100%") == 5
+    with pytest.raises(ValueError, match="team 9 is not among these"):
+        sideline.plot.loads(loads, team_id=9)
+
+
+def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Tracking) -> None:
+    [first, *_] = rows_of_all = tracking.matchups().to_dicts()
+    unguarded = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}
+    matchups = pa.Table.from_pylist([*rows_of_all, unguarded])
+    axes = sideline.plot.matchups(matchups, Figure().subplots(), player_id=player(HOME, 0), players=tracking.players)
+    rows = [row for row in matchups.to_pylist() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
+    assert texts(axes).count("few shots") == len(rows)
+    assert all(f"{row['makes']} of {row['shots']}" in texts(axes) for row in rows)
+    lows = sorted(segment[0][0] for container in axes.containers for segment in container[2][0].get_segments())
+    assert lows == pytest.approx(sorted(row["low_90"] for row in rows))
+    all_pairs = sideline.plot.matchups(matchups, Figure().subplots(), limit=100)
+    assert len(all_pairs.containers) == sum(row["shots"] > 0 for row in matchups.to_pylist())
+    with pytest.raises(ValueError, match="limit is 0"):
+        sideline.plot.matchups(matchups, limit=0)
+
+
+def test_an_animation_has_a_picture_for_each_moment(tracking: sideline.Tracking, tmp_path: Path) -> None:
+    row = tracking.defenders().to_dicts()[3]
+    animation = sideline.plot.animate(tracking.window(row, before=1, after=0.5), fps=4)
+    animation.to_gif(tmp_path / "shot.gif")
+    picture = (tmp_path / "shot.gif").read_bytes()
+    # A graphic control extension precedes each picture; the size follows the signature.
+    assert picture.count(b"\x21\xf9\x04") == 6
+    assert (int.from_bytes(picture[6:8], "little"), int.from_bytes(picture[8:10], "little")) == (400, 740)
+    html = animation.to_html(tmp_path / "shot.html")
+    assert (tmp_path / "shot.html").read_text(encoding="utf-8") == html
+    assert html.count("data:image/png") == 6
+    assert "<script" in animation._repr_html_()
+
+
+def test_an_animation_is_bounded(tracking: sideline.Tracking) -> None:
+    with pytest.raises(ValueError, match="at most 1500"):
+        sideline.plot.animate(tracking, fps=10)
+    with pytest.raises(ValueError, match="fps is 0"):
+        sideline.plot.animate(tracking, fps=0)
+
+
+def test_nothing_to_draw_is_said() -> None:
+    empty_tracking = sideline.Tracking([])
+    assert "no loads" in texts(sideline.plot.loads(empty_tracking.loads(), Figure().subplots()))
+    assert "no shots" in texts(sideline.plot.matchups(empty_tracking.matchups(), Figure().subplots()))
+    assert len(sideline.plot.animate(empty_tracking).to_html()) > 1000
