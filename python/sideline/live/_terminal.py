@@ -122,8 +122,8 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
     if plays:
         parts.append(Text())
     for play in view["plays"][:plays]:
-        line = Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim"))
-        line.no_wrap, line.overflow = True, "ellipsis"
+        at, team = (f"{play['at']:<12} ", "dim"), (play["team"], "dim")
+        line = Text.assemble(at, f"{play['text']}  ", team, no_wrap=True, overflow="ellipsis")
         parts.append(line)
     return Group(*parts)
 
