@@ -18,7 +18,7 @@ SECTIONS = [
     *("1", "2", *(f"2.{n}" for n in range(1, 10)), "3", "4", *(f"4.{n}" for n in range(1, 12)), "5.1", "5.2", "5.3", "6.1", "6.2", "6.3", "7", "8", "9"),
     *("F1", *(f"F2.{n}" for n in range(1, 22)), "F3.1", "F3.2", "F3.3", "F3.4", "F4", "F5", *(f"F6.{n}" for n in range(1, 9)), "F7", "F8"),
     *(f"F9.{n}" for n in range(1, 18)),
-    *("D4.5", "D4.6", "D4.11", "D6.1"),
+    *("D4.5", "D4.6", "D4.11", "D6.1", "DF4"),
 ]
 SIMULATOR_ONLY = "Simulator only"
 SIMULATOR_FILES = ("crates/simulator/src/", "tests/test_simulator.py::")

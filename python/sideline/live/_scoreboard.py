@@ -266,16 +266,16 @@ class Scoreboard:
 
     def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
         sides = {"home": self._score.home, "away": self._score.away}
-        place = next((place for place, side in sides.items() if side.team_id == team), "")
+        place = next((place for place, named_side in sides.items() if named_side.team_id == team), "")
         total = next((row for row in rows if row["is_team_total"]), None)
         name = next((row["team_name"] for row in rows if row["team_name"]), None)
-        known = sides.get(place)
+        side = sides.get(place)
         score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
         players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
         return {
-            "name": _text(name or (known and known.name) or f"team {team}"),
+            "name": _text(name or (side and side.name) or f"team {team}"),
             "side": place,
-            "score": known.points if score is None and known else whole(score),
+            "score": side.points if score is None and side else whole(score),
             "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
             "total": None if total is None else _values(total, columns),
         }

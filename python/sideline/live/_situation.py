@@ -56,9 +56,9 @@ class Situation:
                 "timeouts_left": data.get(f"{side}_timeouts_left"),
             }
             for kind, value in numbers.items():
-                known = whole(value)
-                if known is not None:
-                    getattr(self, kind)[side] = known
+                count = whole(value)
+                if count is not None:
+                    getattr(self, kind)[side] = count
         # A box score has no team without a row, so none before the game.
         for team_fields in dicts(data.get("teams")):
             team_id, name = whole(team_fields.get("id")), team_fields.get("name")
@@ -129,8 +129,8 @@ def whole(value: Any) -> int | None:
     """Return an id or a count, which some bodies write as text."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) <= 18 else None
-    known = number(value)
-    return int(known) if known is not None and known == int(known) else None
+    count = number(value)
+    return int(count) if count is not None and count == int(count) else None
 
 
 def _text(value: str) -> str:

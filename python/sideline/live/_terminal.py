@@ -104,7 +104,7 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
     status = _status(view)
     # The status may need several lines.
     free = None if height is None else height - len(status) // max(1, width - MAX_WORD)
-    notices, plays, rows = _fitted(view, free, is_wide=is_wide)
+    notices, plays, rows = _fit(view, free, is_wide=is_wide)
     parts: list[RenderableType] = [_score(view), status]
     for notice in view["notices"][:notices]:
         style = "yellow" if notice["kind"] == "gap" else "dim"
@@ -122,13 +122,13 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
     if plays:
         parts.append(Text())
     for play in view["plays"][:plays]:
-        line = Text.assemble((f"{play['at']:<12} ", "dim"), f"{play['text']}  ", (play["team"], "dim"))
-        line.no_wrap, line.overflow = True, "ellipsis"
+        at, team = (f"{play['at']:<12} ", "dim"), (play["team"], "dim")
+        line = Text.assemble(at, f"{play['text']}  ", team, no_wrap=True, overflow="ellipsis")
         parts.append(line)
     return Group(*parts)
 
 
-def _fitted(view: GameView, height: int | None, *, is_wide: bool) -> tuple[int, int, int]:
+def _fit(view: GameView, height: int | None, *, is_wide: bool) -> tuple[int, int, int]:
     """Return how many notices, plays, and players of each team fit in so many lines."""
     notices, plays = min(TERMINAL_NOTICES, len(view["notices"])), min(TERMINAL_PLAYS, len(view["plays"]))
     rows = max((len(team["rows"]) for team in view["teams"]), default=0)
