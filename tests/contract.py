@@ -103,7 +103,8 @@ COLUMNS = {
     "tracking_defenders": "session_id? text, game_id? text, row int32, team_id? id, player_id? id, period? cat, occurred_at? when, t? when,"
     " defender_id? id, distance_m? num, second_defender_id? id, second_distance_m? num, closing_speed_mps? num, angle_deg?"
     " num, openness? cat, service_defender_ids? ids, offset_s? num, reason? cat, is_make? flag, is_3point? flag, points?"
-    " int, zone? int, hoop_player_x? num, hoop_player_y? num",
+    " int, zone? int, hoop_player_x? num, hoop_player_y? num,"
+    " place_error_m? num, ball_distance_m? num, service_defender_distance_m? num",
     "tracking_matchups": "offense_player_id id, defense_player_id id, guarded_s? num, mean_distance_m? num, shots int, makes int, points int,"
     " low_90? num, high_90? num, offense_team_id? id",
     "tracking_shot_quality": "player_id? id, team_id? id, defender_id? id, openness? cat, zone? int, shots int, efg num, expected_efg num,"

@@ -76,8 +76,8 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
 
 def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Tracking) -> None:
     [first, *_] = rows_of_all = tracking.matchups().to_dicts()
-    unguarded = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}
-    matchups = pa.Table.from_pylist([*rows_of_all, unguarded])
+    pair_without_shots = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}
+    matchups = pa.Table.from_pylist([*rows_of_all, pair_without_shots])
     axes = sideline.plot.matchups(matchups, Figure().subplots(), player_id=player(HOME, 0), players=tracking.players)
     rows = [row for row in matchups.to_pylist() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
     assert texts(axes).count("few shots") == len(rows)

@@ -38,10 +38,10 @@ class Animation:
     True
     """
 
-    _scene: _Scene
+    _scene: Any
     _fps: float
 
-    def __init__(self, scene: _Scene, fps: float) -> None:
+    def __init__(self, scene: Any, fps: float) -> None:
         self._scene, self._fps = scene, fps
 
     def _render(self) -> Any:
