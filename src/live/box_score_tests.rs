@@ -47,8 +47,8 @@ fn an_unreadable_row_costs_only_itself() {
             {"id": 2, "player_stats": [{"id": 21, "stats": {"FG": value}}, {"id": 22, "stats": {"FG": 2}}]},
             {"id": "x", "player_stats": [{"id": 31, "stats": {"FG": 1}}]}]);
         assert!(score.feed(&update(&json!({"teams": teams}))));
-        let found = [11, 22, 21, 31].map(|player| self::value(&score, player, "FG"));
-        assert_eq!(found, [Some(1.0), Some(2.0), None, None]);
+        let values = [11, 22, 21, 31].map(|player| self::value(&score, player, "FG"));
+        assert_eq!(values, [Some(1.0), Some(2.0), None, None]);
         let paths: Vec<&str> = score.problems().map(|(_, problem)| problem.path.as_str()).collect();
         let expected = ["$.data.stats.FGA", "$.teams[1].player_stats[0].stats.FG", "$.teams[2].id"];
         assert_eq!((paths.as_slice(), score.ignored()), (&expected[..], 0));
@@ -84,8 +84,8 @@ fn names_are_read_as_tables_read_them() {
         assert_eq!((text("team_name").as_deref(), text("first_name").as_deref()), (Some("3"), first));
     }
     let mut score = BoxScore::new(Sport::Basketball);
-    let odd = json!({"teams": [{"id": 1, "name": {}, "player_stats": [row(json!({})), row(json!("A"))]}]});
-    assert!(score.feed(&update(&odd)));
+    let unusual_message = json!({"teams": [{"id": 1, "name": {}, "player_stats": [row(json!({})), row(json!("A"))]}]});
+    assert!(score.feed(&update(&unusual_message)));
     assert_eq!((value(&score, 11, "FG"), score.unreadable()), (Some(1.0), 2), "a team's odd name costs only itself");
 }
 
@@ -128,8 +128,8 @@ fn snapshots_and_rest_responses_replace_whole_lines_unless_they_are_older() {
     assert!(!score.feed(&stats(11, 8, json!({"PTS": 99}), "x")));
     score.seed(team(9, 14)["teams"][0].to_string().as_bytes()).unwrap();
     assert_eq!(value(&score, 11, "PTS"), Some(14.0));
-    for wrong in ["no json", "[1]", r#"{"games":[]}"#] {
-        assert!(matches!(score.seed(wrong.as_bytes()), Err(Error::Argument(_))), "{wrong}");
+    for invalid in ["no json", "[1]", r#"{"games":[]}"#] {
+        assert!(matches!(score.seed(invalid.as_bytes()), Err(Error::Argument(_))), "{invalid}");
     }
 }
 
@@ -153,9 +153,9 @@ fn the_state_of_a_game_replaces_its_lines() {
     let total = json!([{"tid": 1, "pid": "0", "totalStats": {"PTS": 15}}]);
     score.seed(json!({"stats": total}).to_string().as_bytes()).unwrap();
     assert_eq!(value(&score, 0, "PTS"), Some(15.0));
-    for wrong in [json!([{"pid": "11"}]), json!({})] {
-        assert!(!score.feed(&state(wrong.clone())));
-        assert!(score.seed(json!({"stats": wrong}).to_string().as_bytes()).is_err());
+    for invalid in [json!([{"pid": "11"}]), json!({})] {
+        assert!(!score.feed(&state(invalid.clone())));
+        assert!(score.seed(json!({"stats": invalid}).to_string().as_bytes()).is_err());
     }
     assert!(!score.feed(&state(json!([{"tid": "1", "pid": "11", "totalStats": {"PTS": true}}]))));
     assert_eq!((value(&score, 11, "PTS"), score.unreadable()), (Some(14.0), 1));
@@ -180,7 +180,7 @@ fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
     let codes = |count: usize| (0..count).map(|code| (format!("C{code}"), json!(1))).collect::<Map<_, _>>();
     let nul = json!({"F\u{0}G": 1});
     let totals = json!([{"tid": 1, "pid": 11, "totalStats": nul}]);
-    let wrong = [
+    let messages = [
         stats(11, 2, nul.clone(), "x"),
         stats(11, 2, json!({"PTS": "many"}), "x"),
         stats(11, 2, Value::Object(codes(1_000)), "x"),
@@ -189,7 +189,7 @@ fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
         update(&json!({"source": "broadcastsummary", "data": {"teams": lines(11, nul)}})),
         update(&json!({"stats": totals})),
     ];
-    for (count, update) in (1..).zip(&wrong) {
+    for (count, update) in (1..).zip(&messages) {
         assert!(!score.feed(update));
         assert_eq!((score.ignored(), score.unreadable(), value(&score, 11, "PTS")), (0, count, Some(2.0)));
     }
@@ -197,7 +197,7 @@ fn messages_that_no_table_can_have_are_counted_and_change_nothing() {
     for player in 12..200 {
         score.feed(&stats(player, 1, json!({"PTS": 1}), "x"));
     }
-    assert_eq!((score.unreadable(), score.table().unwrap().num_rows()), (wrong.len() as u64 + 188 - 63, 64));
+    assert_eq!((score.unreadable(), score.table().unwrap().num_rows()), (messages.len() as u64 + 188 - 63, 64));
 }
 
 fn at(seconds: f64) -> SystemTime {
@@ -205,13 +205,13 @@ fn at(seconds: f64) -> SystemTime {
 }
 
 /// A stats message without a version, received at this time.
-fn received(seconds: f64, points: i64) -> Item {
+fn message_at(seconds: f64, points: i64) -> Item {
     let message = json!({"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"PTS": points}}});
     Item::Update(text(message.to_string(), at(seconds)))
 }
 
 /// The state of the game, requested at this time.
-fn requested(seconds: f64, version: Option<i64>, points: i64) -> Item {
+fn state_at(seconds: f64, version: Option<i64>, points: i64) -> Item {
     let row = json!({"id": 11, "version": version, "stats": {"PTS": points}});
     let state = json!({"teams": [{"id": 1, "player_stats": [row]}]});
     let (start, end) = (at(0.0), Some(at(1.0)));
@@ -223,10 +223,10 @@ fn requested(seconds: f64, version: Option<i64>, points: i64) -> Item {
 #[test]
 fn a_requested_value_replaces_only_what_is_older_than_its_request() {
     let mut score = BoxScore::new(Sport::Basketball);
-    score.feed(&received(1.0, 8));
-    assert!(score.feed(&requested(2.0, None, 10)));
-    score.feed(&received(3.0, 12));
-    assert!(!score.feed(&requested(2.5, None, 13)), "the stream delivered a later one");
+    score.feed(&message_at(1.0, 8));
+    assert!(score.feed(&state_at(2.0, None, 10)));
+    score.feed(&message_at(3.0, 12));
+    assert!(!score.feed(&state_at(2.5, None, 13)), "the stream delivery a later one");
     assert_eq!(value(&score, 11, "PTS"), Some(12.0));
 }
 
@@ -234,49 +234,49 @@ fn a_requested_value_replaces_only_what_is_older_than_its_request() {
 fn a_requested_value_lowers_a_count_only_if_a_later_request_confirms_it() {
     let feed = |items: &[Item]| {
         let mut score = BoxScore::new(Sport::Basketball);
-        score.feed(&received(1.0, 10));
+        score.feed(&message_at(1.0, 10));
         for item in items {
             score.feed(item);
         }
         value(&score, 11, "PTS")
     };
-    let low = |seconds: f64| requested(seconds, None, 8);
+    let low = |seconds: f64| state_at(seconds, None, 8);
     assert_eq!(feed(&[low(2.0)]), Some(10.0));
     assert_eq!(feed(&[low(2.0), low(6.9)]), Some(10.0), "too soon");
     assert_eq!(feed(&[low(2.0), low(7.0)]), Some(8.0));
-    assert_eq!(feed(&[low(2.0), requested(7.0, None, 9)]), Some(10.0), "another value");
-    assert_eq!(feed(&[low(2.0), received(3.0, 11), low(8.0)]), Some(11.0), "the stream has a newer one");
+    assert_eq!(feed(&[low(2.0), state_at(7.0, None, 9)]), Some(10.0), "another value");
+    assert_eq!(feed(&[low(2.0), message_at(3.0, 11), low(8.0)]), Some(11.0), "the stream has a newer one");
 }
 
 #[test]
 fn a_count_that_the_stream_has_just_lowered_is_not_raised_by_one_request() {
     let mut score = BoxScore::new(Sport::Basketball);
-    score.feed(&received(1.0, 10));
-    score.feed(&received(3.0, 8));
-    assert!(!score.feed(&requested(4.0, None, 10)), "it may be the count before the correction");
-    assert!(score.feed(&requested(9.0, None, 10)));
-    score.feed(&received(10.0, 8));
-    assert!(score.feed(&requested(30.0, None, 11)), "no copy of the service lags so much");
+    score.feed(&message_at(1.0, 10));
+    score.feed(&message_at(3.0, 8));
+    assert!(!score.feed(&state_at(4.0, None, 10)), "it may be the count before the correction");
+    assert!(score.feed(&state_at(9.0, None, 10)));
+    score.feed(&message_at(10.0, 8));
+    assert!(score.feed(&state_at(30.0, None, 11)), "no copy of the service lags so much");
     assert_eq!(value(&score, 11, "PTS"), Some(11.0));
 }
 
 #[test]
 fn what_closes_a_gap_lowers_counts_from_before_it_whatever_the_clock_says() {
-    for (delivered, expected) in [(0.0, 8.0), (0.5, 10.0)] {
+    for (delivery, expected) in [(0.0, 8.0), (0.5, 10.0)] {
         let mut score = BoxScore::new(Sport::Basketball);
-        score.feed(&received(delivered, 10));
-        score.feed(&requested(2.0, None, 8));
+        score.feed(&message_at(delivery, 10));
+        score.feed(&state_at(2.0, None, 8));
         assert_eq!(value(&score, 11, "PTS"), Some(expected), "the gap began at 0");
     }
 }
 
 #[test]
 fn what_closes_a_gap_has_no_code_that_was_corrected_to_zero() {
-    for (delivered, expected) in [(0.0, None), (0.5, Some(1.0))] {
+    for (delivery, expected) in [(0.0, None), (0.5, Some(1.0))] {
         let mut score = BoxScore::new(Sport::Basketball);
         let message = json!({"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"FG2": 1}}});
-        score.feed(&Item::Update(text(message.to_string(), at(delivered))));
-        score.feed(&requested(2.0, None, 8));
+        score.feed(&Item::Update(text(message.to_string(), at(delivery))));
+        score.feed(&state_at(2.0, None, 8));
         assert_eq!(value(&score, 11, "FG2"), expected, "the gap began at 0");
     }
 }
@@ -285,8 +285,8 @@ fn what_closes_a_gap_has_no_code_that_was_corrected_to_zero() {
 fn the_higher_version_wins_wherever_both_have_one() {
     let mut score = BoxScore::new(Sport::Basketball);
     score.feed(&stats(11, 100, json!({"PTS": 10}), "x"));
-    assert!(!score.feed(&requested(9.0, Some(99), 12)));
-    assert!(score.feed(&requested(9.0, Some(101), 8)), "a correction, without another request");
+    assert!(!score.feed(&state_at(9.0, Some(99), 12)));
+    assert!(score.feed(&state_at(9.0, Some(101), 8)), "a correction, without another request");
     assert_eq!(value(&score, 11, "PTS"), Some(8.0));
     assert!(!score.feed(&stats(11, 101, json!({"PTS": 7}), "x")), "late");
 }

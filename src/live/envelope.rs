@@ -18,26 +18,26 @@ pub struct EnvelopeFields {
 
 /// Reads the integer at the shallowest key `seq` and the string at the shallowest key `source`; the first one wins at equal depth.
 pub fn read_envelope(text: &str) -> EnvelopeFields {
-    let has = |key: &str| memmem::find(text.as_bytes(), key.as_bytes()).is_some();
-    if !has("\"seq\"") && !has("\"source\"") {
+    let is_mentioned = |key: &str| memmem::find(text.as_bytes(), key.as_bytes()).is_some();
+    if !is_mentioned("\"seq\"") && !is_mentioned("\"source\"") {
         return EnvelopeFields::default();
     }
     let body = Body::from(text.as_bytes());
-    let padded = body.padded();
-    Value::of(&body, &padded).map(|message| of_message(&message)).unwrap_or_default()
+    let padded_body = body.padded();
+    Value::of(&body, &padded_body).map(|message| of_message(&message)).unwrap_or_default()
 }
 
 fn of_message(message: &Value<'_>) -> EnvelopeFields {
-    let mut found = EnvelopeFields::default();
+    let mut fields = EnvelopeFields::default();
     let mut objects = vec![*message];
     for _ in 0..MAX_DEPTH {
         let mut nested = Vec::new();
-        let (has_seq, has_source) = (found.seq.is_some(), found.source.is_some());
+        let (has_seq, has_source) = (fields.seq.is_some(), fields.source.is_some());
         for (key, value) in objects.iter().flat_map(Value::members) {
             match &*key {
-                b"seq" if !has_seq => found.seq = found.seq.or(value.integer()),
-                b"source" if !has_source && found.source.is_none() => {
-                    found.source = value.text().map(|source| source.into_owned());
+                b"seq" if !has_seq => fields.seq = fields.seq.or(value.integer()),
+                b"source" if !has_source && fields.source.is_none() => {
+                    fields.source = value.text().map(|source| source.into_owned());
                 }
                 _ => {}
             }
@@ -49,8 +49,8 @@ fn of_message(message: &Value<'_>) -> EnvelopeFields {
     }
     // A number inside of `data` is not that of an envelope around it.
     let is_around = message.members().any(|(key, value)| &*key == b"seq" && value.integer().is_some());
-    found.content = message.get("data").filter(|_| is_around).map(|data| data.raw().to_vec());
-    found
+    fields.content = message.get("data").filter(|_| is_around).map(|data| data.raw().to_vec());
+    fields
 }
 
 #[cfg(test)]

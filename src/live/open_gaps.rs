@@ -54,20 +54,20 @@ pub(super) struct OpenGaps {
     /// The state before: what a second request confirms.
     last_state: Option<LastState>,
     /// What the stream has delivered since the newest gap.
-    delivered: BTreeSet<CellKey>,
+    delivered_cells: BTreeSet<CellKey>,
 }
 
 #[derive(Debug)]
 struct OpenGap {
     gap: Notice,
-    taken: Duration,
+    taken_at: Duration,
     /// The first version that the stream delivered after it.
     first_version: Option<i64>,
 }
 
 #[derive(Debug)]
 struct LastState {
-    requested: Duration,
+    sent_at: Duration,
     cells: BTreeMap<CellKey, Option<f64>>,
     missing: Vec<String>,
 }
@@ -83,7 +83,7 @@ impl OpenGaps {
             last_request: None,
             attempts: 0,
             last_state: None,
-            delivered: BTreeSet::new(),
+            delivered_cells: BTreeSet::new(),
         }
     }
 
@@ -97,17 +97,17 @@ impl OpenGaps {
     }
 
     /// Records a gap that the reader took; returns whether it was merged into another one. Final gaps, and those at the end of a
-    /// stream, stay as they are.
+    /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
-        self.delivered.clear();
+        self.delivered_cells.clear();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
             Updates::Changes => Duration::ZERO,
             Updates::Snapshots => self.pause.mul_f64(SNAPSHOT_WAIT),
         };
         self.due.get_or_insert((now + patience).max(earliest));
-        self.gaps.push(OpenGap { gap: gap.clone(), taken: now, first_version: None });
+        self.gaps.push(OpenGap { gap: gap.clone(), taken_at: now, first_version: None });
         let is_full = self.gaps.len() > MAX_OPEN;
         if is_full {
             let oldest = self.gaps.remove(0);
@@ -137,15 +137,15 @@ impl OpenGaps {
             for open in self.gaps.iter_mut().filter(|open| open.first_version.is_none()) {
                 open.first_version = row.version;
             }
-            if self.delivered.len() < MAX_CELLS {
+            if self.delivered_cells.len() < MAX_CELLS {
                 let key = |(code, _)| (row.team_id, row.player_id, code);
-                self.delivered.extend(row.stats.into_iter().map(key));
+                self.delivered_cells.extend(row.stats.into_iter().map(key));
             }
         }
     }
 
     /// Begins an attempt if one is due.
-    pub(super) fn begin(&mut self, now: Duration) -> bool {
+    pub(super) fn start_attempt(&mut self, now: Duration) -> bool {
         let is_due = self.due.is_some_and(|due| due <= now);
         if is_due {
             self.last_request = Some(now);
@@ -153,17 +153,17 @@ impl OpenGaps {
         is_due
     }
 
-    /// Records the state that the attempt begun at `requested` brought; returns what the reader is told. `jitter` is in 0..1.
-    pub(super) fn take_state(&mut self, state: State, requested: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
+    /// Records the state that the attempt sent at `sent_at` brought; returns what the reader learns. `jitter` is in 0..1.
+    pub(super) fn take_state(&mut self, state: State, sent_at: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
         let State { update, rows, missing, requested_at } = state;
         let mut missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
         missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
         let versions = !rows.rows.is_empty() && rows.rows.iter().all(|row| row.version.is_some());
         let highest = rows.rows.iter().filter_map(|row| row.version).max();
         let cells = cells_of(rows);
-        let is_confirmed = versions || self.confirms(&cells, requested);
+        let is_confirmed = versions || self.confirms(&cells, sent_at);
         let is_later = |open: &&OpenGap| {
-            let has_passed = |wait: f64| open.taken.saturating_add(self.pause.mul_f64(wait)) <= requested;
+            let has_passed = |wait: f64| open.taken_at.saturating_add(self.pause.mul_f64(wait)) <= sent_at;
             let is_reached = open.first_version.is_some_and(|first| highest >= Some(first));
             (versions && (is_reached || has_passed(LATE_WITH_VERSIONS))) || (!versions && has_passed(LATE))
         };
@@ -188,7 +188,7 @@ impl OpenGaps {
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
         let is_kept = self.last_state.as_ref().is_some_and(|last| last.cells == cells);
         if !is_kept {
-            self.last_state = Some(LastState { requested, cells, missing });
+            self.last_state = Some(LastState { sent_at, cells, missing });
         } else if let Some(last) = &mut self.last_state {
             last.missing = missing;
         }
@@ -198,14 +198,14 @@ impl OpenGaps {
 
     /// Whether a request before it, and long enough before it, brought the same values, except for those that the stream has
     /// delivered since. Then no value of it is older than what the stream delivered before the gap.
-    fn confirms(&self, cells: &BTreeMap<CellKey, Option<f64>>, requested: Duration) -> bool {
-        self.delivered.len() < MAX_CELLS
+    fn confirms(&self, cells: &BTreeMap<CellKey, Option<f64>>, sent_at: Duration) -> bool {
+        self.delivered_cells.len() < MAX_CELLS
             && self.last_state.as_ref().is_some_and(|last| {
-                last.requested.saturating_add(self.pause.mul_f64(CONFIRMED_AFTER)) <= requested
+                last.sent_at.saturating_add(self.pause.mul_f64(CONFIRMED_AFTER)) <= sent_at
                     && cells
                         .keys()
                         .chain(last.cells.keys())
-                        .all(|key| last.cells.get(key) == cells.get(key) || self.delivered.contains(key))
+                        .all(|key| last.cells.get(key) == cells.get(key) || self.delivered_cells.contains(key))
             })
     }
 
@@ -240,7 +240,7 @@ impl OpenGaps {
 
     fn forget(&mut self) {
         (self.due, self.attempts, self.last_state) = (None, 0, None);
-        self.delivered.clear();
+        self.delivered_cells.clear();
     }
 }
 
@@ -262,9 +262,9 @@ fn covering(earlier: Notice, mut later: Notice) -> Notice {
     later
 }
 
-fn final_gap(mut gap: Notice, why: &str) -> Notice {
+fn final_gap(mut gap: Notice, cause: &str) -> Notice {
     if let Notice::Gap { reason, is_final, .. } = &mut gap {
-        *reason = format!("not recovered: {why} (gap: {reason})");
+        *reason = format!("not recovered: {cause} (gap: {reason})");
         *is_final = true;
     }
     gap

@@ -54,8 +54,8 @@ fn changes() -> OpenGaps {
     open_gaps(Updates::Changes)
 }
 
-/// What the reader is told: "recovered", "recovering" with what is missing, or "final".
-fn told(notices: &[Notice]) -> Vec<String> {
+/// What the reader learns: "recovered", "recovering" with what is missing, or "final".
+fn reports(notices: &[Notice]) -> Vec<String> {
     let word = |notice: &Notice| match notice {
         Notice::Recovered { .. } => "recovered".to_owned(),
         Notice::Recovering { missing, .. } => format!("recovering {}", missing.join(" ")),
@@ -66,9 +66,9 @@ fn told(notices: &[Notice]) -> Vec<String> {
 }
 
 /// Requests the state at this time, and gets it a tenth of a second later.
-fn ask(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
-    assert!(gaps.begin(seconds(at)), "no request is due at {at}: {:?}", gaps.due());
-    told(&gaps.take_state(state, seconds(at), seconds(at + 0.1), 0.0))
+fn request_state(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
+    assert!(gaps.start_attempt(seconds(at)), "no request is due at {at}: {:?}", gaps.due());
+    reports(&gaps.take_state(state, seconds(at), seconds(at + 0.1), 0.0))
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_gap_among_changes_is_requested_at_once() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
     assert_eq!(gaps.due(), Some(seconds(9.0)));
-    assert!(gaps.begin(seconds(9.0)));
+    assert!(gaps.start_attempt(seconds(9.0)));
 }
 
 #[test]
@@ -92,11 +92,11 @@ fn the_end_of_a_stream_and_final_gaps_cause_no_request() {
 fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    assert_eq!(ask(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
     assert_eq!(gaps.due(), Some(seconds(7.1)));
     gaps.take_update(&change(8, None, 6));
     // The stream has delivered the new value of player 8, and player 7 has the value of the request before.
-    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 6])), ["recovered"]);
+    assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 6])), ["recovered"]);
     assert!(gaps.is_empty() && gaps.due().is_none());
 }
 
@@ -104,10 +104,10 @@ fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
 fn a_code_that_only_the_request_before_has_is_not_confirmed() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    request_state(&mut gaps, 2.0, state(None, [10, 4]));
     let row = |id: i64, stats: Value| json!({"id": id, "stats": stats});
     let other = snapshot(json!([row(7, json!({"PTS": 10})), row(8, json!({}))]));
-    assert_eq!(ask(&mut gaps, 7.1, state_of(&other)), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 7.1, state_of(&other)), ["recovering stats"]);
 }
 
 #[test]
@@ -115,19 +115,19 @@ fn a_value_that_neither_the_stream_nor_the_request_before_has_is_not_confirmed()
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     // The copy of the service that answers lags: it has 7 points, then 8, where the stream had 10 before the gap.
-    ask(&mut gaps, 2.0, state(None, [7, 4]));
-    assert_eq!(ask(&mut gaps, 7.1, state(None, [8, 4])), ["recovering stats"]);
-    assert_eq!(ask(&mut gaps, 12.2, state(None, [8, 4])), ["recovered"]);
+    request_state(&mut gaps, 2.0, state(None, [7, 4]));
+    assert_eq!(request_state(&mut gaps, 7.1, state(None, [8, 4])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 12.2, state(None, [8, 4])), ["recovered"]);
 }
 
 #[test]
 fn the_first_state_after_failures_is_not_confirmed_either() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    assert!(gaps.begin(seconds(2.0)));
+    assert!(gaps.start_attempt(seconds(2.0)));
     gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, seconds(2.1), 0.0);
-    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 4])), ["recovering stats"]);
-    assert_eq!(ask(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
+    assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
 }
 
 #[test]
@@ -136,8 +136,12 @@ fn a_state_with_the_first_version_after_a_gap_closes_it_at_once() {
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     gaps.take_update(&change(8, Some(100), 6));
     gaps.take_update(&change(8, Some(130), 6));
-    assert_eq!(ask(&mut gaps, 2.5, state(Some(99), [10, 4])), ["recovering stats"], "it is older than the gap's end");
-    assert_eq!(ask(&mut gaps, 7.6, state(Some(100), [10, 6])), ["recovered"]);
+    assert_eq!(
+        request_state(&mut gaps, 2.5, state(Some(99), [10, 4])),
+        ["recovering stats"],
+        "it is older than the gap's end"
+    );
+    assert_eq!(request_state(&mut gaps, 7.6, state(Some(100), [10, 6])), ["recovered"]);
 }
 
 #[test]
@@ -148,7 +152,7 @@ fn a_state_with_versions_that_was_requested_20_seconds_after_a_gap_closes_it() {
         let expected = if at < 22.0 { "recovering stats" } else { "recovered" };
         let due = gaps.due().unwrap().as_secs_f64();
         assert!(due <= at, "{due}");
-        assert_eq!(ask(&mut gaps, at, state(Some(9), [10, 4])), [expected], "{at}");
+        assert_eq!(request_state(&mut gaps, at, state(Some(9), [10, 4])), [expected], "{at}");
     }
 }
 
@@ -156,13 +160,16 @@ fn a_state_with_versions_that_was_requested_20_seconds_after_a_gap_closes_it() {
 fn what_is_missing_keeps_a_gap_open() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    request_state(&mut gaps, 2.0, state(None, [10, 4]));
     let without_plays = State { missing: vec!["plays"], ..state(None, [10, 4]) };
-    assert_eq!(ask(&mut gaps, 7.1, without_plays), ["recovering plays"]);
-    let odd = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": 8, "stats": {"PTS": "x"}}]));
-    assert_eq!(ask(&mut gaps, 12.2, state_of(&odd)), ["recovering $.teams[0].player_stats[1].stats.PTS"]);
-    assert_eq!(ask(&mut gaps, 17.3, state(None, [10, 4])), ["recovering stats"]);
-    assert_eq!(ask(&mut gaps, 22.4, state(None, [10, 4])), ["recovered"]);
+    assert_eq!(request_state(&mut gaps, 7.1, without_plays), ["recovering plays"]);
+    let unreadable_row = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": 8, "stats": {"PTS": "x"}}]));
+    assert_eq!(
+        request_state(&mut gaps, 12.2, state_of(&unreadable_row)),
+        ["recovering $.teams[0].player_stats[1].stats.PTS"]
+    );
+    assert_eq!(request_state(&mut gaps, 17.3, state(None, [10, 4])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 22.4, state(None, [10, 4])), ["recovered"]);
 }
 
 #[test]
@@ -172,7 +179,7 @@ fn waits_between_attempts_grow_from_5_to_20_seconds() {
     let mut waits = Vec::new();
     for jitter in [0.0, 1.0, 0.0, 0.5, 0.0] {
         let at = gaps.due().unwrap();
-        assert!(gaps.begin(at));
+        assert!(gaps.start_attempt(at));
         gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, at, jitter);
         waits.push((gaps.due().unwrap() - at).as_secs());
     }
@@ -184,9 +191,9 @@ fn a_refusal_for_good_makes_every_gap_final() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     gaps.take_gap(&gap(3.0, Some(4.0)), seconds(4.0));
-    assert!(gaps.begin(seconds(4.0)));
+    assert!(gaps.start_attempt(seconds(4.0)));
     let notices = gaps.take_failure(&Failure { why: "404".into(), is_refusal: true }, seconds(4.1), 0.0);
-    assert_eq!(told(&notices), ["final", "final"]);
+    assert_eq!(reports(&notices), ["final", "final"]);
     let Notice::Gap { reason, .. } = &notices[0] else { panic!() };
     assert_eq!(reason, "not recovered: 404 (gap: cut)");
     assert!(gaps.is_empty() && gaps.due().is_none());
@@ -196,10 +203,10 @@ fn a_refusal_for_good_makes_every_gap_final() {
 fn gaps_are_closed_in_their_order_and_a_later_one_stays_open() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    ask(&mut gaps, 2.0, state(None, [10, 4]));
+    request_state(&mut gaps, 2.0, state(None, [10, 4]));
     gaps.take_gap(&gap(5.0, Some(6.0)), seconds(6.0));
-    assert_eq!(ask(&mut gaps, 7.1, state(None, [10, 4])), ["recovered", "recovering stats"]);
-    assert_eq!(ask(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
+    assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 4])), ["recovered", "recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 12.2, state(None, [10, 4])), ["recovered"]);
 }
 
 #[test]
@@ -207,11 +214,11 @@ fn a_complete_snapshot_of_the_stream_closes_gaps_and_only_where_none_comes_is_on
     let rows = json!([{"id": 7, "stats": {"PTS": 10}}]);
     let mut gaps = open_gaps(Updates::Snapshots);
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    assert_eq!((gaps.due(), gaps.begin(seconds(3.9))), (Some(seconds(4.0)), false));
-    let odd = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": null}]));
-    assert_eq!(gaps.take_update(&odd), (Vec::new(), 1), "it may lack what the gap lost");
+    assert_eq!((gaps.due(), gaps.start_attempt(seconds(3.9))), (Some(seconds(4.0)), false));
+    let unreadable_row = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": null}]));
+    assert_eq!(gaps.take_update(&unreadable_row), (Vec::new(), 1), "it may lack what the gap lost");
     let (notices, unreadable) = gaps.take_update(&snapshot(rows));
-    assert_eq!((told(&notices), unreadable), (vec!["recovered".to_owned()], 0));
+    assert_eq!((reports(&notices), unreadable), (vec!["recovered".to_owned()], 0));
     let [Notice::Recovered { updates, requested_at: None, .. }] = notices.as_slice() else { panic!("{notices:?}") };
     assert_eq!((updates.len(), gaps.due()), (1, None));
 }
@@ -220,8 +227,8 @@ fn a_complete_snapshot_of_the_stream_closes_gaps_and_only_where_none_comes_is_on
 fn beyond_the_maximum_the_oldest_gaps_are_one() {
     let mut gaps = changes();
     for n in 0..1000_u32 {
-        let merged = gaps.take_gap(&gap(f64::from(n), Some(f64::from(n) + 0.5)), seconds(f64::from(n)));
-        assert_eq!(merged, n as usize >= MAX_OPEN);
+        let is_merged = gaps.take_gap(&gap(f64::from(n), Some(f64::from(n) + 0.5)), seconds(f64::from(n)));
+        assert_eq!(is_merged, n as usize >= MAX_OPEN);
     }
     assert_eq!(gaps.gaps.len(), MAX_OPEN);
     let Notice::Gap { start, end, .. } = &gaps.gaps[0].gap else { panic!() };
@@ -245,25 +252,25 @@ proptest! {
     #[test]
     fn every_gap_has_one_end(steps in prop::collection::vec((0_u64..4_000, 0_u8..8, any::<bool>()), 1..200)) {
         let mut gaps = changes();
-        let (mut now, mut asked, mut opened, mut ended) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
-        for (n, (wait, what, versions)) in steps.into_iter().enumerate() {
+        let (mut now, mut requests, mut taken_gaps, mut closed_gaps) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
+        for (n, (wait, step, versions)) in steps.into_iter().enumerate() {
             now += Duration::from_millis(wait);
-            if what < 2 {
+            if step < 2 {
                 let gap = gap(n as f64, Some(n as f64 + 0.5));
-                opened.push(gap.clone());
+                taken_gaps.push(gap.clone());
                 gaps.take_gap(&gap, now);
-            } else if gaps.begin(now) {
-                asked.push(now);
-                let notices = match what {
+            } else if gaps.start_attempt(now) {
+                requests.push(now);
+                let notices = match step {
                     2 => gaps.take_failure(&Failure { why: "503".into(), is_refusal: versions }, now, 0.5),
                     3 => gaps.take_state(State { missing: vec!["plays"], ..state(None, [1, 2]) }, now, now, 0.5),
                     _ => gaps.take_state(state(versions.then_some(9), [1, 2]), now, now, 0.5),
                 };
                 for notice in notices {
                     match notice {
-                        Notice::Recovered { gap, .. } => ended.push(*gap),
+                        Notice::Recovered { gap, .. } => closed_gaps.push(*gap),
                         Notice::Gap { start, end, .. } => {
-                            ended.push(Notice::Gap { start, end, reason: "cut".into(), dropped: None, is_final: false });
+                            closed_gaps.push(Notice::Gap { start, end, reason: "cut".into(), dropped: None, is_final: false });
                         }
                         _ => {}
                     }
@@ -271,8 +278,8 @@ proptest! {
             }
             prop_assert_eq!(gaps.is_empty(), gaps.due().is_none());
         }
-        prop_assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{:?}", asked);
-        prop_assert_eq!(&ended[..], &opened[..ended.len()]);
-        prop_assert_eq!(opened.len() - ended.len(), gaps.gaps.len());
+        prop_assert!(requests.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{:?}", requests);
+        prop_assert_eq!(&closed_gaps[..], &taken_gaps[..closed_gaps.len()]);
+        prop_assert_eq!(taken_gaps.len() - closed_gaps.len(), gaps.gaps.len());
     }
 }

@@ -67,7 +67,7 @@ impl Recovery {
                 () = sleep_until(due) => {}
             }
             let requested = self.begun.elapsed();
-            if !self.gaps().begin(requested) {
+            if !self.gaps().start_attempt(requested) {
                 continue;
             }
             let asked = self.state.ask().await;

@@ -72,11 +72,11 @@ impl Problem {
         Problem { path: path.into(), reason: reason.into() }
     }
 
-    /// The problem of a value that was decoded elsewhere: `here` is its path there, `place` in the message.
-    pub(super) fn moved(error: DecodeError, here: &str, place: &str) -> Self {
+    /// The problem of a value that was decoded elsewhere: `from` is its path there, `place` in the message.
+    pub(super) fn relocate(error: DecodeError, from: &str, place: &str) -> Self {
         match error {
             DecodeError::Body { message, path, .. } => {
-                Problem::new(path.strip_prefix(here).map_or(place.to_owned(), |rest| format!("{place}{rest}")), message)
+                Problem::new(path.strip_prefix(from).map_or(place.to_owned(), |rest| format!("{place}{rest}")), message)
             }
             other => Problem::new(place, other.to_string()),
         }
@@ -86,8 +86,8 @@ impl Problem {
 /// Reads a message of a stream, or a response of REST. `None`: it has nothing of a box score.
 pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
     let body = Body::from(text);
-    let padded = body.padded();
-    let message = match Value::of(&body, &padded) {
+    let padded_body = body.padded();
+    let message = match Value::of(&body, &padded_body) {
         Ok(message) => message,
         // Something else than JSON, such as a heartbeat.
         Err(_) if !text.trim_ascii_start().starts_with(b"{") => return None,
@@ -103,8 +103,8 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
     }
     if message.get("player_stats").is_some() {
         let teams = Body::from([b"[", message.raw(), b"]"].concat());
-        let padded = teams.padded();
-        return read_teams(Value::of(&teams, &padded).ok()?, "", sport);
+        let padded_body = teams.padded();
+        return read_teams(Value::of(&teams, &padded_body).ok()?, "", sport);
     }
     match data {
         Some(_) if is_stats => Some(read_change(&body)),
@@ -123,7 +123,7 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
 /// New values: a stats message.
 fn read_change(body: &Body) -> Rows {
     let read = tables::decode(&STAT_UPDATES, "stat_updates", None, body, &Context::default());
-    let row = read.map_err(|error| Problem::moved(error, "$", "$")).and_then(|batch| change(&batch));
+    let row = read.map_err(|error| Problem::relocate(error, "$", "$")).and_then(|batch| change(&batch));
     match row {
         Ok(row) => Rows { kind: Kind::Change, rows: row.into_iter().collect(), problems: Vec::new() },
         Err(problem) => Rows { kind: Kind::Change, rows: Vec::new(), problems: vec![problem] },
@@ -159,30 +159,30 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
         return None;
     }
     let resource = of_sport(&STATS, sport);
-    if let Ok(batch) = box_score(resource, &wrapped(teams.raw())) {
+    if let Ok(batch) = box_score(resource, &wrap_teams(teams.raw())) {
         return Some(Rows { kind: Kind::Snapshot, rows: rows_of(&batch), problems: Vec::new() });
     }
-    let mut found = Rows { kind: Kind::Snapshot, rows: Vec::new(), problems: Vec::new() };
+    let mut read_rows = Rows { kind: Kind::Snapshot, rows: Vec::new(), problems: Vec::new() };
     let mut left = MAX_ROWS;
     for (at, team) in teams.elements().enumerate() {
         // The path of a single team is that of the message itself.
         let team_path = if path.is_empty() { "$".to_owned() } else { format!("{path}[{at}]") };
-        read_team(resource, team, &team_path, &mut left, &mut found);
+        read_team(resource, team, &team_path, &mut left, &mut read_rows);
     }
-    Some(found)
+    Some(read_rows)
 }
 
-fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mut usize, found: &mut Rows) {
+fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mut usize, read_rows: &mut Rows) {
     const TEAM: &str = "$.teams[0]";
     const ROW: &str = "$.teams[0].player_stats[0]";
     let id = match team_of(resource, &team) {
         Ok(id) => id,
-        Err(error) => return found.problems.push(Problem::moved(error, TEAM, path)),
+        Err(error) => return read_rows.problems.push(Problem::relocate(error, TEAM, path)),
     };
     let name = match name_of(resource, &team) {
         Ok(name) => name,
         Err(error) => {
-            found.problems.push(Problem::moved(error, TEAM, path));
+            read_rows.problems.push(Problem::relocate(error, TEAM, path));
             None
         }
     };
@@ -191,19 +191,19 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
     let with_lines = |lines: &[u8]| one_team(&[("id", id_text.as_bytes()), ("player_stats", lines)]);
     if !lines.is_array() {
         let read = box_score(resource, &with_lines(lines.raw()));
-        return found.problems.extend(read.err().map(|error| Problem::moved(error, TEAM, path)));
+        return read_rows.problems.extend(read.err().map(|error| Problem::relocate(error, TEAM, path)));
     }
     for (at, line) in lines.elements().enumerate() {
         let line_path = format!("{path}.player_stats[{at}]");
         if *left == 0 {
-            return found.problems.push(Problem::new(line_path, "more rows than a game has: they are left out"));
+            return read_rows.problems.push(Problem::new(line_path, "more rows than a game has: they are left out"));
         }
         *left -= 1;
         match box_score(resource, &with_lines(&[b"[", line.raw(), b"]"].concat())) {
             Ok(batch) => {
-                found.rows.extend(rows_of(&batch).into_iter().map(|row| Row { team_name: name.clone(), ..row }));
+                read_rows.rows.extend(rows_of(&batch).into_iter().map(|row| Row { team_name: name.clone(), ..row }));
             }
-            Err(error) => found.problems.push(Problem::moved(error, ROW, &line_path)),
+            Err(error) => read_rows.problems.push(Problem::relocate(error, ROW, &line_path)),
         }
     }
 }
@@ -213,7 +213,7 @@ fn team_of(resource: &'static Resource, team: &Value<'_>) -> Result<i64, DecodeE
     let batch = match team.get("id") {
         Some(id) => box_score(resource, &one_team(&[("id", id.raw()), ("player_stats", b"[{\"id\":0}]")]))?,
         None if team.is_object() => box_score(resource, &one_team(&[("player_stats", b"[{\"id\":0}]")]))?,
-        None => box_score(resource, &wrapped(&[b"[", team.raw(), b"]"].concat()))?,
+        None => box_score(resource, &wrap_teams(&[b"[", team.raw(), b"]"].concat()))?,
     };
     Ok(integer(&batch, "team_id", 0).unwrap_or_default())
 }
@@ -231,23 +231,23 @@ fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
         return None;
     }
     let resource = of_sport(&CATCH_UP, sport);
-    let of = |lines: &[u8]| Body::from([b"{\"stats\":", lines, b"}"].concat());
-    if let Ok(batch) = box_score(resource, &of(lines.raw())) {
+    let body_of = |lines: &[u8]| Body::from([b"{\"stats\":", lines, b"}"].concat());
+    if let Ok(batch) = box_score(resource, &body_of(lines.raw())) {
         return Some(Rows { kind: Kind::Game, rows: rows_of(&batch), problems: Vec::new() });
     }
-    let mut found = Rows { kind: Kind::Game, rows: Vec::new(), problems: Vec::new() };
+    let mut read_rows = Rows { kind: Kind::Game, rows: Vec::new(), problems: Vec::new() };
     for (at, line) in lines.elements().enumerate() {
         let path = format!("$.stats[{at}]");
         if at == MAX_ROWS {
-            found.problems.push(Problem::new(path, "more rows than a game has: they are left out"));
+            read_rows.problems.push(Problem::new(path, "more rows than a game has: they are left out"));
             break;
         }
-        match box_score(resource, &of(&[b"[", line.raw(), b"]"].concat())) {
-            Ok(batch) => found.rows.extend(rows_of(&batch)),
-            Err(error) => found.problems.push(Problem::moved(error, "$.stats[0]", &path)),
+        match box_score(resource, &body_of(&[b"[", line.raw(), b"]"].concat())) {
+            Ok(batch) => read_rows.rows.extend(rows_of(&batch)),
+            Err(error) => read_rows.problems.push(Problem::relocate(error, "$.stats[0]", &path)),
         }
     }
-    Some(found)
+    Some(read_rows)
 }
 
 fn box_score(resource: &'static Resource, body: &Body) -> Result<RecordBatch, DecodeError> {
@@ -255,7 +255,7 @@ fn box_score(resource: &'static Resource, body: &Body) -> Result<RecordBatch, De
 }
 
 /// A body of `stats` with these teams.
-fn wrapped(teams: &[u8]) -> Body {
+fn wrap_teams(teams: &[u8]) -> Body {
     Body::from([b"{\"teams\":", teams, b"}"].concat())
 }
 
@@ -263,7 +263,7 @@ fn wrapped(teams: &[u8]) -> Body {
 fn one_team(members: &[(&str, &[u8])]) -> Body {
     let members: Vec<Vec<u8>> =
         members.iter().map(|(key, value)| [b"\"", key.as_bytes(), b"\":", *value].concat()).collect();
-    wrapped(&[b"[{", members.join(&b',').as_slice(), b"}]"].concat())
+    wrap_teams(&[b"[{", members.join(&b',').as_slice(), b"}]"].concat())
 }
 
 /// The rows of a table `box_score`; a code without a value is left out.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 /// A connection that is lost for less than this has missed next to nothing.
 const MAX_LOST: Duration = Duration::from_secs(1);
-/// Open gaps that are told apart; further ones extend the last.
+/// Open gaps that are distinguished; further ones extend the last.
 const MAX_OPEN: usize = 256;
 
 #[derive(Debug, Clone, Default)]
@@ -13,7 +13,7 @@ pub(super) struct Staleness {
     /// Start and end of the gaps that may still be closed.
     open: Vec<(SystemTime, SystemTime)>,
     /// End of the last gap that nothing will close, until a later complete state.
-    lost: Option<SystemTime>,
+    final_gap_end: Option<SystemTime>,
     /// Since when there is no connection.
     disconnected: Option<SystemTime>,
 }
@@ -27,7 +27,7 @@ impl Staleness {
                 let end = end.unwrap_or(*start);
                 if *is_final {
                     self.close(*start, end);
-                    self.lost = self.lost.max(Some(end));
+                    self.final_gap_end = self.final_gap_end.max(Some(end));
                 } else if self.open.len() == MAX_OPEN
                     && let Some(last) = self.open.last_mut()
                 {
@@ -41,7 +41,7 @@ impl Staleness {
                     let end = end.unwrap_or(*start);
                     self.close(*start, end);
                     // What closed it is later than the gaps before it.
-                    self.lost = self.lost.filter(|lost| *lost > end);
+                    self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > end);
                 }
             }
             Notice::Quiet { .. } | Notice::Recovering { .. } => {}
@@ -50,13 +50,13 @@ impl Staleness {
 
     /// Records a complete state of the game that the stream delivered.
     pub(super) fn complete_state(&mut self, at: SystemTime) {
-        self.lost = self.lost.filter(|lost| *lost > at);
+        self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > at);
         self.open.retain(|(_, end)| *end > at);
     }
 
     pub(super) fn is_stale(&self, now: SystemTime) -> bool {
         let is_lost = |since: SystemTime| now.duration_since(since).is_ok_and(|elapsed| elapsed >= MAX_LOST);
-        !self.open.is_empty() || self.lost.is_some() || self.disconnected.is_some_and(is_lost)
+        !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)
     }
 
     fn close(&mut self, start: SystemTime, end: SystemTime) {
@@ -80,7 +80,7 @@ mod tests {
         Notice::Recovered { gap: Box::new(gap), updates: Vec::new().into(), requested_at: None }
     }
 
-    fn lost(seconds: u64) -> Notice {
+    fn disconnected_at(seconds: u64) -> Notice {
         Notice::Disconnected { at: at(seconds), reason: "x".into(), status: None, attempt: 0, retry_at: None }
     }
 
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn a_connection_that_is_lost_for_a_second_is_stale() {
         let mut staleness = Staleness::default();
-        staleness.notice(&lost(10));
-        staleness.notice(&lost(30));
+        staleness.notice(&disconnected_at(10));
+        staleness.notice(&disconnected_at(30));
         assert!(!staleness.is_stale(at(10)));
         assert!(staleness.is_stale(at(11)), "counted from the first of the failures");
         staleness.notice(&Notice::Connected { at: at(31) });

@@ -47,7 +47,7 @@ pub fn stat_updates(items: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
     for message in messages {
         match decode(&[message]) {
             Ok(_) => readable.push(message),
-            Err(error) => problems.push(Problem::moved(error, "$[0]", "$")),
+            Err(error) => problems.push(Problem::relocate(error, "$[0]", "$")),
         }
     }
     let batch = decode(&readable).map_err(|error| Error::decode(error, &Scrubber::default()))?;
@@ -67,8 +67,8 @@ fn stats_message(item: &Item) -> Option<&[u8]> {
         return None;
     }
     let body = Body::from(update.text.as_bytes());
-    let padded = body.padded();
-    let message = Value::of(&body, &padded).ok()?;
+    let padded_body = body.padded();
+    let message = Value::of(&body, &padded_body).ok()?;
     let is_stats = message.get("type")?.text()? == "stats" && message.get("data").is_some();
     is_stats.then_some(update.text.as_bytes())
 }

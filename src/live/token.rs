@@ -121,8 +121,8 @@ const MAX_TOKEN_LEN: usize = 8 * 1024;
 pub(super) fn parse_token(body: &[u8]) -> Option<Secret> {
     let text = std::str::from_utf8(body).ok()?.trim_start_matches('\u{feff}').trim();
     let body = Body::from(text.as_bytes());
-    let padded = body.padded();
-    let token = match JsonValue::of(&body, &padded) {
+    let padded_body = body.padded();
+    let token = match JsonValue::of(&body, &padded_body) {
         Ok(json) => find_in_json(&json, MAX_DEPTH)?,
         Err(_) => text.to_string(),
     };
@@ -140,9 +140,9 @@ fn find_in_json(json: &JsonValue<'_>, depth: usize) -> Option<String> {
     let deeper =
         |value: &JsonValue<'_>| value.is_object().then(|| find_in_json(value, depth.checked_sub(1)?)).flatten();
     let at = |fits: fn(&str) -> bool| {
-        let is_wanted = |key: &[u8]| fits(&String::from_utf8_lossy(key).to_ascii_lowercase());
-        let mut wanted = json.members().filter(|(key, _)| is_wanted(key));
-        wanted.find_map(|(_, value)| value.text().map(Cow::into_owned).or_else(|| deeper(&value)))
+        let is_token_name = |key: &[u8]| fits(&String::from_utf8_lossy(key).to_ascii_lowercase());
+        let mut named_members = json.members().filter(|(key, _)| is_token_name(key));
+        named_members.find_map(|(_, value)| value.text().map(Cow::into_owned).or_else(|| deeper(&value)))
     };
     at(|key| key == "token")
         .or_else(|| at(|key| key.ends_with("token")))

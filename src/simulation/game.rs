@@ -37,8 +37,8 @@ impl Game {
 
     /// The last change of each player until a time.
     pub(super) fn points(&self, until: Duration) -> BTreeMap<i64, Change> {
-        let known = self.history.iter().take_while(|change| change.at <= until);
-        known.map(|change| (change.player, *change)).collect()
+        let changes = self.history.iter().take_while(|change| change.at <= until);
+        changes.map(|change| (change.player, *change)).collect()
     }
 
     /// The changes of one player.
@@ -46,20 +46,20 @@ impl Game {
         self.history.iter().filter(|change| change.player == player).copied().collect()
     }
 
-    /// The teams of a snapshot; with `odd`, one row is unreadable.
-    pub(super) fn teams(&self, until: Duration, has_versions: bool, odd: bool) -> Value {
+    /// The teams of a snapshot; with `has_invalid_row`, one row is unreadable.
+    pub(super) fn teams(&self, until: Duration, has_versions: bool, has_invalid_row: bool) -> Value {
         let row = |change: &Change| {
-            let points = if odd && change.player == PLAYERS[0] { json!("x") } else { json!(change.points) };
+            let points = if has_invalid_row && change.player == PLAYERS[0] { json!("x") } else { json!(change.points) };
             let version = has_versions.then_some(change.version);
             json!({ "id": change.player, "version": version, "stats": { "PTS": points } })
         };
         json!([{ "id": TEAM, "name": "T", "player_stats": self.points(until).values().map(row).collect::<Value>() }])
     }
 
-    /// A body of `catch_up`; with `odd`, one row is unreadable.
-    pub(super) fn catch_up(&self, until: Duration, odd: bool) -> String {
+    /// A body of `catch_up`; with `has_invalid_row`, one row is unreadable.
+    pub(super) fn catch_up(&self, until: Duration, has_invalid_row: bool) -> String {
         let row = |change: &Change| {
-            let points = if odd && change.player == PLAYERS[0] { json!("x") } else { json!(change.points) };
+            let points = if has_invalid_row && change.player == PLAYERS[0] { json!("x") } else { json!(change.points) };
             json!({ "tid": TEAM.to_string(), "pid": change.player.to_string(), "totalStats": { "PTS": points } })
         };
         let rows = self.points(until).values().map(row).collect::<Value>();

@@ -35,7 +35,7 @@ pub struct CoreStream {
     /// When the event loop last had its turn, in nanoseconds since `created`.
     turn: AtomicU64,
     /// Paths and reasons of unreadable rows that are logged already.
-    logged: Mutex<HashSet<live::Problem>>,
+    logged_problems: Mutex<HashSet<live::Problem>>,
 }
 
 /// Maximum of unreadable rows that are logged.
@@ -48,8 +48,8 @@ impl CoreStream {
     pub fn new(stream: Stream) -> Self {
         let scrubber = Arc::new(stream.scrubber().clone());
         let (created, turn) = (Instant::now(), AtomicU64::new(0));
-        let logged = Mutex::default();
-        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn, logged }
+        let logged_problems = Mutex::default();
+        CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn, logged_problems }
     }
 
     fn stream(&self, py: Python<'_>) -> PyResult<&Arc<Stream>> {
@@ -87,7 +87,7 @@ impl CoreStream {
             Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
             Notice::Recovering { gap, updates, missing, requested_at } => {
                 let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
-                let missing = missing.into_iter().map(|what| self.scrubber.id(what).to_string());
+                let missing = missing.into_iter().map(|part| self.scrubber.id(part).to_string());
                 let missing = PyTuple::new(py, missing.collect::<Vec<_>>())?;
                 class("Recovering")?.call1((gap, updates, missing, datetime(py, requested_at)?))
             }
@@ -106,9 +106,9 @@ impl CoreStream {
     /// Counts rows that a batch leaves out, and logs each path and reason once.
     fn leave_out(&self, stream: &Stream, problems: Vec<live::Problem>) {
         stream.buffer().count_unreadable(problems.len() as u64);
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.logged_problems.lock().unwrap_or_else(PoisonError::into_inner);
         for problem in problems {
-            if logged.len() < MAX_LOGGED && !logged.contains(&problem) {
+            if known.len() < MAX_LOGGED && !known.contains(&problem) {
                 let path = self.scrubber.id(problem.path.as_str());
                 // That of this crate is no logger of Python's.
                 log::warn!(
@@ -116,7 +116,7 @@ impl CoreStream {
                     "live stream: a row is left out: {} at {path}",
                     self.scrubber.message(problem.reason.as_str())
                 );
-                logged.insert(problem);
+                known.insert(problem);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::cursor::Cursor;
 use super::error::{ErrorKind, JsonError};
 use std::borrow::Cow;
 
-/// A value of a valid body. Its parts are found when they are asked for, and nothing is allocated but texts with escapes.
+/// A value of a valid body. Its parts are found when they are requested, and nothing is allocated but texts with escapes.
 #[derive(Debug, Clone, Copy)]
 pub struct Value<'a> {
     /// At the first byte of the value.
@@ -14,12 +14,12 @@ pub struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value of a whole body. `padded` are the bytes of `body` with their padding.
-    pub fn of(body: &Body, padded: &'a [u8]) -> Result<Self, JsonError> {
-        let mut cursor = super::open(body, padded)?;
+    /// The value of a whole body. `padded_body` are the bytes of `body` with their padding.
+    pub fn of(body: &Body, padded_body: &'a [u8]) -> Result<Self, JsonError> {
+        let mut cursor = super::open(body, padded_body)?;
         if !body.is_validated() {
-            let mut whole = cursor;
-            whole.validate_document().map_err(|kind| kind.at(body.as_slice(), whole.position()))?;
+            let mut document = cursor;
+            document.validate_document().map_err(|kind| kind.at(body.as_slice(), document.position()))?;
             body.mark_validated();
         }
         Value::next(&mut cursor).ok_or_else(|| ErrorKind::Unpadded.at(body.as_slice(), 0))
@@ -33,7 +33,7 @@ impl<'a> Value<'a> {
         Some(Value { start, text: cursor.span_from(&start).bytes() })
     }
 
-    /// The value as it stands in the body.
+    /// The value in the body, unchanged.
     pub fn raw(&self) -> &'a [u8] {
         self.text
     }
@@ -155,22 +155,22 @@ mod tests {
 
     fn read<T>(text: &str, look: impl FnOnce(Value<'_>) -> T) -> T {
         let body = Body::from(text.as_bytes());
-        let padded = body.padded();
-        look(Value::of(&body, &padded).unwrap())
+        let padded_body = body.padded();
+        look(Value::of(&body, &padded_body).unwrap())
     }
 
     #[test]
     fn members_and_elements_are_found_in_their_order() {
         let text = r#" { "a" : [ 1 , {"b": [] } , "x" ] , "a\u0062":null,"a": {} } "#;
         read(text, |value| {
-            let found: Vec<(String, String)> = value
+            let members: Vec<(String, String)> = value
                 .members()
                 .map(|(key, value)| {
                     (String::from_utf8_lossy(&key).into_owned(), String::from_utf8_lossy(value.raw()).into_owned())
                 })
                 .collect();
             let expected = [("a", r#"[ 1 , {"b": [] } , "x" ]"#), ("ab", "null"), ("a", "{}")];
-            assert_eq!(found, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+            assert_eq!(members, expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
             let (_, list) = value.members().next().unwrap();
             let elements: Vec<&[u8]> = list.elements().map(|element| element.raw()).collect();
             assert_eq!(elements, [&b"1"[..], br#"{"b": [] }"#, br#""x""#]);
@@ -209,8 +209,8 @@ mod tests {
     fn a_body_that_is_no_json_is_an_error() {
         for text in ["", "{", "{\"a\":}", "[1,]", "1 2", "{\"a\":1}x", "nul"] {
             let body = Body::from(text.as_bytes());
-            let padded = body.padded();
-            assert!(Value::of(&body, &padded).is_err(), "{text}");
+            let padded_body = body.padded();
+            assert!(Value::of(&body, &padded_body).is_err(), "{text}");
         }
     }
 }
