@@ -905,7 +905,7 @@ async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one
 }
 
 #[tokio::test]
-async fn a_refused_position_is_omitted_and_the_gap_says_so() {
+async fn a_position_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
     for refuse_by_close in [false, true] {
         let server = Server::start().await;
         let stream = server.stream(given(), fast());
@@ -915,7 +915,7 @@ async fn a_refused_position_is_omitted_and_the_gap_says_so() {
             stream.update().await;
         }
         drop(socket);
-        for _ in 0..if refuse_by_close { 2 } else { 1 } {
+        for _ in 0..2 {
             let peer = server.next().await;
             assert!(peer.target().ends_with("&last_seq=3"), "{}", peer.target());
             match refuse_by_close {

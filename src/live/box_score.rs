@@ -3,7 +3,7 @@
 //! those of the items.
 
 use super::item::{Item, Notice, Update};
-use super::rows::{self, Kind, Names, Problem, Row};
+use super::rows::{self, Names, Problem, Row, RowsKind};
 use super::staleness::Staleness;
 use crate::config::Sport;
 use crate::error::{Error, Result};
@@ -47,11 +47,11 @@ pub struct BoxScore {
 #[derive(Debug, Clone, Default)]
 struct TeamLines {
     name: Option<String>,
-    lines: BTreeMap<i64, Line>,
+    lines: BTreeMap<i64, ScoreLine>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Line {
+struct ScoreLine {
     names: Names,
     version: Option<i64>,
     cells: BTreeMap<String, Cell>,
@@ -144,7 +144,7 @@ impl BoxScore {
 
     fn feed_update(&mut self, update: &Update, origin: Origin) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        let is_complete = read.kind == Kind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
+        let is_complete = read.kind == RowsKind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
         if is_complete && matches!(origin, Origin::Stream(_)) {
             self.staleness.complete_state(update.received_at);
         }
@@ -163,7 +163,7 @@ impl BoxScore {
         let wrong = || {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
-        let read = rows::read(body, self.sport).filter(|read| read.kind != Kind::Change).ok_or_else(wrong)?;
+        let read = rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(wrong)?;
         self.apply(read, Origin::Seed, crate::machine::now());
         Ok(())
     }
@@ -204,7 +204,7 @@ impl BoxScore {
         for problem in read.problems {
             self.leave_out(problem, received_at);
         }
-        let mut changed = read.kind == Kind::Game && self.forget_totals(&read.rows, origin);
+        let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin);
         for row in read.rows {
             if let Err(problem) = self.reserve(&row) {
                 self.leave_out(problem, received_at);
@@ -267,7 +267,7 @@ impl BoxScore {
     /// Builds the table `live_leaders`: the players with the highest values of a code. Players with equal values are in the order of
     /// their ids.
     pub fn leaders(&self, code: &str, count: usize) -> Result<RecordBatch> {
-        let mut rows: Vec<(f64, i64, i64, &TeamLines, &Line)> = Vec::new();
+        let mut rows: Vec<(f64, i64, i64, &TeamLines, &ScoreLine)> = Vec::new();
         for (team_id, team) in &self.teams {
             for (player_id, line) in team.lines.iter().filter(|(id, _)| **id != TEAM_LINE_ID) {
                 let value = line.cells.get(code).and_then(|cell| cell.value);
@@ -289,8 +289,9 @@ impl BoxScore {
 
     /// Builds the table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
-        let stats = |line: &Line| line.cells.iter().map(|(code, cell)| (code.clone(), json!(cell.value))).collect();
-        let line = |(id, line): (&i64, &Line)| {
+        let stats =
+            |line: &ScoreLine| line.cells.iter().map(|(code, cell)| (code.clone(), json!(cell.value))).collect();
+        let line = |(id, line): (&i64, &ScoreLine)| {
             let names = json!({ "firstname": line.names.first, "lastname": line.names.last });
             json!({ "id": id, "player_details": names, "version": line.version, "stats": Value::Object(stats(line)) })
         };
@@ -307,19 +308,19 @@ impl BoxScore {
     }
 }
 
-impl Line {
+impl ScoreLine {
     /// Applies a row; returns whether a value changed.
-    fn apply(&mut self, row: Row, kind: Kind, origin: Origin) -> bool {
+    fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin) -> bool {
         self.names.first = row.names.first.or(self.names.first.take());
         self.names.last = row.names.last.or(self.names.last.take());
         let has_versions = row.version.is_some() && self.version.is_some();
-        if is_outdated(row.version, self.version, kind == Kind::Change) {
+        if is_outdated(row.version, self.version, kind == RowsKind::Change) {
             return false;
         }
         let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
         let is_asked = matches!(origin, Origin::Request { .. }) && !has_versions;
-        let is_whole = kind != Kind::Change && !is_asked;
+        let is_whole = kind != RowsKind::Change && !is_asked;
         let replaced = if is_whole { std::mem::take(&mut self.cells) } else { BTreeMap::new() };
         if let Origin::Request { confirmed_until, .. } = origin
             && is_asked
@@ -340,7 +341,7 @@ impl Line {
                 }
             }
         }
-        kind == Kind::Change || self.values() != before
+        kind == RowsKind::Change || self.values() != before
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.

@@ -2,7 +2,7 @@
 
 use super::SHOTS;
 use super::item::Update;
-use super::rows::{self, Kind, Rows};
+use super::rows::{self, Rows, RowsKind};
 use super::session_sum::SessionSum;
 use crate::error::Error;
 use crate::machine;
@@ -104,7 +104,7 @@ fn state(
     missing: Vec<&'static str>,
     requested_at: SystemTime,
 ) -> Result<State, Failure> {
-    let rows = rows::read(update.raw(), transport.config().sport).filter(|read| read.kind != Kind::Change);
+    let rows = rows::read(update.raw(), transport.config().sport).filter(|read| read.kind != RowsKind::Change);
     match rows {
         Some(rows) if !(rows.rows.is_empty() && rows.problems.is_empty()) => {
             Ok(State { update, rows, missing, requested_at })
@@ -122,7 +122,7 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
         for request in operation::call("stats", &arguments, transport.config())?.requests {
             let response = send(transport, &request).await?;
             let read = rows::read(response.body.as_slice(), transport.config().sport);
-            let mut read = read.filter(|read| read.kind == Kind::Snapshot).ok_or_else(|| {
+            let mut read = read.filter(|read| read.kind == RowsKind::Snapshot).ok_or_else(|| {
                 Failure::from(&*format!("the stats of session {} hold no box score", transport.scrubber().id(&id)))
             })?;
             problems.append(&mut read.problems);

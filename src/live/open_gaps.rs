@@ -3,7 +3,7 @@
 
 use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
-use super::rows::{self, Kind, Rows};
+use super::rows::{self, Rows, RowsKind};
 use crate::config::Sport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub(super) struct OpenGaps {
     /// Minimum time between two requests for different gaps: the unit of all other waits.
     pause: Duration,
     /// The oldest first.
-    gaps: Vec<OpenGap>,
+    gaps: Vec<TakenGap>,
     due: Option<Duration>,
     last_request: Option<Duration>,
     /// Attempts in a row that brought nothing new.
@@ -58,7 +58,7 @@ pub(super) struct OpenGaps {
 }
 
 #[derive(Debug)]
-struct OpenGap {
+struct TakenGap {
     gap: Notice,
     taken_at: Duration,
     /// The first version that the stream delivered after it.
@@ -107,7 +107,7 @@ impl OpenGaps {
             Updates::Snapshots => self.pause.mul_f64(SNAPSHOT_WAIT),
         };
         self.due.get_or_insert((now + patience).max(earliest));
-        self.gaps.push(OpenGap { gap: gap.clone(), taken_at: now, first_version: None });
+        self.gaps.push(TakenGap { gap: gap.clone(), taken_at: now, first_version: None });
         let is_full = self.gaps.len() > MAX_OPEN;
         if is_full {
             let oldest = self.gaps.remove(0);
@@ -126,7 +126,7 @@ impl OpenGaps {
             self.remember(read);
             return (Vec::new(), unreadable);
         }
-        let is_complete = read.kind == Kind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
+        let is_complete = read.kind == RowsKind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
         let count = if is_complete { self.gaps.len() } else { 0 };
         let updates: Arc<[Update]> = if count > 0 { [update.clone()].into() } else { [].into() };
         (self.close(count, &updates, None), unreadable)
@@ -162,7 +162,7 @@ impl OpenGaps {
         let highest = rows.rows.iter().filter_map(|row| row.version).max();
         let cells = cells_of(rows);
         let is_confirmed = versions || self.confirms(&cells, sent_at);
-        let is_later = |open: &&OpenGap| {
+        let is_later = |open: &&TakenGap| {
             let has_passed = |wait: f64| open.taken_at.saturating_add(self.pause.mul_f64(wait)) <= sent_at;
             let is_reached = open.first_version.is_some_and(|first| highest >= Some(first));
             (versions && (is_reached || has_passed(LATE_WITH_VERSIONS))) || (!versions && has_passed(LATE))
@@ -230,7 +230,7 @@ impl OpenGaps {
     /// Closes the oldest gaps.
     fn close(&mut self, count: usize, updates: &Arc<[Update]>, requested_at: Option<SystemTime>) -> Vec<Notice> {
         let recovered =
-            |open: OpenGap| Notice::Recovered { gap: Box::new(open.gap), updates: updates.clone(), requested_at };
+            |open: TakenGap| Notice::Recovered { gap: Box::new(open.gap), updates: updates.clone(), requested_at };
         let notices = self.gaps.drain(..count).map(recovered).collect();
         if self.gaps.is_empty() {
             self.forget();

@@ -2,7 +2,7 @@
 
 use super::buffer::{Buffer, ConnectionState};
 use super::item::Item;
-use super::journal::{Entry, Reader};
+use super::journal::{JournalEntry, Reader};
 use super::options::StreamOptions;
 use super::stream::{Producer, Stream};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ where
     while let Some(mut current) = reader.take() {
         // A slow disk must not block the runtime's threads.
         let read = tokio::task::spawn_blocking(move || {
-            let mut entries: Vec<Entry> = Vec::new();
+            let mut entries: Vec<JournalEntry> = Vec::new();
             let more = current.next(&mut entries);
             (current, entries, more)
         });
@@ -89,7 +89,7 @@ impl Pace {
     }
 
     /// Monotonic times of two recordings are not comparable, so the pause between them is by the time of day.
-    fn due(&mut self, entry: &Entry) -> Option<Duration> {
+    fn due(&mut self, entry: &JournalEntry) -> Option<Duration> {
         let speed = self.speed?;
         let scale =
             |length: Duration| Duration::try_from_secs_f64(length.as_secs_f64() / speed).unwrap_or(Duration::MAX);
@@ -112,13 +112,13 @@ mod tests {
     use super::*;
     use crate::live::item::Notice;
 
-    fn entry(recording: u32, monotonic: u64, at: u64) -> Entry {
+    fn entry(recording: u32, monotonic: u64, at: u64) -> JournalEntry {
         let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000 + at);
         let monotonic = Duration::from_millis(monotonic);
-        Entry { recording, monotonic, at, item: Item::Notice(Notice::Connected { at }) }
+        JournalEntry { recording, monotonic, at, item: Item::Notice(Notice::Connected { at }) }
     }
 
-    fn due(speed: Option<f64>, max_pause: u64, entries: &[Entry]) -> Vec<Option<u128>> {
+    fn due(speed: Option<f64>, max_pause: u64, entries: &[JournalEntry]) -> Vec<Option<u128>> {
         let mut pace = Pace::new(speed, Duration::from_millis(max_pause)).unwrap();
         entries.iter().map(|entry| pace.due(entry).map(|due| due.as_millis())).collect()
     }

@@ -17,7 +17,7 @@ const MAX_ROWS: usize = 2048;
 
 /// What a message says about a box score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowsKind {
     /// New values of some codes of one row.
     Change,
     /// Whole rows of both teams.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 /// The readable rows of a message, and the others.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rows {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RowsKind,
     pub(crate) rows: Vec<Row>,
     pub(crate) problems: Vec<Problem>,
 }
@@ -93,7 +93,7 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         Err(_) if !text.trim_ascii_start().starts_with(b"{") => return None,
         Err(error) => {
             let problem = Problem::new(error.path, error.message);
-            return Some(Rows { kind: Kind::Change, rows: Vec::new(), problems: vec![problem] });
+            return Some(Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] });
         }
     };
     let data = message.get("data").filter(Value::is_object);
@@ -112,7 +112,7 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
         Some(_) => None,
         None if is_stats => Some(Rows {
-            kind: Kind::Change,
+            kind: RowsKind::Change,
             rows: Vec::new(),
             problems: vec![Problem::new("$.data", "a stats message without an object")],
         }),
@@ -125,8 +125,8 @@ fn read_change(body: &Body) -> Rows {
     let read = tables::decode(&STAT_UPDATES, "stat_updates", None, body, &Context::default());
     let row = read.map_err(|error| Problem::relocate(error, "$", "$")).and_then(|batch| change(&batch));
     match row {
-        Ok(row) => Rows { kind: Kind::Change, rows: row.into_iter().collect(), problems: Vec::new() },
-        Err(problem) => Rows { kind: Kind::Change, rows: Vec::new(), problems: vec![problem] },
+        Ok(row) => Rows { kind: RowsKind::Change, rows: row.into_iter().collect(), problems: Vec::new() },
+        Err(problem) => Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] },
     }
 }
 
@@ -160,9 +160,9 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
     }
     let resource = of_sport(&STATS, sport);
     if let Ok(batch) = box_score(resource, &wrap_teams(teams.raw())) {
-        return Some(Rows { kind: Kind::Snapshot, rows: rows_of(&batch), problems: Vec::new() });
+        return Some(Rows { kind: RowsKind::Snapshot, rows: rows_of(&batch), problems: Vec::new() });
     }
-    let mut read_rows = Rows { kind: Kind::Snapshot, rows: Vec::new(), problems: Vec::new() };
+    let mut read_rows = Rows { kind: RowsKind::Snapshot, rows: Vec::new(), problems: Vec::new() };
     let mut left = MAX_ROWS;
     for (at, team) in teams.elements().enumerate() {
         // The path of a single team is that of the message itself.
@@ -233,9 +233,9 @@ fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
     let resource = of_sport(&CATCH_UP, sport);
     let body_of = |lines: &[u8]| Body::from([b"{\"stats\":", lines, b"}"].concat());
     if let Ok(batch) = box_score(resource, &body_of(lines.raw())) {
-        return Some(Rows { kind: Kind::Game, rows: rows_of(&batch), problems: Vec::new() });
+        return Some(Rows { kind: RowsKind::Game, rows: rows_of(&batch), problems: Vec::new() });
     }
-    let mut read_rows = Rows { kind: Kind::Game, rows: Vec::new(), problems: Vec::new() };
+    let mut read_rows = Rows { kind: RowsKind::Game, rows: Vec::new(), problems: Vec::new() };
     for (at, line) in lines.elements().enumerate() {
         let path = format!("$.stats[{at}]");
         if at == MAX_ROWS {

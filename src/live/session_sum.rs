@@ -55,7 +55,7 @@ impl SessionSum {
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
-    use super::super::rows::{self, Kind};
+    use super::super::rows::{self, RowsKind};
     use super::*;
     use crate::config::Sport;
 
@@ -63,7 +63,7 @@ mod tests {
         let details = json!({"id": player, "firstname": "A", "lastname": "B", "profile_image_link": "L"});
         let line = json!({"id": player, "player_details": details, "version": 3, "stats": stats});
         let body = json!({"teams": [{"id": team, "name": "T", "player_stats": [line]}]}).to_string();
-        rows::read(body.as_bytes(), Sport::Basketball).filter(|read| read.kind == Kind::Snapshot).unwrap()
+        rows::read(body.as_bytes(), Sport::Basketball).filter(|read| read.kind == RowsKind::Snapshot).unwrap()
     }
 
     #[test]

@@ -54,7 +54,16 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &live::LIVE_LEADERS,
     &live::STAT_UPDATES,
     &violations::VIOLATIONS,
-    &tracking::TRACKING,
+    &tracking::RESOURCES[0],
+    &tracking::RESOURCES[1],
+    &tracking::RESOURCES[2],
+    &tracking::RESOURCES[3],
+    &tracking::RESOURCES[4],
+    &tracking::RESOURCES[5],
+    &tracking::RESOURCES[6],
+    &tracking::RESOURCES[7],
+    &tracking::RESOURCES[8],
+    &tracking::RESOURCES[9],
 ];
 
 /// The resource of an operation.

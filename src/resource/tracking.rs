@@ -1,24 +1,26 @@
 //! The answers from positions: `sideline.Tracking`.
 
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Root, Table, Ty::*, col, root};
 
-pub(crate) static TRACKING: Resource = Resource {
-    name: "tracking",
-    roots: &[root("[]")],
-    tables: &[
-        &FRAMES,
-        &OPPONENTS,
-        &DEFENDERS,
-        &MATCHUPS,
-        &SHOT_QUALITY,
-        &TOUCHES,
-        &PASSES,
-        &SPACING,
-        &LOADS,
-        &COVERAGE,
-    ],
-    known: &[],
-};
+const ROOTS: &[Root] = &[root("[]")];
+
+/// A resource of one table, whose rows are the elements of an array.
+const fn of_rows(name: &'static str, tables: &'static [&'static Table]) -> Resource {
+    Resource { name, roots: ROOTS, tables, known: &[] }
+}
+
+pub(crate) static RESOURCES: [Resource; 10] = [
+    of_rows("tracking_frames", &[&FRAMES]),
+    of_rows("tracking_opponents", &[&OPPONENTS]),
+    of_rows("tracking_defenders", &[&DEFENDERS]),
+    of_rows("tracking_matchups", &[&MATCHUPS]),
+    of_rows("tracking_shot_quality", &[&SHOT_QUALITY]),
+    of_rows("tracking_touches", &[&TOUCHES]),
+    of_rows("tracking_passes", &[&PASSES]),
+    of_rows("tracking_spacing", &[&SPACING]),
+    of_rows("tracking_loads", &[&LOADS]),
+    of_rows("tracking_coverage", &[&COVERAGE]),
+];
 
 const SESSION_ID: Col = col("session_id", Text, "session_id").doc("Session id");
 const GAME_ID: Col = col("game_id", Text, "game_id").doc("Game id, if the tables have one");

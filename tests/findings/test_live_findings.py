@@ -404,10 +404,9 @@ SIMULATED = {
 @pytest.mark.parametrize(
     "what",
     [
-        *(
-            pytest.param(part, marks=red("live 6: simulated nights have no recovery, box scores or lateness"))
-            for part in ("recovery", "box scores", "lateness")
-        ),
+        pytest.param("lateness", marks=red("live 6: simulated nights have no lateness")),
+        "recovery",
+        "box scores",
         "the journal",
     ],
 )

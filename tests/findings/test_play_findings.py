@@ -264,7 +264,6 @@ def one_snapshot(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@red("play 6: a live box score has no score, period or clock")
 def test_a_live_box_score_has_score_period_and_clock(name: str) -> None:
     score: Any = sideline.LiveBoxScore()
     with fake(one_snapshot) as service, service.client() as client:

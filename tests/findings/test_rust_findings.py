@@ -186,8 +186,7 @@ def test_coverage_does_not_cross_the_border_as_a_positional_tuple() -> None:
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("name", ["envelope.rs", "json_path.rs"])
-@red("rust 5: JSON has several scanners")
+@pytest.mark.parametrize("name", ["envelope.rs", pytest.param("json_path.rs", marks=red("rust 5: JSON has several scanners"))])
 def test_json_is_scanned_by_the_reader_alone(name: str) -> None:
     """A scanner looks for the quotes of strings; the reader has them in its cursor."""
     assert files_with(r"""b'"'|br#?"\\\"""", within=name) == []

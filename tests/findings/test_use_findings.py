@@ -394,7 +394,7 @@ def page() -> Callable[..., dict[str, Any]]:
             with running.client() as client, client.live_stats("g1", notices=False) as stream:
                 for _, item in zip(messages, stream, strict=False):
                     board.add(item)
-        return dict(board.view("connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, repeats=0, dropped=0, lag=0.0)))
+        return dict(board.view("connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, lag=0.0)))
 
     return view
 
@@ -409,13 +409,11 @@ def test_a_play_of_the_live_page_is_english(page: Callable[..., dict[str, Any]])
     assert "two" in play["text"].lower() or "2" in play["text"]
 
 
-@red(8, "the clock is shown as '16:3.1'")
 def test_the_clock_of_the_live_page_has_two_digits_for_seconds(page: Callable[..., dict[str, Any]]) -> None:
     view = page({"home_team_id": 1, "away_team_id": 2, "period": "H1", "game_clock": "16:3.1", "teams": []})
     assert re.fullmatch(r"16:03(\.1)?", view["clock"])
 
 
-@red(8, "a terminal of 24 × 80 cuts the second team without a sign")
 def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Callable[..., dict[str, Any]]) -> None:
     from io import StringIO
 
@@ -433,10 +431,10 @@ def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Call
     written = StringIO()
     console = Console(file=written, width=80, height=24, force_terminal=True, color_system=None)
     with Live(console=console, auto_refresh=False, transient=True) as screen:
-        screen.update(render(view, console.width), refresh=True)  # type: ignore[arg-type]
+        screen.update(render(view, console.width, console.height), refresh=True)  # type: ignore[arg-type]
         shown = written.getvalue()
     assert "Lane100" in shown or "Lane111" in shown, "the first team is not shown"
-    assert "Lane211" in shown or re.search(r"\d+ more|not shown|taller", shown)
+    assert "Lane211" in shown or re.search(r"\d+ players left out", shown)
 
 
 # 9. What a newcomer looked for.

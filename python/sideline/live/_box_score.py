@@ -192,6 +192,9 @@ class LiveBoxScore:
         return {**summary, "rows": self._core.table().to_dicts()}
 
     def __repr__(self) -> str:
-        rows = self._core.table().num_rows
+        try:
+            rows = f"{self._core.table().num_rows} rows"
+        except DecodeError as error:
+            rows = f"without a table: {error}"
         unreadable = f", {self.unreadable} unreadable" if self.unreadable else ""
-        return f"<sideline.LiveBoxScore {rows} rows{unreadable}{', stale' if self.stale else ''}>"
+        return f"<sideline.LiveBoxScore {rows}{unreadable}{', stale' if self.stale else ''}>"

@@ -20,7 +20,7 @@ impl Link {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step<F> {
+pub(super) enum ChainStep<F> {
     /// Frames are missing here, or frames lie here that belong elsewhere.
     Damage,
     /// The next frame.
@@ -47,7 +47,7 @@ impl<F> Chain<F> {
         self.last
     }
 
-    pub(super) fn push(&mut self, link: Link, frame: F, steps: &mut Vec<Step<F>>) {
+    pub(super) fn push(&mut self, link: Link, frame: F, steps: &mut Vec<ChainStep<F>>) {
         if link.follows(self.last) {
             self.accept(link, frame, steps);
             return;
@@ -66,7 +66,7 @@ impl<F> Chain<F> {
             Some((candidate, _)) if link.number > candidate.number => self.release(steps),
             _ => {}
         }
-        steps.push(Step::Damage);
+        steps.push(ChainStep::Damage);
         if is_behind {
             return;
         }
@@ -75,35 +75,35 @@ impl<F> Chain<F> {
     }
 
     /// Bytes that are no frame were passed over.
-    pub(super) fn damage(&mut self, steps: &mut Vec<Step<F>>) {
+    pub(super) fn damage(&mut self, steps: &mut Vec<ChainStep<F>>) {
         self.release(steps);
-        steps.push(Step::Damage);
+        steps.push(ChainStep::Damage);
     }
 
     /// There are no further frames.
-    pub(super) fn finish(&mut self, steps: &mut Vec<Step<F>>) {
+    pub(super) fn finish(&mut self, steps: &mut Vec<ChainStep<F>>) {
         self.release(steps);
     }
 
-    fn accept(&mut self, link: Link, frame: F, steps: &mut Vec<Step<F>>) {
+    fn accept(&mut self, link: Link, frame: F, steps: &mut Vec<ChainStep<F>>) {
         self.last = Some(link);
-        steps.push(Step::Frame(frame));
+        steps.push(ChainStep::Frame(frame));
         if self.candidate.as_ref().is_some_and(|(candidate, _)| candidate.follows(self.last)) {
             self.release(steps);
         }
     }
 
     /// Accepts the candidate, although frames before it may be missing.
-    fn release(&mut self, steps: &mut Vec<Step<F>>) {
+    fn release(&mut self, steps: &mut Vec<ChainStep<F>>) {
         let Some((link, frame)) = self.candidate.take() else { return };
         if self.last.is_some_and(|last| link.number <= last.number) {
             return;
         }
         if !link.follows(self.last) {
-            steps.push(Step::Damage);
+            steps.push(ChainStep::Damage);
         }
         self.last = Some(link);
-        steps.push(Step::Frame(frame));
+        steps.push(ChainStep::Frame(frame));
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// The steps of frames in this order.
-    fn steps_of(numbers: &[u64]) -> Vec<Step<u64>> {
+    fn steps_of(numbers: &[u64]) -> Vec<ChainStep<u64>> {
         let (mut chain, mut steps) = (Chain::new(), Vec::new());
         for number in numbers {
             chain.push(link(*number), *number, &mut steps);
@@ -136,8 +136,8 @@ mod tests {
             let mut is_damaged = false;
             for step in &steps {
                 match step {
-                    Step::Damage => is_damaged = true,
-                    Step::Frame(number) => {
+                    ChainStep::Damage => is_damaged = true,
+                    ChainStep::Frame(number) => {
                         prop_assert!(last.is_none_or(|last| *number > last), "{steps:?}");
                         prop_assert!(is_damaged || *number == last.map_or(0, |last| last + 1), "{steps:?}");
                         (last, is_damaged) = (Some(*number), false);
@@ -145,8 +145,8 @@ mod tests {
                 }
             }
             let frames: Vec<u64> =
-                steps.iter().filter_map(|step| if let Step::Frame(number) = step { Some(*number) } else { None }).collect();
-            prop_assert!(frames == numbers || steps.contains(&Step::Damage), "{steps:?}");
+                steps.iter().filter_map(|step| if let ChainStep::Frame(number) = step { Some(*number) } else { None }).collect();
+            prop_assert!(frames == numbers || steps.contains(&ChainStep::Damage), "{steps:?}");
         }
     }
 
@@ -158,6 +158,6 @@ mod tests {
         chain.push(link(1), 1, &mut steps);
         chain.push(link(2), 2, &mut steps);
         chain.finish(&mut steps);
-        assert_eq!(steps, [Step::Frame(0), Step::Damage, Step::Frame(1), Step::Frame(2)]);
+        assert_eq!(steps, [ChainStep::Frame(0), ChainStep::Damage, ChainStep::Frame(1), ChainStep::Frame(2)]);
     }
 }

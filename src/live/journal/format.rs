@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An item as it was recorded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// The number of its recording.
     pub recording: u32,
     /// When it was received, since the recording began.
@@ -24,14 +24,14 @@ pub struct Entry {
 
 /// Appends the items of these lines. A writer never starts a line beyond `MAX_FRAME_LEN`; lines that do are forged, and rejected
 /// because their items would take many times their size.
-pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<Entry>) -> Result<(), String> {
+pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<JournalEntry>) -> Result<(), String> {
     let mut start = 0;
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
         if start > MAX_FRAME_LEN {
             return Err(format!("more than {MAX_FRAME_LEN} bytes of lines in a frame"));
         }
         let (at, monotonic, item) = read(line)?;
-        into.push(Entry { recording, monotonic, at, item });
+        into.push(JournalEntry { recording, monotonic, at, item });
         start += line.len();
     }
     Ok(())

@@ -6,7 +6,7 @@
 use super::chain::Link;
 use super::format;
 use super::frame::{self, FrameHeader};
-use super::{Entry, Reader};
+use super::{JournalEntry, Reader};
 use crate::error::Result;
 use crate::live::item::{DAMAGE, Item, Notice, TORN_END};
 use std::io::Cursor;
@@ -47,7 +47,7 @@ fn lines(bytes: &[u8]) {
     }
     let cut = complete.len() - bytes.len() % complete.len();
     if let Ok(first) = read_and_skip(&complete[..cut]) {
-        let is_gap = |entry: &&Entry| matches!(&entry.item, Item::Notice(Notice::Gap { reason, .. }) if [DAMAGE, TORN_END].contains(&reason.as_str()));
+        let is_gap = |entry: &&JournalEntry| matches!(&entry.item, Item::Notice(Notice::Gap { reason, .. }) if [DAMAGE, TORN_END].contains(&reason.as_str()));
         let complete: Vec<_> = entries.iter().filter(|entry| !is_gap(entry)).collect();
         let first: Vec<_> = first.iter().filter(|entry| !is_gap(entry)).collect();
         assert!(complete.starts_with(&first));
@@ -67,7 +67,7 @@ fn file(frames: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Reads and skips a journal, which must both succeed or not; returns the items.
-fn read_and_skip(bytes: &[u8]) -> Result<Vec<Entry>> {
+fn read_and_skip(bytes: &[u8]) -> Result<Vec<JournalEntry>> {
     let open = || Reader::new(Cursor::new(bytes), Path::new("a.journal"));
     let mut entries = Vec::new();
     let mut reader = open()?;

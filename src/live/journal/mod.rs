@@ -20,7 +20,7 @@ mod recorder;
 mod tests;
 mod writer;
 
-pub use format::Entry;
+pub use format::JournalEntry;
 pub use reader::Reader;
 pub(crate) use recorder::Recorder;
 pub use writer::Writer;

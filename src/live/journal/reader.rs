@@ -1,7 +1,7 @@
 //! Reads a journal from its start, with at most two frames in memory at a time. Damage is read as a gap.
 
-use super::chain::{Chain, Link, Step};
-use super::format::{self, Entry};
+use super::chain::{Chain, ChainStep, Link};
+use super::format::{self, JournalEntry};
 use super::frame::{self, Frame, MAGIC};
 use super::{file_error, must_be_file, no_journal};
 use crate::error::Result;
@@ -81,13 +81,13 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 
     /// Appends the items that the next frame completes; `false`: there are no further ones.
-    pub fn next(&mut self, into: &mut Vec<Entry>) -> Result<bool> {
+    pub fn next(&mut self, into: &mut Vec<JournalEntry>) -> Result<bool> {
         let mut steps = Vec::new();
         let is_more = self.step(&mut steps)?;
         for step in steps {
             match step {
-                Step::Damage => self.begin_gap(DAMAGE, self.position.at),
-                Step::Frame(frame) => self.take(&frame, into),
+                ChainStep::Damage => self.begin_gap(DAMAGE, self.position.at),
+                ChainStep::Frame(frame) => self.take(&frame, into),
             }
         }
         if !is_more {
@@ -102,7 +102,7 @@ impl<R: BufRead + Seek> Reader<R> {
         loop {
             let is_more = self.step(&mut steps)?;
             for step in steps.drain(..) {
-                if let Step::Frame(frame) = step {
+                if let ChainStep::Frame(frame) = step {
                     recording = recording.max(frame.header.recording);
                     with_items = Some(frame).filter(|frame| !frame.lines().is_empty()).or(with_items);
                 }
@@ -116,7 +116,7 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 
     /// Reads the next frame; `false`: there are no further ones.
-    fn step(&mut self, steps: &mut Vec<Step<Frame>>) -> Result<bool> {
+    fn step(&mut self, steps: &mut Vec<ChainStep<Frame>>) -> Result<bool> {
         let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, &error))?;
         let Some((start, end, frame)) = next else {
             self.chain.finish(steps);
@@ -131,7 +131,7 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 
     /// Appends the items of a frame, after the gap before them.
-    fn take(&mut self, frame: &Frame, into: &mut Vec<Entry>) {
+    fn take(&mut self, frame: &Frame, into: &mut Vec<JournalEntry>) {
         let header = frame.header;
         let before = self.position;
         if before.at.is_some() && header.recording != before.recording && !before.is_closed {
@@ -154,7 +154,7 @@ impl<R: BufRead + Seek> Reader<R> {
             && let Some((reason, start)) = self.gap.take()
         {
             let start = start.unwrap_or(first.at).min(first.at);
-            into.push(Entry { item: gap(reason, start, Some(first.at)), ..*first });
+            into.push(JournalEntry { item: gap(reason, start, Some(first.at)), ..*first });
         }
         into.append(&mut entries);
     }
@@ -165,13 +165,13 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 
     /// Appends the gaps at the end.
-    fn finish(&mut self, into: &mut Vec<Entry>) {
+    fn finish(&mut self, into: &mut Vec<JournalEntry>) {
         let Position { recording, is_closed, at, monotonic } = self.position;
         let at = at.unwrap_or(SystemTime::UNIX_EPOCH);
         let is_torn = !is_closed || self.offset < self.end;
         let torn_end = is_torn.then_some((TORN_END, Some(at)));
         for (reason, start) in self.gap.take().into_iter().chain(torn_end) {
-            into.push(Entry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
+            into.push(JournalEntry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
         }
     }
 
