@@ -394,7 +394,11 @@ def page() -> Callable[..., dict[str, Any]]:
             with running.client() as client, client.live_stats("g1", notices=False) as stream:
                 for _, item in zip(messages, stream, strict=False):
                     board.add(item)
-        return dict(board.view("connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, lag=0.0)))
+        return dict(
+            board.view(
+                "connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, lag=0.0)
+            )
+        )
 
     return view
 
