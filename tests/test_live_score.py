@@ -64,6 +64,13 @@ def test_sides_have_what_is_known_of_them() -> None:
     assert (score.away.points, score.away.timeouts_left) == (4, 5)
 
 
+@pytest.mark.parametrize(("points", "fouls"), [(1e300, 3), (9.5, 3), (10, 2.5)])
+def test_points_and_fouls_that_are_no_counts_are_unknown(points: float, fouls: float) -> None:
+    total = {"id": 0, "stats": {"PTS": points, "FL": fouls}}
+    side = score_of(update({"home_team_id": 1, "teams": [{"id": 1, "player_stats": [total]}]})).home
+    assert (side.points, side.fouls) == (10 if points == 10 else None, 3 if fouls == 3 else None)
+
+
 @pytest.mark.parametrize(
     ("clock", "seconds"),
     [

@@ -10,7 +10,7 @@ const SHORT_CONNECTION_WAIT: Duration = Duration::from_millis(50);
 /// Minimum wait that `retry:` can set.
 pub(super) const MIN_RETRY: Duration = Duration::from_millis(100);
 /// Maximum wait that the service can request, by `retry:` or `Retry-After`, unless `max_wait` is longer.
-pub(super) const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(60);
+const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(60);
 /// Where waits start to grow if `retry_wait` is 0.
 const MIN_STEP: Duration = Duration::from_millis(1);
 
@@ -37,9 +37,14 @@ impl Backoff {
         self.failed_attempts
     }
 
+    /// The longest wait that the service can request.
+    pub(super) fn longest_requested(&self) -> Duration {
+        self.max_wait.max(MAX_REQUESTED_WAIT)
+    }
+
     /// Records the service's `retry:`, which applies after connections that delivered something.
     pub(super) fn set_server_retry(&mut self, retry: Option<Duration>) {
-        let longest = self.max_wait.max(MAX_REQUESTED_WAIT);
+        let longest = self.longest_requested();
         self.server_retry = retry.map(|retry| retry.clamp(MIN_RETRY, longest)).or(self.server_retry);
     }
 
@@ -151,6 +156,13 @@ mod tests {
         assert_eq!(waits, [0, 50, 100, 200, 400, 800, 1600, 3200, 5000]);
         backoff.after_loss(seconds(5), true, 0.0);
         assert_eq!(backoff.after_loss(Duration::ZERO, true, 0.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_service_can_request_a_minute_or_the_longest_own_wait() {
+        assert_eq!(backoff().longest_requested(), seconds(60));
+        let options = StreamOptions { max_wait: seconds(90), ..StreamOptions::default() };
+        assert_eq!(Backoff::new(&options).longest_requested(), seconds(90));
     }
 
     #[test]

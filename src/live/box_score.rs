@@ -144,8 +144,7 @@ impl BoxScore {
 
     fn feed_update(&mut self, update: &Update, origin: Origin) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        let is_complete = read.kind == RowsKind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
-        if is_complete && matches!(origin, Origin::Stream(_)) {
+        if read.is_complete() && matches!(origin, Origin::Stream(_)) {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
@@ -317,31 +316,42 @@ impl ScoreLine {
         if is_outdated(row.version, self.version, kind == RowsKind::Change) {
             return false;
         }
-        let before: Vec<(String, Option<f64>)> = self.values();
         self.version = row.version.or(self.version);
-        let is_asked = matches!(origin, Origin::Request { .. }) && !has_versions;
-        let is_whole = kind != RowsKind::Change && !is_asked;
-        let replaced = if is_whole { std::mem::take(&mut self.cells) } else { BTreeMap::new() };
-        if let Origin::Request { confirmed_until, .. } = origin
-            && is_asked
-        {
-            // A code that is zero may be left out.
-            let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
-            self.cells.retain(|code, cell| Some(cell.at) > confirmed_until || is_in_row(code));
+        if kind == RowsKind::Change {
+            self.change(row.stats, origin.at());
+            return true;
         }
-        for (code, value) in row.stats {
-            match origin {
-                Origin::Request { sent, confirmed_until } if is_asked => {
-                    self.recover(code, value, sent, confirmed_until)
-                }
-                _ => {
-                    let before = if is_whole { replaced.get(&code) } else { self.cells.get(&code) };
-                    let cell = Cell::after(before, value, origin.at());
-                    self.cells.insert(code, cell);
+        let before = self.values();
+        match origin {
+            Origin::Request { sent, confirmed_until } if !has_versions => {
+                // A code that is zero may be left out.
+                let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
+                self.cells.retain(|code, cell| Some(cell.at) > confirmed_until || is_in_row(code));
+                for (code, value) in row.stats {
+                    self.recover(code, value, sent, confirmed_until);
                 }
             }
+            _ => self.replace(row.stats, origin.at()),
         }
-        kind == RowsKind::Change || self.values() != before
+        self.values() != before
+    }
+
+    /// Takes new values of some codes.
+    fn change(&mut self, stats: Vec<(String, Option<f64>)>, at: SystemTime) {
+        for (code, value) in stats {
+            let cell = Cell::after(self.cells.get(&code), value, at);
+            self.cells.insert(code, cell);
+        }
+    }
+
+    /// Takes the values of all codes.
+    fn replace(&mut self, stats: Vec<(String, Option<f64>)>, at: SystemTime) {
+        let replaced = std::mem::take(&mut self.cells);
+        let cells = stats.into_iter().map(|(code, value)| {
+            let cell = Cell::after(replaced.get(&code), value, at);
+            (code, cell)
+        });
+        self.cells = cells.collect();
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.

@@ -3,7 +3,7 @@
 
 use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
-use super::rows::{self, Rows, RowsKind};
+use super::rows::{self, Rows};
 use crate::config::Sport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -117,19 +117,14 @@ impl OpenGaps {
         is_full
     }
 
-    /// Reads an update that the reader took while gaps are open; returns the gaps that it closes, and how many of its rows are
-    /// unreadable.
-    pub(super) fn take_update(&mut self, update: &Update) -> (Vec<Notice>, usize) {
-        let Some(read) = rows::read(update.raw(), self.sport) else { return (Vec::new(), 0) };
-        let unreadable = read.problems.len();
-        if self.updates == Updates::Changes {
-            self.remember(read);
-            return (Vec::new(), unreadable);
+    /// Reads an update that the reader took while gaps are open; returns the gaps that it closes.
+    pub(super) fn take_update(&mut self, update: &Update) -> Vec<Notice> {
+        match rows::read(update.raw(), self.sport) {
+            Some(read) if self.updates == Updates::Changes => self.remember(read),
+            Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
+            _ => {}
         }
-        let is_complete = read.kind == RowsKind::Snapshot && read.problems.is_empty() && !read.rows.is_empty();
-        let count = if is_complete { self.gaps.len() } else { 0 };
-        let updates: Arc<[Update]> = if count > 0 { [update.clone()].into() } else { [].into() };
-        (self.close(count, &updates, None), unreadable)
+        Vec::new()
     }
 
     fn remember(&mut self, read: Rows) {

@@ -43,9 +43,8 @@ impl Recovery {
             }
             Item::Update(update) if self.has_gaps.load(Ordering::Relaxed) => {
                 let mut gaps = self.gaps();
-                let (closed, unreadable) = gaps.take_update(update);
+                let closed = gaps.take_update(update);
                 self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
-                buffer.count_unreadable(unreadable as u64);
                 // They belong to this update, before all later ones.
                 buffer.push_closed_gaps(closed);
             }

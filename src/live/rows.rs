@@ -34,6 +34,18 @@ pub(super) struct Rows {
     pub(crate) problems: Vec<Problem>,
 }
 
+impl Rows {
+    /// Of a message that is unreadable as one.
+    fn unreadable(problem: Problem) -> Self {
+        Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] }
+    }
+
+    /// Whether it is the complete state of a game, with nothing left out.
+    pub(super) fn is_complete(&self) -> bool {
+        self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
+    }
+}
+
 /// The row of a player, or of a team's total.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Row {
@@ -91,10 +103,7 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         Ok(message) => message,
         // Something else than JSON, such as a heartbeat.
         Err(_) if !text.trim_ascii_start().starts_with(b"{") => return None,
-        Err(error) => {
-            let problem = Problem::new(error.path, error.message);
-            return Some(Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] });
-        }
+        Err(error) => return Some(Rows::unreadable(Problem::new(error.path, error.message))),
     };
     let data = message.get("data").filter(Value::is_object);
     let is_stats = message.get("type").and_then(|kind| kind.text()).is_some_and(|kind| kind == "stats");
@@ -111,11 +120,7 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         // A snapshot inside an envelope (source `broadcastsummary`).
         Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
         Some(_) => None,
-        None if is_stats => Some(Rows {
-            kind: RowsKind::Change,
-            rows: Vec::new(),
-            problems: vec![Problem::new("$.data", "a stats message without an object")],
-        }),
+        None if is_stats => Some(Rows::unreadable(Problem::new("$.data", "a stats message without an object"))),
         None => read_game(message, sport),
     }
 }
@@ -126,7 +131,7 @@ fn read_change(body: &Body) -> Rows {
     let row = read.map_err(|error| Problem::relocate(error, "$", "$")).and_then(|batch| change(&batch));
     match row {
         Ok(row) => Rows { kind: RowsKind::Change, rows: row.into_iter().collect(), problems: Vec::new() },
-        Err(problem) => Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] },
+        Err(problem) => Rows::unreadable(problem),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The session of a stream: connects, listens, reconnects, and reports each lost connection, failed attempt and gap.
 //! It has two timers: silence ends a connection; quiet produces a notice that only heartbeats arrive.
 
-use super::backoff::{Backoff, MAX_REQUESTED_WAIT};
+use super::backoff::Backoff;
 use super::buffer::{Buffer, ConnectionState};
 use super::item::{Item, Notice};
 use super::options::StreamOptions;
@@ -140,7 +140,7 @@ pub(super) async fn run<C: Connector>(
                     return error;
                 }
                 let own = backoff.after_failure(jitter());
-                let wait = wait.map_or(own, |requested| requested.clamp(own, MAX_REQUESTED_WAIT.max(own)));
+                let wait = wait.map_or(own, |requested| requested.clamp(own, backoff.longest_requested().max(own)));
                 report(buffer, reason, status, backoff.failed_attempts(), Some(wait)).await;
                 wait
             }

@@ -91,30 +91,12 @@ class LiveBoxScore:
         >>> sideline.LiveBoxScore().home.points is None
         True
         """
-        return self._side("home")
+        return self._situation.side("home", self._core.table().to_dicts())
 
     @property
     def away(self) -> Side:
         """The away side, as `home`."""
-        return self._side("away")
-
-    def _side(self, place: str) -> Side:
-        situation = self._situation
-        team_id = situation.teams.get(place)
-        if team_id is None:
-            return Side()
-        rows = [row for row in self._core.table().to_dicts() if row["team_id"] == team_id]
-        total: dict[str, Any] = next((row for row in rows if row["is_team_total"]), {})
-        name = next((row["team_name"] for row in rows if row["team_name"]), None) or situation.names.get(team_id)
-        points = next((total[code] for code in ("PTS", "TEAM_SCORE") if total.get(code) is not None), None)
-        fouls = total.get("FL")
-        return Side(
-            team_id,
-            name,
-            situation.points.get(place) if points is None else int(points),
-            None if fouls is None else int(fouls),
-            situation.timeouts_left.get(place),
-        )
+        return self._situation.side("away", self._core.table().to_dicts())
 
     @property
     def period(self) -> str | None:
@@ -184,12 +166,14 @@ class LiveBoxScore:
         >>> sorted(sideline.LiveBoxScore().to_dict())[:4]
         ['away', 'clock', 'clock_s', 'home']
         """
-        names = ("home", "away", "period", "clock", "clock_s", "stale", "updated_at", "unreadable", "problems")
-        summary = {name: getattr(self, name) for name in names}
-        for name in ("home", "away"):
-            summary[name] = asdict(summary[name])
-        summary["problems"] = [asdict(problem) for problem in summary["problems"]]
-        return {**summary, "rows": self._core.table().to_dicts()}
+        rows = self._core.table().to_dicts()
+        names = ("period", "clock", "clock_s", "stale", "updated_at", "unreadable")
+        return {
+            **{place: asdict(self._situation.side(place, rows)) for place in ("home", "away")},
+            **{name: getattr(self, name) for name in names},
+            "problems": [asdict(problem) for problem in self.problems],
+            "rows": rows,
+        }
 
     def __repr__(self) -> str:
         try:

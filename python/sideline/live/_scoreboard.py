@@ -1,7 +1,7 @@
 """A watched game: the items of its stream as one view, which a terminal or a page shows."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from .._core import Update
@@ -11,7 +11,7 @@ from ..errors import DecodeError
 from ._box_score import LiveBoxScore
 from ._display import describe_notice, format_clock
 from ._notices import Gap, Recovered
-from ._situation import clock_text, dicts, number, whole
+from ._situation import Side, clock_text, dicts, number, whole
 from ._stats import StreamStats
 
 __all__ = ["GameView", "Play", "Scoreboard", "Shot", "TeamView"]
@@ -155,10 +155,11 @@ class Scoreboard:
     def view(self, state: str, stats: StreamStats, error: str | None = None) -> GameView:
         """Return the view at this moment; `state`, `stats` and `error` are the stream's."""
         rows = self._score.table().to_dicts()
-        ids = self._team_ids(rows)
+        sides = {"home": self._score.home, "away": self._score.away}
+        ids = _team_ids(rows, sides.values())
         players = {(row["team_id"], row["player_id"]): _player(row) for row in rows}
         columns = _columns(rows)
-        teams = [self._team(team, [row for row in rows if row["team_id"] == team], columns) for team in ids]
+        teams = [_team(team, [row for row in rows if row["team_id"] == team], columns, sides) for team in ids]
         names = {team: team_view["name"] for team, team_view in zip(ids, teams, strict=True)}
         return {
             "title": self._title,
@@ -257,28 +258,30 @@ class Scoreboard:
         if len(self._shots) > MAX_SHOTS:
             del self._shots[next(iter(self._shots))]
 
-    def _team_ids(self, rows: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Return the two teams, the home team first if it is known."""
-        sides = (self._score.home, self._score.away)
-        known_sides = [side.team_id for side in sides if side.team_id is not None]
-        ids = dict.fromkeys([*known_sides, *(row["team_id"] for row in rows if row["team_id"] is not None)])
-        return list(ids)[:2]
 
-    def _team(self, team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]]) -> TeamView:
-        sides = {"home": self._score.home, "away": self._score.away}
-        place = next((place for place, named_side in sides.items() if named_side.team_id == team), "")
-        total = next((row for row in rows if row["is_team_total"]), None)
-        name = next((row["team_name"] for row in rows if row["team_name"]), None)
-        side = sides.get(place)
-        score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
-        players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
-        return {
-            "name": _text(name or (side and side.name) or f"team {team}"),
-            "side": place,
-            "score": side.points if score is None and side else whole(score),
-            "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
-            "total": None if total is None else _values(total, columns),
-        }
+def _team_ids(rows: Sequence[Mapping[str, Any]], sides: Iterable[Side]) -> list[int]:
+    """Return the two teams, the home team first if it is known."""
+    known_sides = [side.team_id for side in sides if side.team_id is not None]
+    ids = dict.fromkeys([*known_sides, *(row["team_id"] for row in rows if row["team_id"] is not None)])
+    return list(ids)[:2]
+
+
+def _team(
+    team: int, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[str]], sides: Mapping[str, Side]
+) -> TeamView:
+    place = next((place for place, named_side in sides.items() if named_side.team_id == team), "")
+    total = next((row for row in rows if row["is_team_total"]), None)
+    name = next((row["team_name"] for row in rows if row["team_name"]), None)
+    side = sides.get(place)
+    score = next((total[code] for code in ("PTS", "TEAM_SCORE") if total and total.get(code) is not None), None)
+    players = [row for row in rows if not row["is_team_total"]][:MAX_PLAYERS]
+    return {
+        "name": _text(name or (side and side.name) or f"team {team}"),
+        "side": place,
+        "score": side.points if score is None and side else whole(score),
+        "rows": [{"name": _player(row), "values": _values(row, columns)} for row in players],
+        "total": None if total is None else _values(total, columns),
+    }
 
 
 def _covers(gap: Gap, other: Gap) -> bool:

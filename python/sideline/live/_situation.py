@@ -1,7 +1,7 @@
 """The situation of a live game: sides, points, period and clock, read from messages whose fields are not documented."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,23 @@ class Situation:
             return
         self._read_sides(data)
         self._read_clock(data, is_numbered=is_numbered)
+
+    def side(self, place: str, rows: Sequence[Mapping[str, Any]]) -> Side:
+        """Return a side ("home" or "away"), with the name, points and fouls of the rows of its box score."""
+        team_id = self.teams.get(place)
+        if team_id is None:
+            return Side()
+        of_team = [row for row in rows if row["team_id"] == team_id]
+        total: Mapping[str, Any] = next((row for row in of_team if row["is_team_total"]), {})
+        name = next((row["team_name"] for row in of_team if row["team_name"]), None) or self.names.get(team_id)
+        points = next((total[code] for code in ("PTS", "TEAM_SCORE") if total.get(code) is not None), None)
+        return Side(
+            team_id,
+            name,
+            self.points.get(place) if points is None else whole(points),
+            whole(total.get("FL")),
+            self.timeouts_left.get(place),
+        )
 
     def _read_sides(self, data: Mapping[str, Any]) -> None:
         for side in ("home", "away"):
