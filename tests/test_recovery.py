@@ -11,6 +11,8 @@ import logging
 import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -669,3 +671,33 @@ def test_after_any_cuts_the_box_score_is_the_rest_apis_or_a_final_gap_says_why(s
         sums = [old + new for old, new in zip(sums, play(seed), strict=True)]
     gaps, recovered, _ = sums
     assert recovered > gaps / 2, sums
+
+
+SLOW_HANDLER = """
+from test_recovery import *
+
+class Slow(logging.Handler):
+    def emit(self, record):
+        time.sleep(0.02)
+
+logging.getLogger("sideline").addHandler(Slow())
+with new_service() as service, sideline.Client(**service.client_options(), max_retries=0) as client:
+    game = start(service)
+    service.faults.add("catch_up", times=10, status=503)
+    with paused(client).live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(service, game)
+        is_over = threading.Event()
+        playing = threading.Thread(target=lambda: [game.correct() and time.sleep(0.001) for _ in iter(is_over.is_set, True)])
+        playing.start()
+        # A reader that is slower than the stream always finds an update.
+        take_until(stream, lambda item: time.sleep(0.005) or is_recovered(item))
+        is_over.set()
+        playing.join()
+"""
+
+
+def test_a_log_handler_that_takes_its_time_stops_nothing() -> None:
+    # In a process of its own: where a reader waits for a lock with the interpreter's, no timeout ends it.
+    done = subprocess.run([sys.executable, "-c", SLOW_HANDLER], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

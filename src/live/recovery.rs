@@ -70,29 +70,30 @@ impl Recovery {
                 continue;
             }
             let asked = self.state.ask().await;
-            self.settle(asked, requested, buffer);
+            // Without the lock: a logger may wait for a thread that waits for the lock.
+            if let Some(failure) = self.settle(asked, requested, buffer) {
+                log::warn!("live stream: not recovered: {}", failure.why);
+            }
         }
     }
 
-    /// Records the result of an attempt, and tells the reader.
-    fn settle(&self, asked: Result<State, Failure>, requested: Duration, buffer: &Buffer) {
+    /// Records the result of an attempt, and tells the reader; returns why it failed.
+    fn settle(&self, asked: Result<State, Failure>, requested: Duration, buffer: &Buffer) -> Option<Failure> {
         let now = self.begun.elapsed();
         let mut gaps = self.gaps();
-        let notices = match asked {
+        let (notices, failure) = match asked {
             // The stream itself has closed them meanwhile.
-            _ if gaps.is_empty() => Vec::new(),
+            _ if gaps.is_empty() => (Vec::new(), None),
             Ok(state) => {
                 buffer.count_unreadable(state.rows.problems.len() as u64);
-                gaps.take_state(state, requested, now, (self.jitter)())
+                (gaps.take_state(state, requested, now, (self.jitter)()), None)
             }
-            Err(failure) => {
-                log::warn!("live stream: not recovered: {}", failure.why);
-                gaps.take_failure(&failure, now, (self.jitter)())
-            }
+            Err(failure) => (gaps.take_failure(&failure, now, (self.jitter)()), Some(failure)),
         };
         self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
         // Under the lock, so that nothing about a gap follows its end. Notices always fit.
         buffer.try_push(&mut notices.into_iter().map(Item::Notice).peekable());
+        failure
     }
 
     fn gaps(&self) -> MutexGuard<'_, OpenGaps> {
