@@ -643,7 +643,8 @@ def end_events(service: Service, game: PlayedGame, reader: Reader) -> None:
         service.live.send_event(game.snapshot())
     for _ in range(200):
         with reader.lock:
-            if not reader.open and (box(reader.score) == game.totals() or any(map(is_final, reader.items))):
+            ends = [item for item in reader.items if is_recovered(item) or is_final(item)]
+            if not reader.open and (box(reader.score) == game.totals() or any(map(is_final, ends[-1:]))):
                 return
         reader.join(0.05)
     raise AssertionError(f"the box score stays wrong; open: {reader.open}, {reader.items[-3:]}")

@@ -222,17 +222,22 @@ impl Buffer {
         self.wake(inner);
     }
 
-    /// Pushes the notices that the item taken last has closed all gaps. They precede all buffered items; what was recovered of
-    /// these gaps and is not taken yet is discarded.
+    /// Pushes the notices that the item taken last has closed all gaps. They precede all buffered items, and follow those of
+    /// earlier gaps: where these are not taken yet, the item has closed those gaps too, and what was requested is discarded.
     pub(crate) fn push_closed_gaps(&self, notices: Vec<Notice>) {
         let mut inner = self.inner();
-        if inner.end.is_none() && !notices.is_empty() {
-            inner.queue.discard_recovering();
-            for notice in notices.into_iter().rev() {
-                let item = Item::Notice(notice);
-                inner.count(&item);
-                inner.queue.put_back(item);
+        if let Some(Notice::Recovered { updates, .. }) = notices.first().filter(|_| inner.end.is_none()) {
+            let mut closed = inner.queue.take_closed_gaps();
+            for item in &mut closed {
+                if let Item::Notice(Notice::Recovered { updates: requested, requested_at, .. }) = item {
+                    (*requested, *requested_at) = (updates.clone(), None);
+                }
             }
+            for item in notices.into_iter().map(Item::Notice) {
+                inner.count(&item);
+                closed.push(item);
+            }
+            closed.into_iter().rev().for_each(|item| inner.queue.put_back(item));
         }
         self.wake(inner);
     }

@@ -224,6 +224,35 @@ fn gaps_that_the_stream_closes_precede_the_buffered_items() {
 }
 
 #[test]
+fn gaps_that_the_stream_closes_follow_those_that_a_request_has_closed() {
+    let from = |second| Notice::Gap {
+        start: SystemTime::UNIX_EPOCH + Duration::from_secs(second),
+        end: Some(SystemTime::UNIX_EPOCH),
+        reason: "it was cut".into(),
+        dropped: None,
+        is_final: second == 1,
+    };
+    let closed = |second, requested_at| Notice::Recovered {
+        gap: Box::new(from(second)),
+        updates: Vec::new().into(),
+        requested_at,
+    };
+    let buffer = buffer(8, Overflow::Block, true);
+    push(&buffer, [update(1), Item::Notice(from(1)), Item::Notice(closed(2, Some(SystemTime::UNIX_EPOCH)))]);
+    buffer.push_closed_gaps(vec![closed(3, None)]);
+    for second in 1..=3 {
+        let (gap, requested_at) = match buffer.take() {
+            Taken::Item(Item::Notice(Notice::Recovered { gap, requested_at, .. })) => (*gap, requested_at),
+            Taken::Item(Item::Notice(gap)) => (gap, None),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((gap, requested_at), (from(second), None));
+    }
+    assert_eq!((buffer.counts().recovered, numbers(&buffer)), (2, vec![Some(1)]));
+    assert_eq!(buffer.bytes(), 0);
+}
+
+#[test]
 fn gaps_are_open_until_they_are_closed_or_final() {
     let buffer = buffer(2, Overflow::DropOldest, true);
     let open = || (buffer.counts().gaps, buffer.counts().open_gaps);

@@ -28,6 +28,13 @@ impl Queued {
     fn new(item: Item) -> Self {
         Queued { item, earlier: None }
     }
+
+    fn into_item(self) -> Item {
+        match self.earlier {
+            Some((count, first)) => with_merge_count(self.item, count, first),
+            None => self.item,
+        }
+    }
 }
 
 impl Queue {
@@ -64,19 +71,26 @@ impl Queue {
         self.items.push_front(Queued::new(item));
     }
 
-    /// Removes the partial states of gaps.
-    pub(super) fn discard_recovering(&mut self) {
-        self.items.retain(|queued| !matches!(queued.item, Item::Notice(Notice::Recovering { .. })));
+    /// Removes what was recovered of gaps, and returns the notices of those that are closed or final.
+    pub(super) fn take_closed_gaps(&mut self) -> Vec<Item> {
+        let mut closed = Vec::new();
+        for queued in std::mem::take(&mut self.items) {
+            match queued.item {
+                Item::Notice(Notice::Recovering { .. }) => {}
+                Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }) => {
+                    closed.push(queued.into_item());
+                }
+                _ => self.items.push_back(queued),
+            }
+        }
         self.bytes = self.items.iter().map(|queued| queued.item.size()).sum();
+        closed
     }
 
     pub(super) fn pop(&mut self) -> Option<Item> {
-        let Queued { item, earlier } = self.items.pop_front()?;
-        self.count_removed(&item);
-        Some(match earlier {
-            Some((count, first)) => with_merge_count(item, count, first),
-            None => item,
-        })
+        let queued = self.items.pop_front()?;
+        self.count_removed(&queued.item);
+        Some(queued.into_item())
     }
 
     /// Gaps that were merged into others since the last call.
