@@ -65,7 +65,6 @@ def archive(tmp_path: Path, stored: Path, client: sideline.Client) -> sideline.A
 # 1. A filter by team.
 
 
-@red(1, "a filter by team drops the rows of a team that the session's event does not list")
 def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service, client: sideline.Client) -> None:
     others = sorted({team.id for team in league.season.teams} - set(played(league)[0].team_ids))
     guest = others[0]
@@ -170,8 +169,13 @@ def long_league() -> Iterator[Service]:
         yield league
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@red(4, "head(3) after a filter requests every session")
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(name, marks=() if name == "streaming" else red(4, "head(3) after a filter requests every session"))
+        for name in ENGINES
+    ],
+)
 def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engine: str) -> None:
     long_league.requests.clear()
     with sideline.Client(**long_league.client_options(), max_concurrency=2) as client:
