@@ -139,9 +139,7 @@ def test_a_hole_raises_and_its_unit_is_named(second: Service, asking: sideline.C
         asking.scan("shots", **RANGE).collect()
 
 
-def test_the_teams_of_the_scan_choose_sessions_and_those_of_the_predicate_rows(
-    second: Service, asking: sideline.Client
-) -> None:
+def test_the_teams_of_the_scan_choose_sessions_and_those_of_the_predicate_rows(second: Service, asking: sideline.Client) -> None:
     one, other = (team.id for team in second.season.teams[:2])
     for frame in (
         asking.scan("shots", team_ids=[one], **RANGE),

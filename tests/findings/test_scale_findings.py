@@ -171,10 +171,7 @@ def long_league() -> Iterator[Service]:
 
 @pytest.mark.parametrize(
     "engine",
-    [
-        pytest.param(name, marks=() if name == "streaming" else red(4, "head(3) after a filter requests every session"))
-        for name in ENGINES
-    ],
+    [pytest.param(name, marks=() if name == "streaming" else red(4, "head(3) after a filter requests every session")) for name in ENGINES],
 )
 def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engine: str) -> None:
     long_league.requests.clear()
