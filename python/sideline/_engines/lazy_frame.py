@@ -87,7 +87,7 @@ class _Source:
 def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
     pl = library("polars", "polars")
-    known = {"session_id": unit.session_id} if unit.session_id is not None else {}
+    known: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
     if unit.event_id is not None:
         known["game_id"] = unit.game_id
     if not known:
