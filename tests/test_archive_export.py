@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -12,19 +13,20 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import TABLES, sorted_rows
+from archives import TABLES
 from needs import library, needs
 from service import Service
 
 import sideline
-from sideline.archive._export import Address, Target, _plain, open_target
+from sideline.archive._export_target import Address, Target, open_target
+from sideline.archive._export_values import deliverable
 
 pa = library("pyarrow")
 
@@ -85,7 +87,10 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty database."""
     if request.param == "duckdb":
         return f"duckdb://{tmp_path}/target.duckdb"
-    address: str = request.getfixturevalue("postgres")
+    return new_database(request.getfixturevalue("postgres"))
+
+
+def new_database(address: str) -> str:
     database = f"test_{uuid.uuid4().hex}"
     subprocess.run([BINARIES[-1] / "createdb", "--maintenance-db", address, database], check=True, timeout=120)
     return address.replace("/postgres", f"/{database}")
@@ -112,15 +117,28 @@ def archive(tmp_path: Path, season: Path, league: Service) -> Iterator[sideline.
         yield sideline.Archive(shutil.copytree(season, tmp_path / "season"), client)
 
 
-def differences(archive: sideline.Archive, address: str) -> list[str]:
+def plain_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """The rows in order, with JSON read: PostgreSQL writes it with other blanks."""
+
+    def plain(column: Any) -> list[Any]:
+        if isinstance(column.type, pa.JsonType) or column.type == pa.string():
+            return [value if value is None or value[:1] not in ("[", "{") else json.loads(value) for value in column.cast(pa.string()).to_pylist()]
+        if pa.types.is_timestamp(column.type):
+            return column.cast(pa.timestamp("us", "UTC")).to_pylist()
+        return column.to_pylist()
+
+    return sorted(zip(*map(plain, rows.columns), strict=True), key=repr)
+
+
+def differences(archive: sideline.Archive, address: str, tables: Sequence[str] = (*TABLES, "coverage", "corrections")) -> list[str]:
     """The tables whose rows are not the archive's."""
     found = []
     with open_target(Address(address)) as target:
-        for name in (*TABLES, "coverage", "corrections"):
+        for name in tables:
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
-            expected = _plain(archive.to_arrow(name))
-            if sorted_rows(rows.select(expected.column_names), ()) != sorted_rows(expected.cast(rows.select(expected.column_names).schema), ()):
+            expected = deliverable(name, archive.to_arrow(name), pytest.fail, is_postgresql=target.is_postgresql)
+            if plain_rows(rows.select(expected.column_names)) != plain_rows(expected):
                 found.append(name)
     return found
 
@@ -252,3 +270,104 @@ def test_the_command_resumes_after_a_real_kill(league: Service, archive: sidelin
     assert "rows exported" in done.stdout
     assert "canary" not in done.stdout + done.stderr
     assert differences(archive, target) == []
+
+
+def converted(rows: pa.Table, *, is_postgresql: bool = True) -> tuple[pa.Table, list[str]]:
+    problems: list[str] = []
+    return deliverable("shots", rows, problems.append, is_postgresql=is_postgresql), problems
+
+
+def test_values_that_no_target_holds_are_null_and_named() -> None:
+    times = pa.array([0, 9 * 10**15, -9 * 10**15, None], pa.timestamp("ms", "UTC"))
+    nested = pa.array([["a\0b"], ["a"], None, ["\\u0000"]], pa.list_(pa.string()))
+    rows = pa.table({"at": times, "name": ["a", "a\0b", None, "\\u0000"], "nested": nested})
+    found, problems = converted(rows)
+    assert found["at"].to_pylist() == [datetime(1970, 1, 1, tzinfo=UTC), None, None, None]
+    assert found["name"].to_pylist() == ["a", None, None, "\\u0000"]
+    assert found["nested"].to_pylist() == [None, '["a"]', None, json.dumps(["\\u0000"])]
+    assert problems == [
+        "shots.at: 2 values outside the years 1 to 9999, null in the target",
+        "shots.name: 1 value with a NUL, null in the target",
+        "shots.nested: 1 value with a NUL, null in the target",
+    ]
+    found, problems = converted(rows, is_postgresql=False)
+    assert found["name"].to_pylist() == rows["name"].to_pylist()
+    assert len(problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "is_postgresql", "kept"),
+    [
+        (["", "PTS"], False, ["PTS"]),
+        (["a\0b", "PTS"], True, ["PTS"]),
+        (["CTID", "xmin", "oid", "rowid"], True, ["rowid"]),
+        (["ctid", "xmin", "rowid"], False, ["ctid", "xmin", "rowid"]),
+        (["é" * 31, "é" * 32], True, ["é" * 31]),
+        (["PTS", "pts", "Pts"], True, ["PTS", "pts", "Pts"]),
+        (["PTS", "pts", "Pts"], False, ["PTS"]),
+    ],
+)
+def test_columns_that_the_target_cannot_have_are_left_out_and_named(names: list[str], is_postgresql: bool, kept: list[str]) -> None:
+    found, problems = converted(pa.table([pa.array([1])] * len(names), names), is_postgresql=is_postgresql)
+    assert found.column_names == kept
+    assert len(problems) == len(names) - len(kept)
+
+
+def shot_keys(address: str) -> list[str]:
+    with open_target(Address(address)) as target:
+        rows = target.read(
+            "select constraint_name as name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY' and table_name = 'shots'"
+        )
+    return rows["name"].to_pylist()
+
+
+def test_rows_that_share_a_key_all_arrive_and_cost_the_primary_key(archive: sideline.Archive, league: Service, postgres: str) -> None:
+    address = new_database(postgres)
+    assert archive.export(address, "shots").problems == ()
+    assert shot_keys(address) == ["shots_pkey"]
+    league.faults.add("shots", change=twice_the_shots)
+    league.change.correct_stat(league.season.games[0].sessions[0].id)
+    archive.sync(**SPAN, tables=["shots"])
+    (problem,) = archive.export(address).problems
+    assert problem.startswith("shots: no primary key (session_id, team_id, player_id, occurred_at), because several rows have the same")
+    assert shot_keys(address) == []
+    assert differences(archive, address, ["shots"]) == []
+    assert archive.export(address).problems == ()
+
+
+def twice_the_shots(body: Any) -> Any:
+    return {name: value * 2 if isinstance(value, list) else value for name, value in body.items()}
+
+
+def test_a_table_that_is_chosen_later_gets_all_its_rows(archive: sideline.Archive, target: str) -> None:
+    archive.export(target, ["shots"])
+    assert archive.export(target).rows["player_stats"] > 0
+    assert differences(archive, target) == []
+    with pytest.raises(ValueError, match="no table 'shot' is exported; there are teams"):
+        archive.export(target, tables="shot")
+
+
+def test_an_open_connection_of_another_database_gets_all_rows_and_stays_open(archive: sideline.Archive, tmp_path: Path) -> None:
+    dbapi = library("adbc_driver_sqlite.dbapi")
+    with dbapi.connect(str(tmp_path / "season.sqlite")) as connection:
+        assert archive.export(connection).units > 10
+        assert archive.export(connection).units == 0
+        with connection.cursor() as cursor:
+            for name in ("shots", "coverage", "possessions"):
+                cursor.execute(f"select count(*) from {name}")
+                assert cursor.fetchone() == (archive.to_arrow(name).num_rows,)
+    with pytest.raises(TypeError, match="an address or an open ADBC connection, not PosixPath"):
+        archive.export(tmp_path)
+
+
+def test_a_statement_that_the_target_refuses_is_an_error_without_its_password(archive: sideline.Archive, postgres: str) -> None:
+    address = new_database(postgres)
+    archive.export(address, "shots")
+    with open_target(Address(address)) as database:
+        database.run("alter table shots add constraint odd check (points < 0) not valid")
+        database.run("update sideline_units set sequence = 0")
+        database.commit()
+    with pytest.raises(sideline.SidelineError, match="refused a statement.*odd") as error:
+        archive.export(address)
+    assert "canary" not in str(error.value)
+    assert error.value.__cause__ is None

@@ -105,8 +105,8 @@ def test_a_hidden_library_is_missed_by_what_needs_it_and_nothing_else(tmp_path: 
 
 
 USES = {
-    "adbc_driver_manager": "from sideline.archive._export import Address; Address('duckdb:///tmp/x.duckdb').open()",
-    "adbc_driver_postgresql": "from sideline.archive._export import Address; Address('postgresql://127.0.0.1:1/x').open()",
+    "adbc_driver_manager": "from sideline.archive._export_target import Address; Address('duckdb:///tmp/x.duckdb').open()",
+    "adbc_driver_postgresql": "from sideline.archive._export_target import Address; Address('postgresql://127.0.0.1:1/x').open()",
     "matplotlib": "sideline.plot",
     "pandas": "teams.to_pandas()",
     "polars": "teams.to_polars()",

@@ -65,7 +65,6 @@ def archive(tmp_path: Path, stored: Path, client: sideline.Client) -> sideline.A
 # 1. A filter by team.
 
 
-@red(1, "a filter by team drops the rows of a team that the session's event does not list")
 def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service, client: sideline.Client) -> None:
     others = sorted({team.id for team in league.season.teams} - set(played(league)[0].team_ids))
     guest = others[0]
@@ -170,8 +169,10 @@ def long_league() -> Iterator[Service]:
         yield league
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@red(4, "head(3) after a filter requests every session")
+@pytest.mark.parametrize(
+    "engine",
+    [pytest.param(name, marks=() if name == "streaming" else red(4, "head(3) after a filter requests every session")) for name in ENGINES],
+)
 def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engine: str) -> None:
     long_league.requests.clear()
     with sideline.Client(**long_league.client_options(), max_concurrency=2) as client:
@@ -213,32 +214,27 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, stored: Path) -> Iterator
         yield address
 
 
-@red(5, "no table in PostgreSQL has a primary key")
 def test_exported_tables_have_primary_keys(postgres: str) -> None:
     keyed = {name for [name] in query(postgres, "select table_name from information_schema.table_constraints where constraint_type = 'PRIMARY KEY'")}
     assert {"teams", "games", "player_stats", "possessions", "shots"} <= keyed
 
 
 @pytest.mark.parametrize("column", ["game_id", "player_id", "occurred_at"])
-@red(5, "no table in PostgreSQL has an index")
 def test_exported_tables_have_indexes(postgres: str, column: str) -> None:
     definitions = [text for [text] in query(postgres, "select indexdef from pg_indexes where tablename = 'shots'")]
     assert any(column in text for text in definitions), definitions
 
 
-@red(5, "no column in PostgreSQL has its comment")
 def test_exported_columns_have_their_meaning_as_a_comment(postgres: str) -> None:
     text = "select count(col_description(a.attrelid, a.attnum)) from pg_attribute a where a.attrelid = 'shots'::regclass and a.attnum > 0"
     assert int(query(postgres, text)[0][0]) >= len(sideline.SCHEMAS["shots"].names)
 
 
-@red(5, "nested values are text in PostgreSQL")
 def test_exported_nested_values_are_jsonb(postgres: str) -> None:
     text = "select column_name, data_type from information_schema.columns where table_name = 'possessions' and column_name like '%player_ids'"
     assert {kind for _, kind in query(postgres, text)} == {"jsonb"}
 
 
-@red(5, "coverage and corrections are written whole by each export")
 def test_an_export_without_changes_writes_no_row(archive: sideline.Archive, tmp_path: Path) -> None:
     target = f"duckdb://{tmp_path}/target.duckdb"
     assert archive.export(target).units > 0
@@ -247,27 +243,24 @@ def test_an_export_without_changes_writes_no_row(archive: sideline.Archive, tmp_
     assert {name: count for name, count in again.rows.items() if count} == {}
 
 
-@red(5, "an export has no choice of tables", TypeError)
 def test_an_export_writes_the_chosen_tables(archive: sideline.Archive, tmp_path: Path) -> None:
-    archive.export(f"duckdb://{tmp_path}/target.duckdb", tables=["shots", "games"])  # type: ignore[call-arg]
+    archive.export(f"duckdb://{tmp_path}/target.duckdb", tables=["shots", "games"])
     with duckdb.connect(str(tmp_path / "target.duckdb")) as database:
         names = {name for (name,) in database.sql("show tables").fetchall()}
     assert {"shots", "games"} <= names
     assert not names & {"player_stats", "possessions", "stat_events"}
 
 
-@red(5, "an export takes no open connection of another database", AttributeError)
 def test_an_export_takes_an_open_connection(archive: sideline.Archive, tmp_path: Path) -> None:
     from adbc_driver_duckdb import dbapi
 
     with dbapi.connect(str(tmp_path / "target.duckdb")) as connection:
-        assert archive.export(connection).units > 0  # type: ignore[arg-type]
+        assert archive.export(connection).units > 0
         with connection.cursor() as cursor:
             cursor.execute("select count(*) from shots")
             assert cursor.fetchone() == (archive.to_arrow("shots").num_rows,)
 
 
-@red(5, "one odd value ends the delivery for good", adbc_driver_manager.Error)
 def test_a_stat_code_that_no_column_can_have_costs_one_column(league: Service, client: sideline.Client, tmp_path: Path) -> None:
     def with_empty_code(body: Any) -> Any:
         body["teams"][0]["player_stats"][0]["stats"][""] = 1

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product, repeat
+from itertools import chain, repeat
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._client import planned_units
 from .._rows import SCHEMAS, library
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from .._client import Client
 
-_KEYS = {"session_id", "game_id", "team_id"}
+_KEYS = {"session_id", "game_id"}
+"""What stands in a unit's address. A body may have rows of a team that its event does not list."""
 
 
 def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
@@ -42,7 +43,7 @@ class _Source:
 
     def __init__(self, client: "Client", selection: Selection, types: "polars.Schema") -> None:
         self._client, self._selection, self._types = client, selection, types
-        self._plans: dict[tuple[str, ...] | None, Plan] = {}
+        self._complete_plan: Plan | None = None
         self._one_plans = Lock()
 
     def __call__(
@@ -60,12 +61,11 @@ class _Source:
         needed_columns = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
         # A limit with a predicate counts the rows before it, which must then be the same rows.
         terms = [] if predicate is None or n_rows is not None else _terms(predicate)
-        complete_plan = self._plan(terms)
+        complete_plan = self._plan()
         units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, terms))
         narrowed_plan = replace(complete_plan, columns=tuple(needed_columns), _units=units)
-        # The first unit probably has enough rows.
-        growing = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
-        sizes = repeat(BATCH_SIZE) if n_rows is None else growing
+        # The first unit probably has enough rows for a `head`, which an engine may apply after this.
+        sizes = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
         left = n_rows
         yield pl.DataFrame(schema={name: self._types[name] for name in columns})
         for table in tables(narrowed_plan, self._client, sizes):
@@ -77,50 +77,27 @@ class _Source:
             if left == 0:
                 return
 
-    def _plan(self, terms: "Sequence[polars.Expr]") -> Plan:
-        """Return the plan of the teams that may have rows; the lists of other teams are not requested."""
-        of_team = [term for term in terms if set(term.meta.root_names()) == {"team_id"}]
-        selection = self._selection
-        is_narrowed = selection.start is not None and selection.session_ids is None
-        # A row may have no team: then the sessions of all teams may have it.
-        is_narrowed = is_narrowed and bool(of_team) and not _holds_for_any(of_team, [{"team_id": None}])
+    def _plan(self) -> Plan:
         with self._one_plans:
-            is_narrowed = is_narrowed and None not in self._plans
-            key = tuple(map(str, of_team)) if is_narrowed else None
-            if key not in self._plans:
-                keep = None
-                if is_narrowed:
-
-                    def keep(teams: list[int]) -> list[int]:
-                        return [team for team in teams if _holds_for_any(of_team, [{"team_id": team}])]
-
-                self._plans[key] = make_plan(self._client, selection, keep)
-            return self._plans[key]
+            if self._complete_plan is None:
+                self._complete_plan = make_plan(self._client, self._selection)
+            return self._complete_plan
 
 
 def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
-    """Return whether a row of the unit may match the terms, by evaluating the terms on the unit's keys."""
-    key_values: dict[str, list[Any]] = {}
-    if unit.session_id is not None:
-        key_values["session_id"] = [unit.session_id]
-    if unit.event_id is not None:
-        key_values["game_id"] = [unit.game_id]
-    if unit.team_ids:
-        key_values["team_id"] = [*unit.team_ids, None]
-    usable = [term for term in terms if set(term.meta.root_names()) <= key_values.keys()]
-    rows = [dict(zip(key_values, values, strict=True)) for values in product(*key_values.values())]
-    return not usable or _holds_for_any(usable, rows)
-
-
-def _holds_for_any(terms: "Sequence[polars.Expr]", rows: list[dict[str, Any]]) -> bool:
-    """Return whether a row of keys may match all terms. A term that needs other columns may match."""
+    """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
     pl = library("polars", "polars")
-    keys = pl.DataFrame(rows, schema={name: pl.Int64 if name == "team_id" else pl.String for name in rows[0]})
+    known: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
+    if unit.event_id is not None:
+        known["game_id"] = unit.game_id
+    if not known:
+        return True
+    keys = pl.DataFrame([known], schema=dict.fromkeys(known, pl.String))
     for term in terms:
         try:
-            keys = keys.filter(term)
+            keys = keys.filter(term) if set(term.meta.root_names()) <= known.keys() else keys
         except pl.exceptions.PolarsError:
-            continue
+            continue  # the whole predicate is applied to the rows
     return bool(keys.height)
 
 

@@ -1,6 +1,6 @@
 """Makes a plan from the service's lists, with the same discovery as a sync of an archive, but strict."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,6 @@ _MAX_WINDOW_MS = 30 * 60_000
 
 _MAX_NAMED = 5
 """Number of holes named in an error."""
-
-TeamFilter = Callable[[list[int]], list[int]]
-"""Selects the useful teams."""
 
 
 class Selection:
@@ -69,7 +66,7 @@ class Selection:
             check_range(self.start, self.end, None)
 
 
-def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | None = None) -> Plan:
+def make_plan(client: "Client", selection: Selection) -> Plan:
     """Request the lists and make the plan. Raises `IncompleteError` if a list is missing or incomplete."""
     if selection.columns is not None:
         _columns(selection.table, selection.columns, core_of(client).sport)
@@ -84,23 +81,17 @@ def make_plan(client: "Client", selection: Selection, keep_teams: TeamFilter | N
     if selection.game_ids is not None:
         lists.read_games(selection.game_ids)
     else:
-        _read_range(lists, selection, keep_teams)
+        _read_range(lists, selection)
     _raise_holes(selection.table, lists)
     return _plan_of(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
 
 
-def _read_range(lists: Discovery, selection: Selection, keep_teams: TeamFilter | None) -> None:
-    start, end, team_ids = selection.start, selection.end, selection.team_ids
+def _read_range(lists: Discovery, selection: Selection) -> None:
+    start, end = selection.start, selection.end
     if end is None:
         end = lists.service_time()
         check_range(start, None, end)
-    if keep_teams is not None:
-        if team_ids is None:
-            lists.read_teams()
-        team_ids = keep_teams(sorted(lists.teams) if team_ids is None else team_ids)
-        if not team_ids:
-            return
-    lists.read_lists(team_ids, start, end, with_teams=False)
+    lists.read_lists(selection.team_ids, start, end, with_teams=False)
     lists.read_games(unlisted_games(lists.games.values(), lists.events, lists.clock))
     # A game in the schedule that responds with 404 was not tracked.
     untracked_games = [game for game in lists.missing_games if game.is_absence]

@@ -23,6 +23,8 @@
     _audits.py           applies the rules of sideline.audit to the stored tables
     _changes.py          computes the rows by which two states differ
     _export.py           writes changes to another database
+    _export_target.py    reads and writes that database by ADBC
+    _export_values.py    converts rows to what it can hold
     _rebuild.py          decodes a table again from the stored bodies
     _report.py           summarises a sync and an archive
     _store_errors.py     explains missing credentials, damaged files and full disks
@@ -48,7 +50,8 @@ from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _read, _tracking
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
-from ._export import Address, Exported, export as export_changes
+from ._export import Exported, export as export_changes
+from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import ANSWERS, TABLES
 from ._read import names_damage
@@ -508,34 +511,44 @@ class Archive:
             correction_window,
         )
 
-    def export(self, to: str, *, schema: Literal["evolve", "freeze"] = "evolve") -> Exported:
+    def export(
+        self,
+        to: object,
+        tables: Iterable[str] | str | None = None,
+        *,
+        schema: Literal["evolve", "freeze"] = "evolve",
+    ) -> Exported:
         """Bring another database up to date with the changes since the last export into it.
 
         An export is one transaction, which also records in the target which bodies its rows are from: each change
-        arrives exactly once, even if an export is interrupted. Tables keep their names and columns, with nested values
-        as JSON text; `coverage` and `corrections` are replaced as a whole. It requires `pip install
+        arrives exactly once, even if an export is interrupted. Tables keep their names, columns and descriptions, and
+        nested values are JSON. In PostgreSQL, tables have primary keys and indexes. It requires `pip install
         "sideline[export]"`.
 
         Parameters:
-            to: "postgresql://user@host/database", or "duckdb:///path/to/file.duckdb".
+            to: "postgresql://user@host/database", "duckdb:///path/to/file.duckdb", or an open ADBC connection to any
+                database whose driver supports ingestion. An export commits on the connection and does not close it.
+            tables: names of tables; default: all. A table that was exported once is kept up to date.
             schema: "evolve" adds columns that the target lacks, "freeze" rejects them after the first export.
 
-        Returns the number of units whose rows were replaced, and of rows written by table. Raises `ValueError` for a
-        target with other tables or another archive, or a column that a frozen schema lacks, and `ConnectionError` if
-        the target cannot be reached. Nothing is written then.
+        Returns the number of units whose rows were replaced, the numbers of rows written by table, and what the target
+        could not hold: such a value is null there, such a column is left out, and everything else arrives. Raises
+        `ValueError` for a target with other tables or another archive, or a column that a frozen schema lacks,
+        `ConnectionError` if the target cannot be reached, and `SidelineError` if it refuses a statement. Nothing is
+        written then.
 
         >>> import tempfile
         >>> archive.export(f"duckdb://{tempfile.mkdtemp()}/season.duckdb").rows["shots"] > 0
         True
         """
         # The wrapper's frame of a decorated method would show the password in a traceback with locals.
-        address = Address(to)
+        target = Address(to) if isinstance(to, str) else to
         del to
-        return self._export(address, schema)
+        return self._export(target, tables, schema)
 
     @names_damage
-    def _export(self, address: Address, schema: Literal["evolve", "freeze"]) -> Exported:
-        return export_changes(self._store, address, schema)
+    def _export(self, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]) -> Exported:
+        return export_changes(self._store, to, tables, schema)
 
     @names_damage
     def compact(self) -> None:

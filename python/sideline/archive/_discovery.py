@@ -152,11 +152,6 @@ class Discovery:
         is_of_team = unit.operation in ("team_events", "roster") and unit.event_id is None
         return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
 
-    def read_teams(self) -> None:
-        """Request the list of teams, once."""
-        if not self._were_teams_requested:
-            self._read_teams()
-
     def _read_teams(self) -> None:
         [received] = self._request([self._teams_request()])
         self._keep_teams(*received)

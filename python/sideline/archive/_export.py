@@ -1,31 +1,52 @@
 """Exports an archive's changes to another database by ADBC, each exactly once.
 
 An export is one transaction. It reads from the target which body of each unit it has, replaces the rows of units that
-have another body in the archive, and records the new bodies in the target.
+have another body in the archive, and records the new bodies in the target. Tables that are not decoded from bodies are
+compared by groups of rows.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .._rows import library
-from ._changes import changed_units, current_state
+from ._changes import KEYS, State, changed_units, current_state
+from ._export_target import Target, open_target, quote_name, quote_text
+from ._export_values import deliverable, key_problem
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._read import require, to_arrow
-from ._store import Store, public_schema
+from ._store import Store, comments_of, public_schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-UNITS_TABLE, SOURCE_TABLE = "sideline_units", "sideline_source"
-"""Tables of the target: the body of each unit, and the archive that they are from."""
+UNITS_TABLE, GROUPS_TABLE, SOURCE_TABLE = "sideline_units", "sideline_groups", "sideline_source"
+"""Tables of the target: the body of each unit, the digest of each group of rows, and the archive that they are from."""
 
-REPLACED_TABLES = ("coverage", "corrections", *ANSWERS)
-"""Small tables that are replaced as a whole."""
+GROUPED_TABLES: Mapping[str, str] = {
+    "coverage": "unit",
+    "corrections": "session_id",
+    **dict.fromkeys(ANSWERS, "session_id"),
+}
+"""Tables that are not decoded from bodies, with the column by which their rows are compared and replaced."""
 
+_EVERY_TABLE = (*TABLES, *GROUPED_TABLES)
+
+PRIMARY_KEYS: Mapping[str, Sequence[str]] = {
+    **{name: key for name, key in KEYS.items() if name != "locations"},
+    "players": ("team_id", "player_id", "listed_from"),
+    "possession_players": ("session_id", "team_id", "player_id"),
+    "location_windows": ("session_id", "start"),
+    "coverage": ("unit",),
+    "tracking_loads": ("session_id", "period", "player_id"),
+    "tracking_defenders": ("session_id", "row"),
+}
+
+_INDEXED_COLUMNS = (
+    *("game_id", "session_id", "event_id", "team_id", "player_id"),
+    *("occurred_at", "timestamp", "start_timestamp", "t", "tipoff_at", "started_at", "seen_at"),
+)
 _BATCH_SIZE = 200
-_TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
 
 
 class Exported(NamedTuple):
@@ -35,194 +56,165 @@ class Exported(NamedTuple):
     """Number of bodies whose rows were replaced."""
     rows: Mapping[str, int]
     """Number of written rows, by table."""
+    problems: tuple[str, ...] = ()
+    """What the target could not hold: values that are null there, columns that were left out, keys that rows share."""
 
 
-class Target:
-    """A database in a transaction."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._cursor = connection.cursor()
-
-    def commit(self) -> None:
-        """Commit the transaction."""
-        self._connection.commit()
-
-    def close(self) -> None:
-        """Roll back uncommitted changes and close the connection."""
-        # A broken connection raises an error of its driver; the error that broke it matters.
-        with suppress(Exception):
-            self._cursor.close()
-        with suppress(Exception):
-            self._connection.rollback()
-        self._connection.close()
-
-    def run(self, text: str) -> None:
-        """Run a statement."""
-        self._cursor.execute(text)
-
-    def read(self, text: str) -> "pyarrow.Table":
-        """Return the result of a query."""
-        self._cursor.execute(text)
-        found: pyarrow.Table = self._cursor.fetch_arrow_table()
-        return found
-
-    def has(self, name: str) -> bool:
-        """Return whether there is a table of this name."""
-        found = self.read(
-            "select count(*) as n from information_schema.tables"
-            f" where table_name = {_text(name)} and table_schema = current_schema()"
-        )
-        return bool(found["n"].to_pylist()[0])
-
-    def columns(self, name: str) -> list[str]:
-        """Return the columns of a table, in order."""
-        return list(self.read(f"select * from {_quote_name(name)} limit 0").column_names)
-
-    def create(self, name: str, schema: "pyarrow.Schema") -> None:
-        """Create a table."""
-        columns = ", ".join(f"{_quote_name(field.name)} {_type(field.type)}" for field in schema)
-        self.run(f"create table {_quote_name(name)} ({columns})")
-
-    def add(self, name: str, rows: "pyarrow.Table") -> None:
-        """Append rows, with their columns in the order of the table."""
-        pa = library("pyarrow", "export")
-        if not rows.num_rows:
-            return
-        columns = self.columns(name)
-        arrays = [rows[column] if column in rows.column_names else pa.nulls(rows.num_rows) for column in columns]
-        present = [
-            (column, array) for column, array in zip(columns, arrays, strict=True) if column in rows.column_names
-        ]
-        table = pa.table(dict(present))
-        if len(present) == len(columns):
-            self._cursor.adbc_ingest(name, table, mode="append")
-            return
-        # `adbc_ingest` needs every column, so rows without one go through a temporary table.
-        self._cursor.adbc_ingest("sideline_rows", table, mode="create", temporary=True)
-        listed = ", ".join(_quote_name(column) for column, _ in present)
-        self.run(f"insert into {_quote_name(name)} ({listed}) select {listed} from sideline_rows")
-        self.run("drop table sideline_rows")
-
-
-class Address:
-    """The address of a target, which may contain a password. Its `repr` and its frames do not show it."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        try:
-            self._text = text
-        finally:
-            del text
-
-    def __repr__(self) -> str:
-        return "<address of an export's target>"
-
-    def open(self) -> Target:
-        """Begin a transaction. Raises `ValueError` for an invalid address, `ConnectionError` without a connection."""
-        failure = None
-        try:
-            scheme, separator, rest = self._text.partition("://")
-            if separator and scheme in ("postgresql", "postgres"):
-                return Target(library("adbc_driver_postgresql.dbapi", "export").connect(self._text))
-            if separator and scheme == "duckdb" and rest.startswith("/"):
-                # DuckDB has its driver, which needs this one and would not say where it is from.
-                library("adbc_driver_manager", "export")
-                return Target(library("adbc_driver_duckdb.dbapi", "export").connect(rest))
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:  # noqa: BLE001 - drivers raise classes of their own, whose texts repeat the address
-            failure = self._without_password(str(error))
-        finally:
-            scheme = separator = rest = ""
-        if failure is None:
-            raise ValueError('to is an address: "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb"')
-        raise ConnectionError(f"cannot connect to the target of the export: {failure}")
-
-    def _without_password(self, text: str) -> str:
-        try:
-            password = urlsplit(self._text).password or ""
-        except ValueError:
-            # The driver's text may repeat any part of it.
-            return "its address cannot be read"
-        for form in filter(None, {password, unquote(password), quote(unquote(password), safe="")}):
-            text = text.replace(form, "***")
-        return text
-
-
-def export(store: Store, to: Address, schema: Literal["evolve", "freeze"]) -> Exported:
+def export(
+    store: Store, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]
+) -> Exported:
     """Bring the target up to date in one transaction."""
+    names = _EVERY_TABLE if tables is None else (tables,) if isinstance(tables, str) else tuple(tables)
+    if unknown := [name for name in names if name not in _EVERY_TABLE]:
+        raise ValueError(f"no table {unknown[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
     with open_target(to) as target:
-        done = _export(store, target, is_frozen=schema == "freeze")
+        result = _Export(store, target, names, is_frozen=schema == "freeze").run()
         target.commit()
-    return done
+    return result
 
 
-def _export(store: Store, target: Target, *, is_frozen: bool) -> Exported:
-    then = _exported_units(store, target)
-    now, _ = current_state(store)
-    tables_of_target = _TargetTables(target, is_frozen=is_frozen and bool(then))
-    written = dict.fromkeys((*TABLES, *REPLACED_TABLES), 0)
-    for name in written:
-        tables_of_target.ensure(name, _plain(public_schema(name).empty_table()).schema)
-    units = 0
-    new: dict[str, list[pyarrow.Table]] = {}
-    names: list[str] = []
+class _Export:
+    """One export: the tables of the target, and what was written to them."""
 
-    # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
-    _delete(target, [unit for unit in sorted(then) if then[unit] != now.get(unit, 0)])
+    def __init__(self, store: Store, target: Target, names: Sequence[str], *, is_frozen: bool) -> None:
+        self._store, self._target = store, target
+        self._then = _exported_units(store, target)
+        self._is_frozen = is_frozen and bool(self._then)
+        present = {name for name in _EVERY_TABLE if target.has(name)}
+        # A table that was chosen once is kept up to date.
+        self._tables = [name for name in _EVERY_TABLE if name in names or name in present]
+        self._columns = {name: target.columns(name) for name in present}
+        self._rows = dict.fromkeys(self._tables, 0)
+        self._problems: dict[str, None] = {}
+        # The bodies of a table that is new in the target are all exported again.
+        new = {name for name in self._tables if name not in present}
+        self._renewed = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
 
-    def flush() -> None:
+    def run(self) -> Exported:
+        """Write what has changed."""
+        now, _ = current_state(self._store)
+        for name in self._tables:
+            self._ensure(name, self._deliverable(name, public_schema(name).empty_table()).schema)
+        then = {unit: at for unit, at in self._then.items() if unit.partition("/")[0] not in self._renewed}
+        # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
+        self._delete([unit for unit in sorted(self._then) if then.get(unit, 0) != now.get(unit, 0)])
+        units = self._write_units(then, now)
+        for name, column in GROUPED_TABLES.items():
+            if name in self._tables:
+                self._write_groups(name, column)
+        return Exported(units, self._rows, tuple(self._problems))
+
+    def _deliverable(self, name: str, rows: "pyarrow.Table") -> "pyarrow.Table":
+        is_postgresql = self._target.is_postgresql
+        return deliverable(name, rows, lambda text: self._problems.update({text: None}), is_postgresql=is_postgresql)
+
+    def _write_units(self, then: State, now: State) -> int:
+        units = 0
+        new: dict[str, list[pyarrow.Table]] = {}
+        names: list[str] = []
+        for unit, _, tables in changed_units(self._store, then, now):
+            units += 1
+            names.append(unit.name)
+            for name in RESOURCES[unit.operation].tables:
+                if name in self._rows and tables[name].num_rows:
+                    new.setdefault(name, []).append(tables[name])
+            if len(names) == _BATCH_SIZE:
+                self._flush(new, names, now)
+        self._flush(new, names, now)
+        return units
+
+    def _flush(self, new: "dict[str, list[pyarrow.Table]]", names: list[str], now: State) -> None:
         pa = library("pyarrow", "export")
         for name, tables in new.items():
-            rows = _plain(pa.concat_tables(tables, promote_options="default"))
-            tables_of_target.ensure(name, rows.schema)
-            target.add(name, rows)
-            written[name] += rows.num_rows
+            self._add(name, pa.concat_tables(tables, promote_options="default"))
         if names:
-            target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(_text, names))})")
-            current = [(name, now[name]) for name in names if name in now]
-            schema = pa.schema({"unit": pa.string(), "sequence": pa.int64()})
-            target.add(
-                UNITS_TABLE, pa.Table.from_pylist([{"unit": name, "sequence": at} for name, at in current], schema)
-            )
+            self._target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(quote_text, names))})")
+            current = [{"unit": name, "sequence": now[name]} for name in names if name in now]
+            self._target.add(UNITS_TABLE, pa.Table.from_pylist(current, _units_schema()))
         new.clear()
         names.clear()
 
-    for unit, _, tables in changed_units(store, then, now):
-        units += 1
-        resource = RESOURCES[unit.operation]
-        names.append(unit.name)
-        for name in resource.tables:
-            if tables[name].num_rows:
-                new.setdefault(name, []).append(tables[name])
-        if len(names) == _BATCH_SIZE:
-            flush()
-    flush()
-    for name in REPLACED_TABLES:
-        rows = _plain(to_arrow(store, name))
-        target.run(f"delete from {_quote_name(name)}")
-        target.add(name, rows)
-        written[name] = rows.num_rows
-    return Exported(units, written)
+    def _add(self, name: str, rows: "pyarrow.Table") -> None:
+        rows = self._deliverable(name, rows)
+        self._ensure(name, rows.schema)
+        key = PRIMARY_KEYS.get(name)
+        if self._target.is_postgresql and key and (problem := key_problem(rows, key)) and self._target.drop_key(name):
+            self._problems[f"{name}: no primary key ({', '.join(key)}), because {problem}"] = None
+        self._target.add(name, rows)
+        self._rows[name] += rows.num_rows
+
+    def _ensure(self, name: str, schema: "pyarrow.Schema") -> None:
+        """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
+        known = self._columns.get(name)
+        missing = [field for field in schema if known is None or field.name not in known]
+        if missing and self._is_frozen:
+            what = ", ".join(field.name for field in missing[:5])
+            raise ValueError(
+                f'{name} has columns that the target lacks: {what}. Add them, or export with schema="evolve"'
+            )
+        if known is None:
+            key = PRIMARY_KEYS.get(name, ())
+            self._target.create(name, schema, key)
+            for column in _INDEXED_COLUMNS:
+                if column in schema.names and column not in key[:1]:
+                    self._target.index(name, column)
+            self._target.comment(name, *comments_of(name))
+        else:
+            for field in missing:
+                self._target.add_column(name, field)
+        self._columns[name] = [*(known or []), *(field.name for field in missing)]
+
+    def _delete(self, units: list[str]) -> None:
+        """Delete the rows of some units."""
+        ids: dict[tuple[str, str], list[str]] = {}
+        for unit in units:
+            operation, _, id_ = unit.partition("/")
+            key = RESOURCES[operation].key
+            for name in set(RESOURCES[operation].tables) & self._rows.keys():
+                ids.setdefault((name, key), []).append(id_ if key == "team_id" else quote_text(id_))
+        for (name, key), keys in ids.items():
+            for first in range(0, len(keys), _BATCH_SIZE):
+                some = ", ".join(keys[first : first + _BATCH_SIZE])
+                self._target.run(f"delete from {quote_name(name)} where {quote_name(key)} in ({some})")
+
+    def _write_groups(self, name: str, column: str) -> None:
+        """Replace the groups of a table's rows that differ from those of the target."""
+        pa = library("pyarrow", "export")
+        rows = to_arrow(self._store, name)
+        groups: dict[str, list[int]] = {}
+        for index, value in enumerate(rows[column].to_pylist()):
+            groups.setdefault(value or "", []).append(index)
+        stored = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
+        then = dict(zip(stored["name"].to_pylist(), stored["digest"].to_pylist(), strict=True))
+        now = {group: _digest(rows.take(indices)) for group, indices in groups.items()}
+        changed = sorted(group for group in then.keys() | now.keys() if then.get(group) != now.get(group))
+        for first in range(0, len(changed), _BATCH_SIZE):
+            some = changed[first : first + _BATCH_SIZE]
+            listed = ", ".join(map(quote_text, some))
+            self._target.run(f"delete from {quote_name(name)} where coalesce({quote_name(column)}, '') in ({listed})")
+            self._target.run(f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)} and name in ({listed})")
+            indices = [index for group in some for index in groups.get(group, ())]
+            if indices:
+                self._add(name, rows.take(indices))
+            current = [{"table_name": name, "name": group, "digest": now[group]} for group in some if group in now]
+            self._target.add(GROUPS_TABLE, pa.Table.from_pylist(current, _groups_schema()))
 
 
-def _delete(target: Target, units: list[str]) -> None:
-    """Delete the rows of some units."""
-    ids: dict[tuple[str, str], list[str]] = {}
-    for unit in units:
-        operation, _, id_ = unit.partition("/")
-        key = RESOURCES[operation].key
-        for name in RESOURCES[operation].tables:
-            ids.setdefault((name, key), []).append(id_ if key == "team_id" else _text(id_))
-    for (name, key), keys in ids.items():
-        for first in range(0, len(keys), _BATCH_SIZE):
-            some = ", ".join(keys[first : first + _BATCH_SIZE])
-            target.run(f"delete from {_quote_name(name)} where {_quote_name(key)} in ({some})")
+def _digest(rows: "pyarrow.Table") -> str:
+    return blake2b(repr(rows.to_pylist()).encode(), digest_size=16).hexdigest()
+
+
+def _units_schema() -> "pyarrow.Schema":
+    pa = library("pyarrow", "export")
+    return pa.schema({"unit": pa.string(), "sequence": pa.int64()})
+
+
+def _groups_schema() -> "pyarrow.Schema":
+    pa = library("pyarrow", "export")
+    return pa.schema({"table_name": pa.string(), "name": pa.string(), "digest": pa.string()})
 
 
 def _exported_units(store: Store, target: Target) -> dict[str, int]:
@@ -234,13 +226,14 @@ def _exported_units(store: Store, target: Target) -> dict[str, int]:
     coverage = store.open("coverage")
     source = "" if coverage is None else str(coverage.metadata().id)
     if not target.has(UNITS_TABLE):
-        if taken := [name for name in (*TABLES, *REPLACED_TABLES) if target.has(name)]:
+        if taken := [name for name in _EVERY_TABLE if target.has(name)]:
             raise ValueError(
                 f"the target has a table {taken[0]!r} that no export made: export into an empty database or schema"
             )
-        target.create(UNITS_TABLE, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
+        target.create(UNITS_TABLE, _units_schema())
+        target.create(GROUPS_TABLE, _groups_schema())
         target.create(SOURCE_TABLE, pa.schema({"archive": pa.string()}))
-        target.run(f"insert into {SOURCE_TABLE} values ({_text(source)})")
+        target.run(f"insert into {SOURCE_TABLE} values ({quote_text(source)})")
         return {}
     # The second of two concurrent exports waits here, or fails.
     target.run(f"update {SOURCE_TABLE} set archive = archive")
@@ -248,78 +241,3 @@ def _exported_units(store: Store, target: Target) -> dict[str, int]:
         raise ValueError("the target has the rows of another archive: export into an empty database or schema")
     rows = target.read(f"select unit, sequence from {UNITS_TABLE}")
     return dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))
-
-
-class _TargetTables:
-    """Creates the target's tables and adds their columns."""
-
-    def __init__(self, target: Target, *, is_frozen: bool) -> None:
-        self._target = target
-        self._is_frozen = is_frozen
-        self._columns: dict[str, set[str]] = {}
-
-    def ensure(self, name: str, schema: "pyarrow.Schema") -> None:
-        """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
-        if name not in self._columns and self._target.has(name):
-            self._columns[name] = set(self._target.columns(name))
-        known = self._columns.get(name)
-        missing = [field for field in schema if known is None or field.name not in known]
-        if missing and self._is_frozen:
-            what = ", ".join(field.name for field in missing[:5])
-            raise ValueError(
-                f'{name} has columns that the target lacks: {what}. Add them, or export with schema="evolve"'
-            )
-        if known is None:
-            self._target.create(name, schema)
-        else:
-            for field in missing:
-                self._target.run(
-                    f"alter table {_quote_name(name)} add column {_quote_name(field.name)} {_type(field.type)}"
-                )
-        self._columns[name] = (known or set()) | set(schema.names)
-
-
-def _plain(rows: "pyarrow.Table") -> "pyarrow.Table":
-    """Convert to types that databases have: microseconds, strings for dictionaries, JSON for nested values."""
-    import json
-
-    pa: Any = library("pyarrow", "export")
-    columns = {}
-    for field in rows.schema:
-        column = rows[field.name]
-        if pa.types.is_dictionary(field.type):
-            column = column.cast(field.type.value_type)
-        elif pa.types.is_timestamp(field.type):
-            column = column.cast(pa.timestamp("us", field.type.tz))
-        elif pa.types.is_nested(field.type):
-            values = (
-                dict(value) if pa.types.is_map(field.type) and value is not None else value
-                for value in column.to_pylist()
-            )
-            texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-            column = pa.chunked_array([pa.array(texts, pa.string())])
-        columns[field.name] = column
-    return pa.table(columns)
-
-
-def _type(kind: Any) -> str:
-    text = str(kind)
-    return "timestamptz" if text.startswith("timestamp") else _TYPES.get(text, "text")
-
-
-def _quote_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: object) -> str:
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-@contextmanager
-def open_target(to: Address) -> Iterator[Target]:
-    """Connect to a database; closing it undoes uncommitted changes."""
-    target = to.open()
-    try:
-        yield target
-    finally:
-        target.close()

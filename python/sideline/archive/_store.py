@@ -220,8 +220,13 @@ def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
-    comments = {field.name: _comment(field) for field in public_schema(name)} | _COMMENTS
+    comments = comments_of(name)[1] | _COMMENTS
     return pa.schema([field.with_metadata({"comment": comments.get(field.name) or ""}) for field in schema])
+
+
+def comments_of(name: str) -> tuple[str, dict[str, str]]:
+    """Return the meaning of a table, and the meaning and unit of each of its columns."""
+    return _description(name), {field.name: _comment(field) for field in public_schema(name)}
 
 
 def _comment(field: "pyarrow.Field") -> str:

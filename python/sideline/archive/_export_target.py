@@ -1,0 +1,246 @@
+"""The database that an export writes to, by ADBC: DuckDB, PostgreSQL, or any other by an open connection."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from .._rows import library
+from ..errors import SidelineError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
+
+_JSON_TYPES = {"postgresql": "jsonb", "duckdb": "json"}
+
+_JSONB_VERSION = b"\x01"
+"""The first byte of a value of `jsonb` in PostgreSQL's binary format; the text follows."""
+
+
+class Address:
+    """The address of a target, which may contain a password. Its `repr` and its frames do not show it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._text = text
+        finally:
+            del text
+
+    def __repr__(self) -> str:
+        return "<address of an export's target>"
+
+    def open(self) -> "Target":
+        """Begin a transaction. Raises `ValueError` for an invalid address, `ConnectionError` without a connection."""
+        failure = None
+        try:
+            scheme, separator, rest = self._text.partition("://")
+            if separator and scheme in ("postgresql", "postgres"):
+                connection = library("adbc_driver_postgresql.dbapi", "export").connect(self._text)
+                return Target(connection, self.without_password)
+            if separator and scheme == "duckdb" and rest.startswith("/"):
+                # DuckDB has its driver, which needs this one and would not say where it is from.
+                library("adbc_driver_manager", "export")
+                return Target(library("adbc_driver_duckdb.dbapi", "export").connect(rest), self.without_password)
+        except ModuleNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - drivers raise classes of their own, whose texts repeat the address
+            failure = self.without_password(str(error))
+        finally:
+            scheme = separator = rest = ""
+        if failure is None:
+            raise ValueError(
+                'to is an address, "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb", or an open '
+                "ADBC connection"
+            )
+        raise ConnectionError(f"cannot connect to the target of the export: {failure}")
+
+    def without_password(self, text: str) -> str:
+        """Return a text of the driver without the password of the address."""
+        try:
+            password = urlsplit(self._text).password or ""
+        except ValueError:
+            # The driver's text may repeat any part of it.
+            return "its address cannot be read"
+        for form in filter(None, {password, unquote(password), quote(unquote(password), safe="")}):
+            text = text.replace(form, "***")
+        return text
+
+
+class Target:
+    """A database in a transaction."""
+
+    def __init__(self, connection: Any, shown: Callable[[str], str] = str) -> None:
+        self._connection = connection
+        self._shown = shown
+        with self._translated():
+            self._cursor = connection.cursor()
+            self.kind = str(connection.adbc_get_info().get("vendor_name", "")).lower()
+        """"postgresql", "duckdb", or another database's name."""
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether the rules of PostgreSQL for names and texts hold."""
+        return self.kind == "postgresql"
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raise the errors of the driver as `SidelineError`, without a secret."""
+        refused = None
+        try:
+            yield
+        except Exception as error:
+            if not type(error).__module__.startswith("adbc_"):
+                raise
+            refused = self._shown(str(error))
+        if refused is not None:
+            raise SidelineError(f"the target of the export refused a statement: {refused}")
+
+    def commit(self) -> None:
+        """Commit the transaction."""
+        with self._translated():
+            self._connection.commit()
+
+    def roll_back(self) -> None:
+        """Undo uncommitted changes."""
+        # A broken connection raises an error of its driver; the error that broke it matters.
+        with suppress(Exception):
+            self._cursor.close()
+        with suppress(Exception):
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """Roll back uncommitted changes and close the connection."""
+        self.roll_back()
+        self._connection.close()
+
+    def run(self, text: str) -> None:
+        """Run a statement."""
+        with self._translated():
+            self._cursor.execute(text)
+
+    def read(self, text: str) -> "pyarrow.Table":
+        """Return the result of a query."""
+        with self._translated():
+            self._cursor.execute(text)
+            result: pyarrow.Table = self._cursor.fetch_arrow_table()
+        return result
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a table of this name."""
+        if self.kind in _JSON_TYPES:
+            rows = self.read(
+                "select count(*) as n from information_schema.tables"
+                f" where table_name = {quote_text(name)} and table_schema = current_schema()"
+            )
+            return bool(rows["n"].to_pylist()[0])
+        with self._translated():
+            catalogs = self._connection.adbc_get_objects(depth="tables", table_name_filter=name).read_all().to_pylist()
+        schemas = [schema for catalog in catalogs for schema in catalog["catalog_db_schemas"] or []]
+        return any(table["table_name"] == name for schema in schemas for table in schema["db_schema_tables"] or [])
+
+    def columns(self, name: str) -> list[str]:
+        """Return the columns of a table, in order."""
+        with self._translated():
+            return list(self._connection.adbc_get_table_schema(name).names)
+
+    def create(self, name: str, schema: "pyarrow.Schema", key: Sequence[str] = ()) -> None:
+        """Create a table, in PostgreSQL with a primary key: it can be dropped where rows turn out to share it."""
+        columns = [f"{quote_name(field.name)} {self.type_of(field.type)}" for field in schema]
+        if key and self.is_postgresql:
+            columns.append(f"primary key ({', '.join(map(quote_name, key))})")
+        self.run(f"create table {quote_name(name)} ({', '.join(columns)})")
+
+    def add_column(self, name: str, field: "pyarrow.Field") -> None:
+        """Add a column to a table."""
+        self.run(f"alter table {quote_name(name)} add column {quote_name(field.name)} {self.type_of(field.type)}")
+
+    def drop_key(self, name: str) -> bool:
+        """Remove the primary key of a table; returns whether it had one."""
+        rows = self.read(
+            "select constraint_name as name from information_schema.table_constraints where table_schema ="
+            f" current_schema() and table_name = {quote_text(name)} and constraint_type = 'PRIMARY KEY'"
+        )
+        for constraint in rows["name"].to_pylist():
+            self.run(f"alter table {quote_name(name)} drop constraint {quote_name(constraint)}")
+        return bool(rows.num_rows)
+
+    def index(self, name: str, column: str) -> None:
+        """Add an index on a column, but in DuckDB, which scans columns and whose loads indexes slow down."""
+        if self.kind != "duckdb":
+            self.run(f"create index {quote_name(f'{name}_{column}')} on {quote_name(name)} ({quote_name(column)})")
+
+    def comment(self, name: str, description: str, columns: dict[str, str]) -> None:
+        """Describe a table and its columns, where the database has comments."""
+        if self.kind in _JSON_TYPES:
+            self.run(f"comment on table {quote_name(name)} is {quote_text(description)}")
+            for column, text in columns.items():
+                self.run(f"comment on column {quote_name(name)}.{quote_name(column)} is {quote_text(text)}")
+
+    def type_of(self, kind: Any) -> str:
+        """Return the database's type of an Arrow type."""
+        pa: Any = library("pyarrow", "export")
+        if isinstance(kind, pa.JsonType):
+            return _JSON_TYPES.get(self.kind, "text")
+        text = str(kind)
+        if text.startswith("timestamp"):
+            return "timestamptz" if self.kind in _JSON_TYPES else "timestamp"
+        return _TYPES.get(text, "text")
+
+    def add(self, name: str, rows: "pyarrow.Table") -> None:
+        """Append rows, with their columns in the order of the table."""
+        pa: Any = library("pyarrow", "export")
+        if not rows.num_rows:
+            return
+        with self._translated():
+            schema = self._connection.adbc_get_table_schema(name)
+            columns = {
+                field.name: self._sent(rows[field.name])
+                if field.name in rows.column_names
+                else pa.nulls(rows.num_rows, pa.binary() if isinstance(field.type, pa.JsonType) else field.type)
+                for field in schema
+            }
+            self._cursor.adbc_ingest(name, pa.table(columns), mode="append")
+
+    def _sent(self, column: Any) -> Any:
+        pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
+        if not isinstance(column.type, pa.JsonType):
+            return column
+        texts = pc.cast(column, pa.string())
+        if not self.is_postgresql:
+            return texts
+        return pc.binary_join_element_wise(pa.scalar(_JSONB_VERSION), texts.cast(pa.binary()), pa.scalar(b""))
+
+
+def quote_name(name: str) -> str:
+    """Return a name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(value: object) -> str:
+    """Return a text as SQL."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+@contextmanager
+def open_target(to: object) -> Iterator[Target]:
+    """Begin a transaction in a database; leaving it undoes uncommitted changes.
+
+    A connection of the user is never closed.
+    """
+    if isinstance(to, Address):
+        target = to.open()
+    elif hasattr(to, "adbc_get_info"):
+        target = Target(to)
+    else:
+        raise TypeError(f"to is an address or an open ADBC connection, not {type(to).__name__}")
+    try:
+        yield target
+    finally:
+        if isinstance(to, Address):
+            target.close()
+        else:
+            target.roll_back()

@@ -1,0 +1,105 @@
+"""Turns rows of an archive into rows that another database can hold."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_FIRST_US, _LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The years 1 to 9999 in epoch microseconds."""
+
+_US_PER_UNIT = {"ms": 1_000, "us": 1}
+
+_NUL_IN_JSON = r"(?:^|[^\\])(?:\\\\)*\\u0000"
+"""The escape of a NUL, but not an escaped backslash before `u0000`."""
+
+_MAX_NAME_BYTES = 63
+"""PostgreSQL cuts longer names."""
+
+_SYSTEM_COLUMNS = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"}
+"""Columns that each table of PostgreSQL has."""
+
+Report = Callable[[str], None]
+"""Takes a sentence on what the target could not hold."""
+
+
+def column_problem(name: str, *, is_postgresql: bool) -> str | None:
+    """Return why the target cannot have a column of this name; `None` if it can."""
+    if not name:
+        return "an empty name"
+    if "\0" in name:
+        return "a NUL in its name"
+    if is_postgresql and len(name.encode()) > _MAX_NAME_BYTES:
+        return f"a name of more than {_MAX_NAME_BYTES} bytes"
+    if is_postgresql and name.lower() in _SYSTEM_COLUMNS:
+        return "the name of a system column"
+    return None
+
+
+def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgresql: bool) -> "pyarrow.Table":
+    """Return rows with microseconds, strings for dictionaries and JSON for nested values.
+
+    A value that the target cannot hold is null, and a column that it cannot hold is left out; each is reported.
+    """
+    pa: Any = library("pyarrow", "export")
+    columns, names = {}, set()
+    for field in rows.schema:
+        problem = column_problem(field.name, is_postgresql=is_postgresql)
+        # DuckDB does not distinguish upper and lower case.
+        if problem is None and not is_postgresql and field.name.lower() in names:
+            problem = "the name of another column but for upper and lower case"
+        if problem is not None:
+            report(f"{table}: the column {field.name[:80]!r} has {problem}, and is left out")
+            continue
+        names.add(field.name.lower())
+        name = f"{table}.{field.name}"
+        columns[field.name] = _converted(rows[field.name], name, report, is_postgresql=is_postgresql)
+    return pa.table(columns)
+
+
+def _converted(column: Any, name: str, report: Report, *, is_postgresql: bool) -> Any:
+    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        numbers, per_unit = column.cast(pa.int64()), _US_PER_UNIT[column.type.unit]
+        is_odd = pc.or_(pc.less(numbers, _FIRST_US // per_unit), pc.greater(numbers, _LAST_US // per_unit))
+        column = _without(column, is_odd, f"{name}: {{}} outside the years 1 to 9999", report)
+        return column.cast(pa.timestamp("us", column.type.tz))
+    is_nested = pa.types.is_nested(column.type)
+    if is_nested:
+        column = pa.chunked_array([pa.array(_json_texts(column), pa.string())])
+    if is_postgresql and pa.types.is_string(column.type):
+        is_odd = pc.match_substring_regex(column, _NUL_IN_JSON if is_nested else "\\x00")
+        column = _without(column, is_odd, f"{name}: {{}} with a NUL", report)
+    return column.cast(pa.json_(pa.string())) if is_nested else column
+
+
+def _without(column: Any, is_odd: Any, text: str, report: Report) -> Any:
+    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
+    count = pc.sum(is_odd).as_py()
+    if not count:
+        return column
+    report(f"{text.format('1 value' if count == 1 else f'{count} values')}, null in the target")
+    return pc.if_else(is_odd, pa.scalar(None, column.type), column)
+
+
+def _json_texts(column: Any) -> Iterator[str | None]:
+    pa: Any = library("pyarrow", "export")
+    for value in column.to_pylist():
+        plain = dict(value) if pa.types.is_map(column.type) and value is not None else value
+        yield None if plain is None else json.dumps(plain, ensure_ascii=False)
+
+
+def key_problem(rows: "pyarrow.Table", key: Iterable[str]) -> str | None:
+    """Return why the columns are no primary key of the rows; `None` if they are one."""
+    key_columns = rows.select(list(key))
+    if any(column.null_count for column in key_columns.columns):
+        return "a part of it is null"
+    if key_columns.group_by(key_columns.column_names).aggregate([]).num_rows < rows.num_rows:
+        return "several rows have the same"
+    return None
