@@ -156,16 +156,22 @@ def test_a_timeline_is_of_one_video(tmp_path: Path) -> None:
 
 def test_a_playlist_plays_each_second_once(tmp_path: Path) -> None:
     rows = shots(10, 14, 60, label=["one\nmore", "two", "three"])
-    found = sideline.clips(rows, [video(hlsFile="it's.m3u8")])
+    found = sideline.clips(rows, [video(hlsFile="https://v.test/it's.m3u8")])
     found.to_playlist(tmp_path / "clips.ffconcat")
     assert (tmp_path / "clips.ffconcat").read_text(encoding="utf-8").splitlines() == [
-        *("ffconcat version 1.0", "# one more", "file 'it'\\''s.m3u8'", "inpoint 5.000", "outpoint 13.000"),
-        *("# two", "file 'it'\\''s.m3u8'", "inpoint 13.000", "outpoint 17.000"),
-        *("# three", "file 'it'\\''s.m3u8'", "inpoint 55.000", "outpoint 63.000"),
+        *("ffconcat version 1.0", "# one more", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 5.000", "outpoint 13.000"),
+        *("# two", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 13.000", "outpoint 17.000"),
+        *("# three", "file 'https://v.test/it'\\''s.m3u8'", "inpoint 55.000", "outpoint 63.000"),
     ]
     found.to_playlist(tmp_path / "clips.m3u8")
     lines = (tmp_path / "clips.m3u8").read_text(encoding="utf-8").splitlines()
-    assert lines[:5] == ["#EXTM3U", "#EXTINF:8.000,one more", "#EXTVLCOPT:start-time=5.000", "#EXTVLCOPT:stop-time=13.000", "it's.m3u8#t=5.000,13.000"]
+    assert lines[:5] == [
+        "#EXTM3U",
+        "#EXTINF:8.000,one more",
+        "#EXTVLCOPT:start-time=5.000",
+        "#EXTVLCOPT:stop-time=13.000",
+        "https://v.test/it's.m3u8#t=5.000,13.000",
+    ]
 
 
 def test_clips_are_a_table() -> None:

@@ -330,9 +330,12 @@ class Table:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
         """
-    def to_csv(self, path: str | PathLike[str]) -> None:
+    def to_csv(self, path: str | PathLike[str], *, formulas: Literal["keep", "escape"] = "keep") -> None:
         """Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
-        empty.
+        empty. "-" is standard output.
+
+        A spreadsheet takes a name such as "=cmd" for a formula: for one, pass `formulas="escape"`, which puts an
+        apostrophe before texts that begin with =, +, -, @, a tab or a carriage return.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

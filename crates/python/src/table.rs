@@ -189,14 +189,18 @@ impl PyTable {
     }
 
     /// Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
-    /// empty.
+    /// empty. "-" is standard output.
+    ///
+    /// A spreadsheet takes a name such as "=cmd" for a formula: for one, pass `formulas="escape"`, which puts an
+    /// apostrophe before texts that begin with =, +, -, @, a tab or a carriage return.
     ///
     /// >>> import tempfile
     /// >>> with tempfile.TemporaryDirectory() as folder:
     /// ...     client.teams().table().to_csv(f"{folder}/teams.csv")
-    fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (path, *, formulas = "keep"))]
+    fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>, formulas: &str) -> PyResult<()> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._rows")?.call_method1("to_csv", (slf, path)).map(|_| ()))
+        errors::guard(py, || py.import("sideline._rows")?.call_method1("to_csv", (slf, path, formulas)).map(|_| ()))
     }
 
     /// The values of a column, as a list. Raises `KeyError` if there is no such column.

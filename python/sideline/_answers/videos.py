@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree
 
 from .._core import Table
-from .._rows import library
+from .._rows import library, replaced_file
 from .frames import arrow_of, frame_of, time_column
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NO_VIDEO, OUTSIDE, NO_TIME, OVERLAPPING = "no video", "outside the video", "no time", "overlapping"
 """Values of `reason`. Only a row with "overlapping" has a clip."""
+
+_ADDRESS = re.compile(r"https?://[^\s|]+", re.IGNORECASE)
 
 _CONTROL = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow, or that a playlist reads as the end of a line."""
@@ -110,15 +112,18 @@ class Clips(Table):
         """Write the clips as a playlist: M3U for players, or by any other suffix a list for ffmpeg's concat demuxer.
 
         The clips are in the order of the rows. If a clip begins before the previous one ends, the common part is played
-        once. M3U has each clip as a media fragment (`#t=`), with options for VLC; an m3u8 has the same form. `ffmpeg
-        -safe 0 -protocol_whitelist file,crypto,data,http,https,tcp,tls -i FILE out.mp4` joins an ffconcat list into one
-        video.
+        once. M3U has each clip as a media fragment (`#t=`), with options for VLC; an m3u8 has the same form.
+        ffmpeg's concat demuxer joins an ffconcat list into one video.
 
         Parameters:
             path: the file, which is replaced. The suffix `.m3u` or `.m3u8` selects M3U.
 
+        Raises `ValueError` for a video whose address is not http or https: a player would open any file of this
+        machine.
+
         >>> sideline.clips(client.shots(session_id), []).to_playlist("none.m3u8")
         """
+        self._check_addresses()
         target = Path(path)
         is_m3u = target.suffix.lower() in (".m3u", ".m3u8")
         lines = ["#EXTM3U"] if is_m3u else ["ffconcat version 1.0"]
@@ -129,7 +134,15 @@ class Clips(Table):
             else:
                 quoted_path = video.replace("'", "'\\''")
                 lines += [f"# {label}", f"file '{quoted_path}'", f"inpoint {start:.3f}", f"outpoint {end:.3f}"]
-        target.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        with replaced_file(target) as file:
+            file.write("\n".join([*lines, ""]))
+
+    def _check_addresses(self) -> None:
+        for video in dict.fromkeys(row["video"] for row in self._clips()):
+            if not _ADDRESS.fullmatch(video):
+                raise ValueError(
+                    f"the address of a video is {_line(video)[:200]!r}, not http or https: no playlist names it"
+                )
 
     def _clips(self) -> list[dict[str, Any]]:
         return [row for row in self.to_dicts() if row["video"] is not None]

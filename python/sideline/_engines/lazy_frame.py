@@ -65,7 +65,7 @@ class _Source:
         units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, terms))
         narrowed_plan = replace(complete_plan, columns=tuple(needed_columns), _units=units)
         # The first unit probably has enough rows for a `head`, which an engine may apply after this.
-        sizes = chain((2**power for power in range(5)), repeat(BATCH_SIZE))
+        sizes = chain((2**power for power in range(1, 5)), repeat(BATCH_SIZE))
         left = n_rows
         yield pl.DataFrame(schema={name: self._types[name] for name in columns})
         for table in tables(narrowed_plan, self._client, sizes):

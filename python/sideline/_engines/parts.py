@@ -4,14 +4,14 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._client import TableName, Timeout, core_of, planned_units, shape_of, table_from_arrow, units_of, waits
 from .._core import Payload, Table, _batch_table, _coverage_table
 from .._lazy import load_later
 from .._rows import library
-from ..archive import map_in_threads
+from ..archive import Refusals, map_in_threads
 from ..batch import Batch, Unit
 from ..errors import IncompleteError
 
@@ -75,16 +75,27 @@ def _client_for(plan: "Plan") -> "Client":
 def outcomes(
     plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None
 ) -> Iterator[list[Outcome]]:
-    """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once."""
+    """Yield the outcomes in the plan's order; `sizes` gives the number of units to request at once, after the first.
+
+    Raises `AuthenticationError` if the service refuses the credentials.
+    """
     if client is not None and not waits(client):
         kind = type(client).__name__
         raise TypeError(f"client is a synchronous sideline.Client or None, not {kind}")
     reader = client_of(plan) if client is None else client
     core_of(reader).check_credentials()
     limit = _WINDOW_BATCH_SIZE if plan.operation == "locations" else BATCH_SIZE
+    refusals = Refusals(reader)
     remaining = iter(planned_units(plan))
-    while units := list(islice(remaining, min(limit, limit if sizes is None else next(sizes)))):
-        yield _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
+    # The first request alone: where its signature is refused, no other is sent.
+    for size in chain([1], repeat(limit) if sizes is None else sizes):
+        units = list(islice(remaining, min(limit, size)))
+        if not units:
+            return
+        group = _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
+        for outcome in group:
+            refusals.check(outcome.result.error)
+        yield group
 
 
 def _batch(client: "Client", operation: str, units: "Sequence[PlanUnit]") -> list[Outcome]:

@@ -9,6 +9,8 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from .files import replaced_file
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -73,6 +75,10 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
     return pandas.DataFrame(columns)
 
 
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What spreadsheets take for a formula (OWASP, CSV injection)."""
+
+
 def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     with suppress(ModuleNotFoundError):
         import_module("pyarrow.parquet").write_table(to_arrow(table), path)
@@ -83,16 +89,20 @@ def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     library("pyarrow", "arrow")
 
 
-def to_csv(table: "Table", path: "str | PathLike[str]") -> None:
+def to_csv(table: "Table", path: "str | PathLike[str]", formulas: str) -> None:
     import csv
 
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    if formulas not in ("keep", "escape"):
+        raise ValueError(f'formulas is "keep" or "escape", not {formulas!r}')
+    with replaced_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows([_csv(value) for value in row.values()] for row in table.to_dicts())
+        for values in (table.column_names, *(row.values() for row in table.to_dicts())):
+            writer.writerow([_csv(value, is_escaped=formulas == "escape") for value in values])
 
 
-def _csv(value: Any) -> object:
+def _csv(value: Any, *, is_escaped: bool) -> object:
+    if is_escaped and isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+        return f"'{value}"
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, bool):

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from .. import _answers as audits, _client
     from ._discovery import Discovery as Discovery
-    from ._fetch import map_in_threads as map_in_threads
+    from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
     from ._leases import is_available as is_available
     from ._listing import Event as Event
     from ._memory import load_deltalake as load_deltalake
@@ -90,7 +90,7 @@ else:
         __name__,
         {
             "_discovery": "Discovery",
-            "_fetch": "map_in_threads",
+            "_fetch": "Refusals map_in_threads",
             "_leases": "is_available",
             "_listing": "Event",
             "_memory": "load_deltalake",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload
-from .._rows import cell, library, shorten, visible
+from .._rows import cell, library, replaced_file, shorten, visible
 from ..errors import SidelineError
 from ._last_night import loads_and_shots
 from ._report import ArchiveInfo, hole_line, is_hole
@@ -69,19 +69,25 @@ class ArchiveReport:
         return f"<sideline.ArchiveReport {len(self.html.encode()):,} bytes>"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page.
+        """Write the page, whole or not at all; "-" is standard output.
+
+        Raises `ValueError` for a link or a file that is not regular.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     archive.report().save(f"{folder}/report.html")
         """
-        Path(path).write_text(self.html, encoding="utf-8")
+        with replaced_file(path) as file:
+            file.write(self.html)
 
 
 def previous_report_time(path: Path) -> datetime | None:
     """Return when the report in a file was made, or `None` without one."""
     try:
-        head = path.read_text(encoding="utf-8")[:600]
+        if not path.is_file():
+            return None
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.read(600)
         found = head.partition('name="sideline-report" content="')[2].partition('"')[0]
         return datetime.fromisoformat(found) if found else None
     except (OSError, ValueError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .._lazy import LazyModule
+from .._rows import replaced_file
 from ._court import COURTS, court as draw_court, nothing
 from ._data import Columns, Named, Numbers, plain, teams_of
 from ._look import BALL, team_colours
@@ -59,7 +59,8 @@ class Animation:
         """
         html: str = self._render().to_jshtml(fps=round(self._fps), default_mode="loop")
         if path is not None:
-            Path(path).write_text(html, encoding="utf-8")
+            with replaced_file(path) as file:
+                file.write(html)
         return html
 
     def to_gif(self, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,57 @@
+"""Files that are written whole or not at all."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import mkstemp
+from typing import TextIO
+
+
+@contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Open a file that takes the place of the one at `path` once it is complete, in UTF-8.
+
+    "-" is standard output, and so is a path that leads there. Raises `ValueError` for a link, a pipe, a device or
+    another file that is not regular, and `OSError` where the file cannot be written; it is as before then.
+    """
+    target = Path(path)
+    if str(path) == "-" or _is_standard_output(target):
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(target.lstat().st_mode):
+            raise ValueError(f"{target} is not a regular file: name another path, or - for standard output")
+    descriptor, temporary = mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _copy_mode(target, temporary)
+        Path(temporary).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def _is_standard_output(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _copy_mode(target: Path, temporary: str) -> None:
+    """Give the new file the permissions of the old one, or those of a file that `open` makes."""
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    Path(temporary).chmod(mode)
