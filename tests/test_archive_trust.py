@@ -121,7 +121,7 @@ def snapshot(archive: sideline.Archive, names: Iterable[str] = FEW) -> dict[str,
     return {name: sorted(map(str, rows(archive.scan(name), name))) for name in names}
 
 
-def sync(archive: sideline.Archive, **options: Any) -> sideline.SyncReport:
+def sync(archive: sideline.Archive, **options: Any) -> sideline.archive.SyncReport:
     return archive.sync(**{**SPAN, "correction_window": None, "on_error": "keep", **options})
 
 
@@ -965,11 +965,10 @@ def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, le
 
 def test_a_sync_raises_by_default_once_the_rest_is_stored(archive: sideline.Archive, league: Service) -> None:
     league.faults.add("shots", status=500, times=1)
-    with pytest.raises(sideline.IncompleteError, match=r"1 of \d+ units are missing: shots/") as raised:
+    with pytest.raises(sideline.IncompleteSync, match=r"1 of \d+ units are missing: shots/") as raised:
         archive.sync(**SPAN)
     report = raised.value.report
     assert report is not None
-    assert raised.value.batch is None
     assert [hole["operation"] for hole in report.holes] == ["shots"]
     assert set(untrue(archive, league)) == {"shots"}
 

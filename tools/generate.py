@@ -280,7 +280,7 @@ def parameters(operation: dict[str, Any]) -> list[str]:
     if takes_many(operation):
         each = " (of several ids: for each)"
         lines += [
-            'on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.',
+            'on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.',
             "progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal "
             "and in a notebook.",
         ]

@@ -14,7 +14,6 @@ from typing_extensions import disjoint_base
 
 from sideline._client import Environment, Sport, TableName
 from sideline.errors import DecodeError
-from sideline.live import Notice
 
 __version__: str
 
@@ -432,15 +431,15 @@ class CoreStream:
     """A live stream. It belongs to one process: a forked child has neither its thread nor its socket."""
     def open(self) -> None:
         """Connect; only the first call has an effect."""
-    def take(self) -> Update | Notice | None:
+    def take(self) -> Any:
         """Return the next item if there is one, else `None`; see `ended`."""
-    def next(self) -> Update | Notice | None:
+    def next(self) -> Any:
         """Wait for the next item; `None` at the end. Ctrl-C ends the wait."""
-    def next_within(self, seconds: float) -> Update | Notice | None:
+    def next_within(self, seconds: float) -> Any:
         """Wait for the next item for at most `seconds`; `None` if there is none."""
     def wait(self) -> Awaitable[None]:
         """Complete when there is an item. The call takes no item, so cancelling it loses none."""
-    def take_in_turn(self) -> Update | Notice | None:
+    def take_in_turn(self) -> Any:
         """Return the next item like `take`, but `None` if the event loop is due for a turn; see `is_turn_due`."""
     @property
     def is_turn_due(self) -> bool:

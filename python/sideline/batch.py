@@ -19,7 +19,7 @@ from ._core import (
 )
 from ._lazy import LazyModule
 from ._rows import report_drift
-from .errors import AuthenticationError, IncompleteError
+from .errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
     import pandas
@@ -191,7 +191,7 @@ class BaseBatch:
         return {unit.id: unit.error for unit in self._units if unit.error is not None}
 
     def raise_if_incomplete(self) -> None:
-        """Raise `IncompleteError`, which carries this batch, unless it is complete.
+        """Raise `IncompleteBatch`, which carries this batch, unless it is complete.
 
         >>> client.stats([session_id]).raise_if_incomplete()
         """
@@ -202,7 +202,7 @@ class BaseBatch:
         batch: Any = self
         skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
         refused = f" The service refused the credentials, so {skipped} were not requested." if skipped else ""
-        raise IncompleteError(
+        raise IncompleteBatch(
             f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
             f"{self._query.name} {holes[0].id}: {holes[0].error}.{refused} The exception's .batch holds the fetched "

@@ -39,11 +39,15 @@ if TYPE_CHECKING:
         progress_text as progress_text,
     )
     from .season import AsyncSeason as AsyncSeason, Season as Season
-    from .streams import Overflow as Overflow
+    from .streams import Overflow as Overflow, Recover as Recover
     from .timeout import Timeout as Timeout, call_limits as call_limits
     from .types import (
+        CatchUpResource as CatchUpResource,
         Environment as Environment,
+        GameIds as GameIds,
+        Id as Id,
         Ids as Ids,
+        Many as Many,
         OnError as OnError,
         Sport as Sport,
         TableName as TableName,
@@ -71,8 +75,8 @@ else:
             "options": "ClientOptions",
             "progress": "UPDATE_INTERVAL Progress ProgressOption bar progress_text",
             "season": "AsyncSeason Season",
-            "streams": "Overflow",
+            "streams": "Overflow Recover",
             "timeout": "Timeout call_limits",
-            "types": "Environment Ids OnError Sport TableName Time",
+            "types": "CatchUpResource Environment GameIds Id Ids Many OnError Sport TableName Time",
         },
     )

@@ -175,7 +175,7 @@ class AsyncClient(BaseClient):
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -281,7 +281,7 @@ class AsyncClient(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -348,7 +348,7 @@ class AsyncClient(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -396,7 +396,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -437,7 +437,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -485,7 +485,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -536,7 +536,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -583,7 +583,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -630,7 +630,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -691,7 +691,7 @@ class AsyncClient(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -733,7 +733,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -775,7 +775,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -817,7 +817,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -860,7 +860,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -901,7 +901,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -953,7 +953,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1119,7 +1119,7 @@ class AsyncClient(BaseClient):
         Parameters:
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1163,7 +1163,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1205,7 +1205,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1254,7 +1254,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;

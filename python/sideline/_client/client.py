@@ -172,7 +172,7 @@ class Client(BaseClient):
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -278,7 +278,7 @@ class Client(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -345,7 +345,7 @@ class Client(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -393,7 +393,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -434,7 +434,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -482,7 +482,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -533,7 +533,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -580,7 +580,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -627,7 +627,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -688,7 +688,7 @@ class Client(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -730,7 +730,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -772,7 +772,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -814,7 +814,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -857,7 +857,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -898,7 +898,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -950,7 +950,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1116,7 +1116,7 @@ class Client(BaseClient):
         Parameters:
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1160,7 +1160,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1202,7 +1202,7 @@ class Client(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1251,7 +1251,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;

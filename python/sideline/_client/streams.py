@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from .._lazy import LazyModule
 
@@ -12,12 +12,29 @@ if TYPE_CHECKING:
     from .. import live as streams
 else:
     streams = LazyModule("sideline.live")
-from .._core import CoreClient, _live, _live_stats
+from .._core import CoreClient, Update, _live, _live_stats
 
 __all__ = ["Streams"]
 
 Overflow = Literal["block", "drop_oldest", "latest"]
 Recover = Literal["auto", "off"]
+
+
+class LiveStatsOptions(TypedDict, total=False):
+    """The keyword arguments of `live_stats` but for `notices`."""
+
+    mock: bool
+    silence_limit: float
+    retry_wait: float
+    max_wait: float
+    overflow: Overflow
+    buffer: int
+    max_event_bytes: int
+    max_buffer_bytes: int
+    quiet_after: float
+    give_up_on: Iterable[int]
+    last_event_id: str | None
+    recover: Recover
 
 
 class Streams:
@@ -34,6 +51,14 @@ class Streams:
         # Without notices there is no gap to close.
         return self._recover_pause if recover == "auto" and notices else None
 
+    @overload
+    def live_stats(
+        self, schedule_id: str, *, notices: Literal[False], **options: Unpack[LiveStatsOptions]
+    ) -> "streams.LiveStream[Update]": ...
+    @overload
+    def live_stats(
+        self, schedule_id: str, *, notices: bool = True, **options: Unpack[LiveStatsOptions]
+    ) -> "streams.LiveStream": ...
     def live_stats(
         self,
         schedule_id: str,
@@ -51,7 +76,7 @@ class Streams:
         give_up_on: Iterable[int] = (401, 403),
         last_event_id: str | None = None,
         recover: Recover = "auto",
-    ) -> "streams.LiveStream":
+    ) -> "streams.LiveStream[Any]":
         """Stream the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
         It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.

@@ -176,7 +176,7 @@ class Archive:
             progress: True, False, or a function of `sideline.Progress`; by default a sync on a terminal or in a
                 notebook shows a bar after half a second.
             correction_window: how long after its end a game is requested again; `None`: always.
-            on_error: "raise" stores what was fetched, then raises `IncompleteError` with `.report` if there is a hole;
+            on_error: "raise" stores what was fetched, then raises `IncompleteSync` with `.report` if there is a hole;
                 "keep" returns the report.
 
         Raises `AuthenticationError` if the service refuses the credentials, and `ConnectError` if it cannot be reached;
