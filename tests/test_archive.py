@@ -196,7 +196,7 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     archive = archive_of(hurried, tmp_path)
     for fault in FAULTS:
         league.faults.add("*", **fault)
-    report = archive.sync([team["id"] for team in league.teams], **WEEKS, on_error="keep")
+    report = archive.sync(team_ids=[team["id"] for team in league.teams], **WEEKS, on_error="keep")
     league.faults.clear()
     rows = report.coverage.to_dicts()
     assert len({row["unit"] for row in rows}) == len(rows)
@@ -511,7 +511,7 @@ def test_locations_are_available_where_they_are_requested(tmp_path: Path, league
     archive = archive_of(asks, tmp_path)
     practice = next(event for event in asks.team_events(league.teams[0]["id"], **WEEKS)["events"] if event["is_practice_event"])
     start, end = practice["started_at"] - 1, practice["started_at"] + 1
-    archive.sync([league.teams[0]["id"]], start=start, end=end, tables=["locations"]).raise_if_incomplete()
+    archive.sync(team_ids=[league.teams[0]["id"]], start=start, end=end, tables=["locations"]).raise_if_incomplete()
     session = practice["results"][0]
     direct = asks.locations(session["id"], session["started_at"], session["ended_at"])
     assert archive.scan("locations").filter(session_id=session["id"]).collect().height == direct.table().num_rows > 0
@@ -629,8 +629,8 @@ def test_a_null_in_place_of_a_response_is_requested_again(tmp_path: Path, weeks:
 
 def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
-    assert archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).complete
-    asked = Counter(unit["unit"] for unit in archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).coverage.to_dicts())
+    assert archive.sync(team_ids=["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).complete
+    asked = Counter(unit["unit"] for unit in archive.sync(team_ids=["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).coverage.to_dicts())
     assert asked["team_events/team 1001"] == 1
     [hole] = archive.sync(game_ids=[7, "7"], on_error="keep").holes
     assert (hole["game_id"], hole["status"]) == ("7", "missing")
@@ -706,7 +706,7 @@ def test_a_missing_credential_is_reported_before_anything_is_written(tmp_path: P
 def test_an_invalid_team_is_named_before_any_request(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
-        sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")
+        sideline.Archive(tmp_path, client).sync(team_ids=wrong, start="2026-11-01")
     assert len(league.requests) == known
 
 

@@ -12,7 +12,7 @@ import polars
 import pyarrow
 from typing_extensions import disjoint_base
 
-from sideline._client import Environment, Sport, TableName
+from sideline._client import Environment, Operation, Sport, TableName
 from sideline.errors import DecodeError
 
 __version__: str
@@ -97,6 +97,8 @@ class CoreSimulator:
         """Return the request log: a dict for each request that got a response or was cut."""
     def add_fault(self, options: dict[str, object]) -> None:
         """Add a fault; `options` are the arguments of `faults.add`, by name."""
+    def unused_faults(self) -> list[int]:
+        """Return the positions of the faults that no request met."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
@@ -131,7 +133,7 @@ class Payload:
     @classmethod
     def from_bytes(
         cls,
-        operation: str,
+        operation: Operation,
         raw: bytes | bytearray | memoryview,
         *,
         session_id: str | int | UUID | None = None,
@@ -165,7 +167,7 @@ class Payload:
         """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
         """Return the exception that `strict=True` raises; `None` without unknown fields."""
-    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
+    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False, tz: str | None = None) -> Table:
         """Return one table of the body, by default the first. `columns` limits and orders the columns.
 
         With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
@@ -342,6 +344,8 @@ class Table:
         """Return some columns, in the order named."""
     def _take(self, places: Sequence[int]) -> Table:
         """Return the rows at these positions, in this order."""
+    def _in_zone(self, zone: str) -> Table:
+        """Return the table with its timestamps in another time zone: the instants stay."""
     def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table:
         """Add columns of texts or lists of texts: name, description, a value for each row."""
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -567,6 +571,9 @@ def _certificate(der: bytes) -> tuple[str, int] | None:
 def _arrow_ids(name: str, given: object) -> list[int | str | None] | None:
     """Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
 
+def _check_range(start: object, end: object) -> None:
+    """Raise `ValueError` for a range that is swapped, empty or outside the years 1990 to 2100."""
+
 def _epoch_ms(name: str, time: object) -> int:
     """Return a time in epoch milliseconds; accepts the same values as operations."""
 
@@ -613,7 +620,7 @@ def _logger() -> Logger:
 def _operations() -> list[dict[str, Any]]:
     """Return every operation that is a method of the clients, in order."""
 
-def _own_table(name: str, json: bytes) -> Table:
+def _own_table(name: str, json: bytes, sport: Sport = "basketball") -> Table:
     """Return a table of the package's own, from rows as a JSON array."""
 
 def _replay(path: str | PathLike[str], speed: float | None, max_pause: float, options: dict[str, Any]) -> CoreStream:

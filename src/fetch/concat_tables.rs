@@ -27,7 +27,7 @@ pub fn table(
     let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
     let Some(declared) = found else {
         let (asked, has) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
-        return Err(Error::Argument(DecodeError::NoTable { asked, has }.to_string()));
+        return Err(Error::decode(DecodeError::NoTable { asked, has }, &Scrubber::default()));
     };
     let fixed = tables::schema(declared);
     // A code that one body has and another lacks must not be an error.
@@ -62,7 +62,7 @@ fn schema(name: &str, fixed: &SchemaRef, parts: &[RecordBatch], asked: Option<&[
         all.iter().find(|field| field.name() == column).cloned().ok_or_else(|| {
             let has = all.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
             let error = DecodeError::NoColumn { table: name.to_owned(), asked: column.clone(), has };
-            Error::Argument(error.to_string())
+            Error::decode(error, &Scrubber::default())
         })
     };
     let fields = asked.map(|asked| asked.iter().map(one).collect::<Result<Vec<_>>>()).transpose()?;

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         check_rules as check_rules,
         merge_violations as merge_violations,
     )
+    from .game_box_score import game_box_score as game_box_score, session_periods as session_periods
     from .matching import crosswalk as crosswalk
     from .metrics import (
         PER_36 as PER_36,
@@ -41,6 +42,7 @@ else:
         __name__,
         {
             "audits": "Audit Rule RuleRun Violations audit check_rules merge_violations",
+            "game_box_score": "game_box_score session_periods",
             "matching": "crosswalk",
             "metrics": (
                 "PER_36 MissingStat effective_field_goal four_factors game_state lineups minutes on_off pace "

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from .._core import Table
-from .._rows import library
+from .._rows import did_you_mean, library
 from .frames import frame_of, table_of
 from .names import Name, grade, keys, parse
 
@@ -130,7 +130,10 @@ def crosswalk(
     for argument, columns in requested_columns.items():
         for column in columns:
             if column is not None and column not in rows.columns:
-                raise ValueError(f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}")
+                hint = did_you_mean(column, rows.columns)
+                raise ValueError(
+                    f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}{hint}"
+                )
     if not names:
         raise ValueError("name must be the column of other with the names, or a list of several")
     known_players = _players(players)

@@ -42,7 +42,7 @@ class BaseClient(Streams):
         base_url: str | None = None,
         websocket_url: str | None = None,
         broadcast_base_url: str | None = None,
-        timeout: float | Timeout | None = None,
+        timeout: Timeout | Duration | None = None,
         max_retries: int = 3,
         max_concurrency: int = 16,
         requests_per_second: float | None = None,

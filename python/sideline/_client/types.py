@@ -1,13 +1,16 @@
 """The types of arguments, each named once, and modules that only annotations name."""
 
 from collections.abc import Iterable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._core import Table
 
 Time: TypeAlias = datetime | date | str | int
 """An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
+
+Duration: TypeAlias = float | timedelta
+"""Seconds, or a `timedelta`."""
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -74,4 +77,6 @@ TableName = Literal[
 ]
 CatchUpResource = Literal["stats", "details", "shots", "possessions"]
 # end
-"""The tables of `SCHEMAS`."""
+
+ArchiveTable = Literal[SyncTable, "coverage", "corrections", "raw"]
+"""The tables of an archive: those that a sync stores, and its own."""

@@ -40,13 +40,13 @@ def sync_archive(
         with Client() as client:
             archive = Archive(root, client)
             # Check before creating a folder for the lock.
-            check_sync(archive, teams, games, start, end, tables, window)
+            check_sync(archive, teams, games, start, end, tables)
             with _exclusive(store_of(archive)):
                 report = archive.sync(
-                    teams,
-                    games,
-                    start,
-                    end,
+                    team_ids=teams,
+                    game_ids=games,
+                    start=start,
+                    end=end,
                     tables=tables,
                     correction_window=window,
                     on_error="keep",

@@ -37,13 +37,24 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from os import PathLike
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._client import Ids, ProgressOption, Time, check_range, core_of, table_from_arrow, waits
+from .._client import (
+    ArchiveTable,
+    Duration,
+    Ids,
+    ProgressOption,
+    SyncTable,
+    Time,
+    as_timedelta,
+    check_range,
+    core_of,
+    table_from_arrow,
+    waits,
+)
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
-from .._rows import library
+from .._rows import did_you_mean, library
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _read, _tracking
 from ._as_of import AsOf
@@ -151,14 +162,14 @@ class Archive:
     @names_damage
     def sync(
         self,
+        *,
         team_ids: "Ids | None" = None,
         game_ids: "Ids | None" = None,
         start: "Time | None" = None,
         end: "Time | None" = None,
-        *,
-        tables: Iterable[str] | None = None,
+        tables: Iterable[SyncTable] | SyncTable | None = None,
         progress: ProgressOption = None,
-        correction_window: timedelta | None = _CORRECTION_WINDOW,
+        correction_window: Duration | None = _CORRECTION_WINDOW,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:
         """Fetch units that are new, were unfinished, or may still be corrected, and store them.
@@ -192,14 +203,15 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
-        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables, correction_window)
+        window = None if correction_window is None else as_timedelta("correction_window", correction_window)
+        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables)
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(
             self._store,
             client,
             wanted=wanted,
-            window=correction_window,
+            window=window,
             clock=self._clock,
             progress=progress,
         )
@@ -221,13 +233,9 @@ class Archive:
         game_ids: "Ids | None",
         start: "Time | None",
         end: "Time | None",
-        tables: Iterable[str] | None,
-        correction_window: timedelta | None,
+        tables: Iterable[str] | str | None,
     ) -> "tuple[list[int] | None, list[str] | None, frozenset[str]]":
         """Return teams, games and operations. Invalid arguments raise before anything is requested or written."""
-        if not isinstance(correction_window, (timedelta, NoneType)):
-            kind = type(correction_window).__name__
-            raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
         client = self._client_of_sync()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
@@ -250,7 +258,7 @@ class Archive:
             raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")
         return self._client
 
-    def scan(self, name: str) -> "polars.LazyFrame":
+    def scan(self, name: ArchiveTable) -> "polars.LazyFrame":
         """Return a table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
 
         `coverage` (a row for each unit ever planned), `corrections` and `raw` are tables too. `players` also has
@@ -261,7 +269,7 @@ class Archive:
         """
         return _read.scan(self._store, name)
 
-    def delta(self, name: str) -> "deltalake.DeltaTable":
+    def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
 
         It also has the archive's internal columns. Raises `ValueError` if nothing of the table is stored.
@@ -284,7 +292,7 @@ class Archive:
         return _read.sql(self._store, query)
 
     @names_damage
-    def to_arrow(self, name: str) -> "pyarrow.Table":
+    def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":
         """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
 
         >>> archive.to_arrow("shots").column_names[:2]
@@ -405,7 +413,7 @@ class Archive:
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
         return _tracking.tracking(self._store, str(game_id), keep=on_error == "keep")
 
-    def files(self, table: str) -> list[str]:
+    def files(self, table: ArchiveTable) -> list[str]:
         """Return the addresses of a table's Parquet files, for engines that do not read Delta Lake.
 
         They are the current files: the next sync may replace some of them.
@@ -469,7 +477,7 @@ class Archive:
         team_ids: "Ids | None" = None,
         since: "Time | None" = None,
         *,
-        correction_window: timedelta = _CORRECTION_WINDOW,
+        correction_window: Duration = _CORRECTION_WINDOW,
     ) -> Table:
         """Return one row for each game and table, with a verdict on its completeness and the reasons.
 
@@ -495,9 +503,7 @@ class Archive:
         from ._status import status
         from ._store import now
 
-        if not isinstance(correction_window, timedelta):
-            kind = type(correction_window).__name__
-            raise TypeError(f"correction_window is a timedelta, not {kind}: write timedelta(days=7)")
+        window = as_timedelta("correction_window", correction_window)
         teams = _team_ids(team_ids)
         return status(
             self._store,
@@ -505,7 +511,7 @@ class Archive:
             None if since is None else _to_datetime("since", since),
             self._clock and self._clock(),
             now(),
-            correction_window,
+            window,
         )
 
     def export(self, to: str, *, schema: Literal["evolve", "freeze"] = "evolve") -> Exported:
@@ -546,7 +552,7 @@ class Archive:
         _read.require(self._store)
         _compaction.compact_all(self._store, (*TABLES, *ANSWERS, *internal_schemas()))
 
-    def vacuum(self, *, retain: timedelta = _RETENTION) -> int:
+    def vacuum(self, *, retain: Duration = _RETENTION) -> int:
         """Delete files that were replaced longer ago than `retain`; returns their number.
 
         `as_of`, `corrections`, `changes` and `rebuild` read the stored bodies, which a vacuum never deletes. A vacuum
@@ -559,15 +565,12 @@ class Archive:
         >>> archive.vacuum() >= 0
         True
         """
-        if not isinstance(retain, timedelta):
-            raise TypeError(f"retain is a timedelta, not {type(retain).__name__}: write timedelta(days=7)")
-        if retain < timedelta(0):
-            raise ValueError(f"retain is {retain}: it cannot be negative; write timedelta(days=7)")
+        retained = as_timedelta("retain", retain)
         _read.require(self._store)
-        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), retain)
+        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), retained)
 
     @names_damage
-    def rebuild(self, table: str) -> None:
+    def rebuild(self, table: SyncTable) -> None:
         """Decode a table again from the stored bodies, with the columns of this version of sideline.
 
         It also tries bodies of the table's operations that could not be decoded when they were fetched.
@@ -575,7 +578,8 @@ class Archive:
         >>> archive.rebuild("shots")
         """
         if table not in TABLES:
-            raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}")
+            hint = did_you_mean(table, TABLES)
+            raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}{hint}")
         from ._rebuild import rebuild
 
         rebuild(self._store, table)

@@ -7,6 +7,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, Self
 
+from .._client import Duration, as_seconds
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -128,7 +129,7 @@ class LiveStream(Generic[Item]):
         self,
         *,
         max_rows: int = 1000,
-        max_seconds: float = 1.0,
+        max_seconds: Duration = 1.0,
         table: Literal["live_items", "stat_updates"] = "live_items",
     ) -> "Batches":
         """Return the items as Arrow tables of at most `max_rows` items, at most `max_seconds` after the first of them.
@@ -143,13 +144,14 @@ class LiveStream(Generic[Item]):
         """
         if max_rows < 1:
             raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
+        max_seconds = as_seconds(max_seconds)
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         # Check the name before any item is taken.
         self._core.items_table([], table)
         return Batches(self, self._core, self._life, max_rows, max_seconds, table)
 
-    def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
+    def record(self, path: str | PathLike[str], *, sync_every: Duration | None = 5.0) -> Self:
         """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
 
         An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
@@ -171,10 +173,10 @@ class LiveStream(Generic[Item]):
         >>> [type(item).__name__ for item in sideline.replay("game.journal")]
         ['Connected']
         """
-        self._core.record(path, sync_every)
+        self._core.record(path, as_seconds(sync_every))
         return self
 
-    def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
+    def display(self, score: "LiveBoxScore | None" = None, *, every: Duration = 1.0) -> None:
         """Show the stream while it runs: its state, its last notices, and the box score if it has stats.
 
         In a notebook it shows one table that refreshes; elsewhere it prints lines, and the box score at the end. It
@@ -190,6 +192,7 @@ class LiveStream(Generic[Item]):
         >>> sideline.replay("game.journal", speed=None).display()
         replay of game.journal: ...
         """
+        every = as_seconds(every)
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
         from ._display import View, run, screen
