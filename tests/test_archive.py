@@ -157,7 +157,7 @@ def test_a_game_that_continues_is_never_final_and_its_growth_no_correction(tmp_p
         report = archive.sync(**WEEKS, tables=tables, correction_window=timedelta(0))
         assert next(row["unit"] for row in units if row["operation"] == "stats") in report.coverage.to_polars()["unit"].to_list()
         assert archive.scan("stat_events").collect().height >= first
-        assert archive.corrections().is_empty()
+        assert archive.corrections().num_rows == 0
 
 
 def test_games_alone_need_no_range(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
@@ -385,7 +385,7 @@ def test_an_archive_without_a_game_has_all_columns_and_no_row(tmp_path: Path, as
     archive = sideline.Archive(tmp_path / "nothing")
     assert [archive.scan(name).collect().height for name in TABLES] == [0] * len(TABLES)
     assert archive.sql("select * from shots").columns[: len(sideline.SCHEMAS["shots"])] == sideline.SCHEMAS["shots"].names
-    assert archive.corrections().is_empty()
+    assert archive.corrections().num_rows == 0
     assert archive.info().games == 0
     with pytest.raises(ValueError, match="nothing is stored of shots"):
         archive.delta("shots")
@@ -603,7 +603,7 @@ def test_a_service_that_refuses_too_many_gets_as_many_requests_as_it_bears(tmp_p
 def test_as_of_takes_the_times_of_every_call(weeks: sideline.Archive, time: Any) -> None:
     archive = sideline.Archive(weeks._store.root)
     assert archive.as_of(time).scan("shots").collect().is_empty()
-    assert archive.corrections(since=time).is_empty()
+    assert archive.corrections(since=time).num_rows == 0
 
 
 @pytest.mark.parametrize("wrong", [datetime(2020, 1, 1), "yesterday", 1.5])

@@ -107,7 +107,7 @@ MISTAKES: dict[str, tuple[int, str]] = {
     "as_of": (3, 'archive.as_of("2026-11-01").scan("shot")'),
     "from_bytes": (3, 'sideline.Payload.from_bytes("statz", b"")'),
     "metrics": (3, "metrics.minutes(5)"),
-    "audit": (3, "sideline.audit(stats=5)"),
+    "audit": (3, "sideline.audit(player_stats=5)"),
     "clips": (3, "sideline.clips(5, 5)"),
     "moments": (3, "sideline.moments(5, 5)"),
     "plan": (3, 'client.plan("shot", start="2026-11-01")'),
@@ -183,7 +183,7 @@ def test_a_correct_use_is_accepted(complaints: dict[str, str], name: str) -> Non
 KINDS: dict[str, Callable[[sideline.Client, sideline.Archive, str], Any]] = {
     "metrics of a payload": lambda client, archive, session: metrics.minutes(client.possessions(session)),
     "corrections": lambda client, archive, session: archive.corrections(),
-    "audit": lambda client, archive, session: sideline.audit(stats=client.stats(session)),
+    "audit": lambda client, archive, session: sideline.audit(player_stats=client.stats(session)),
     "sql": lambda client, archive, session: archive.sql("select 1 as one"),
 }
 

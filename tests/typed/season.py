@@ -16,7 +16,7 @@ def keep(client: sideline.Client, folder: Path) -> polars.DataFrame:
     assert_type(report.coverage, sideline.Table)
     report.raise_if_incomplete()
     now = datetime.datetime.now(datetime.UTC)
-    assert_type(archive.corrections(since=now), polars.DataFrame)
+    assert_type(archive.corrections(since=now), sideline.Table)
     assert_type(archive.as_of(now).scan("shots"), polars.LazyFrame)
     violations: sideline.Table = archive.audit()
     print(violations)

@@ -301,7 +301,7 @@ class Archive:
         return _read.to_arrow(self._store, name)
 
     @names_damage
-    def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
+    def corrections(self, since: "Time | None" = None) -> Table:
         """Return changes of stored values after their game was over, the newest last.
 
         A corrected stat is one row, for the box score; the team's total, the occurrence and the play that follow from
@@ -309,7 +309,7 @@ class Archive:
         (status, tip-off) are always listed. A withdrawn unit, or one that returns, is a change of the field `status` in
         each of its tables.
 
-        >>> archive.corrections().columns[:3]
+        >>> archive.corrections().column_names[:3]
         ['table', 'team_id', 'game_id']
         """
         pl = library("polars", "archive")
@@ -319,7 +319,8 @@ class Archive:
             since = _to_datetime("since", since)
             since = since.replace(microsecond=since.microsecond // 1000 * 1000)
             frame = frame.filter(pl.col("seen_at") >= since)
-        return frame.sort("seen_at", maintain_order=True).collect()
+        rows = frame.sort("seen_at", maintain_order=True).collect().to_arrow()
+        return table_from_arrow("corrections", _read.conform(rows, public_schema("corrections")))
 
     def as_of(self, when: "Time") -> AsOf:
         """Return the archive as of a time: `as_of(when).scan(name)` has every table as it was stored then.

@@ -100,7 +100,7 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
         facts.newest[row["operation"]] = at if before is None or (at is not None and at > before) else before
     facts.covered = _by_team_and_month(archive, rows)
     corrections = archive.corrections(since)
-    facts.corrections = corrections.reverse().to_dicts()
+    facts.corrections = corrections.to_dicts()[::-1]
     _unknown_fields(archive, facts)
     try:
         facts.violations = archive.audit().to_dicts()
