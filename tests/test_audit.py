@@ -48,7 +48,9 @@ def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         events = [client.team_events(team["id"], "2026-08-01", "2027-03-01", workouts_only=workouts) for team in service.teams for workouts in (False, True)]
         sessions = sorted({row["session_id"] for answer in events for row in answer.table("sessions").to_dicts()})
-        answers = {argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "sessions"}
+        answers = {
+            argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "sessions"
+        }
         games = [game["event_id"] for game in service.games[:6]]
         of_games = {
             "shots": [client.game_shots(game) for game in games],
@@ -391,7 +393,9 @@ def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str,
     with pytest.raises(ValueError, match="shots is an empty list"):
         sideline.audit(shots=[])
     with pytest.raises(ValueError, match="of sessions and some of games"):
-        sideline.audit(player_stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), stat_events=client.stats_details(session_id))
+        sideline.audit(
+            player_stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), stat_events=client.stats_details(session_id)
+        )
 
 
 def test_without_polars_it_says_what_to_install(client: sideline.Client, session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -496,7 +496,7 @@ def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
 
 @posix
 def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "_LINE_INTERVAL", 0.3)
+    monkeypatch.setattr("sideline.cli._record._LINE_INTERVAL", 0.3)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with server([ticking(0.05)]) as made:
         for name, value in environment(made).items():

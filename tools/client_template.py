@@ -59,7 +59,8 @@ class AsyncClient(BaseClient):
         environment: "production" (default) or "development".
         sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
         base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
-        timeout: seconds (or a `timedelta`) for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        timeout: seconds (or a `timedelta`) for a call with all its attempts, or
+            `sideline.Timeout(connect=10, read=30, total=120)`.
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
@@ -181,7 +182,8 @@ class AsyncClient(BaseClient):
         """Return the box score of a whole game, of both teams, as the table `game_box_score`.
 
         It has the service's own sums (`source` is "service"), which take one request for each team. For a team without
-        them, and with `periods`, it requests the sessions of the game, and sums them if `periods` is False ("sessions").
+        them, and with `periods`, it requests the sessions of the game ("sessions"), which it sums unless `periods` is
+        set.
 
         Parameters:
             game_id: the game.
@@ -191,8 +193,8 @@ class AsyncClient(BaseClient):
         A team total has the player name "Team total". A code that a row of the game has is 0 for a player who played;
         all are null for one who did not (`did_not_play`).
 
-        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a session
-        could not be read.
+        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
+        session could not be read.
 
         >>> box = await client.box_score(game_id)
         >>> box.column_names[:8]

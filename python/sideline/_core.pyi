@@ -98,7 +98,7 @@ class CoreSimulator:
     def add_fault(self, options: dict[str, object]) -> None:
         """Add a fault; `options` are the arguments of `faults.add`, by name."""
     def unused_faults(self) -> list[int]:
-        """Return the positions of the faults that no request met."""
+        """The positions of the faults that no request met."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
@@ -167,8 +167,16 @@ class Payload:
         """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
         """Return the exception that `strict=True` raises; `None` without unknown fields."""
-    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False, tz: str | None = None) -> Table:
+    def table(
+        self,
+        name: TableName | None = None,
+        columns: Sequence[str] | None = None,
+        names: bool = False,
+        tz: str | None = None,
+    ) -> Table:
         """Return one table of the body, by default the first. `columns` limits and orders the columns.
+
+        With `tz`, such as "America/New_York", timestamps are shown in that zone; the instants stay.
 
         With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
         `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.

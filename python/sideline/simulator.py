@@ -142,7 +142,7 @@ class Faults:
 
     @property
     def unused(self) -> list[str]:
-        """The faults that no request met, as they were added: their path may be misspelt. Pytest's plugin fails on them.
+        """The faults that no request met, as they were added: the path may be misspelt.
 
         >>> service.faults.clear()
         >>> service.faults.add("*/shot", status=500)

@@ -109,7 +109,7 @@ impl CoreSimulator {
         })
     }
 
-    /// The positions of the faults that no request met.
+    /// Return the positions of the faults that no request met.
     fn unused_faults(&self) -> Vec<usize> {
         self.inner.faults().unused()
     }

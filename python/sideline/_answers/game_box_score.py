@@ -64,7 +64,7 @@ def _summed(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
         first = groups.setdefault(key, {name: value for name, value in row.items() if name in _NOT_COUNTS})
         for code, value in _counts(row).items():
             first[code] = first.get(code, 0) + value
-    for key, row in groups.items():
+    for row in groups.values():
         yield row if "session_id" in keys else {**row, "session_id": None}
 
 

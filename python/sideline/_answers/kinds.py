@@ -36,9 +36,11 @@ class KeepsKind(Protocol[P]):
     """A function over tables: pandas for pandas, polars for polars, a `Table` for anything else."""
 
     @overload
-    def __call__(self, rows: Frame, /, *args: P.args, **options: P.kwargs) -> Frame: ...
+    def __call__(self, rows: Frame, /, *args: P.args, **options: P.kwargs) -> Frame: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, rows: "polars.LazyFrame", /, *args: P.args, **options: P.kwargs) -> "polars.DataFrame": ...
+    def __call__(  # type: ignore[overload-overlap]
+        self, rows: "polars.LazyFrame", /, *args: P.args, **options: P.kwargs
+    ) -> "polars.DataFrame": ...
     @overload
     def __call__(self, rows: Source, /, *args: P.args, **options: P.kwargs) -> Table: ...
 
@@ -73,4 +75,3 @@ def kind_of(source: object) -> str:
     library = type(source).__module__.partition(".")[0]
     is_frame = type(source).__name__ in ("DataFrame", "LazyFrame")
     return library if is_frame and library in ("pandas", "polars") else ""
-

@@ -81,7 +81,7 @@ class _Match:
 
 
 @overload
-def crosswalk(
+def crosswalk(  # type: ignore[overload-overlap]
     players: Frame,
     other: Source,
     *,

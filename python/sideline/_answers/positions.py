@@ -22,16 +22,14 @@ _REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
 
 @overload
-def moments(
+def moments(  # type: ignore[overload-overlap]
     rows: Frame, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False
 ) -> Frame: ...
 @overload
 def moments(
     rows: Source, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False
 ) -> Table: ...
-def moments(
-    rows: Source, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False
-) -> Any:
+def moments(rows: Source, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False) -> Any:
     """Find the sensor frames around shots, stat events, possessions or ball screens.
 
     The result has a row for each position in a frame: `row` (the position among `rows`, from 0), `session_id`, `at`

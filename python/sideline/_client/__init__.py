@@ -25,7 +25,12 @@ if TYPE_CHECKING:
         waits as waits,
         with_texts as with_texts,
     )
-    from .arguments import as_seconds as as_seconds, as_timedelta as as_timedelta, check_range as check_range, named as named
+    from .arguments import (
+        as_seconds as as_seconds,
+        as_timedelta as as_timedelta,
+        check_range as check_range,
+        named as named,
+    )
     from .async_client import AsyncClient as AsyncClient
     from .base import BaseClient as BaseClient
     from .client import Client as Client
@@ -82,6 +87,9 @@ else:
             "season": "AsyncSeason Season",
             "streams": "Overflow Recover",
             "timeout": "Timeout call_limits",
-            "types": "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport SyncTable TableName Time",
+            "types": (
+                "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport "
+                "SyncTable TableName Time"
+            ),
         },
     )

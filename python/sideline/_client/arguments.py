@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._core import _check_range, _epoch_ms
 
@@ -31,6 +31,10 @@ def named(**written: str) -> Iterator[None]:
         raise
 
 
+@overload
+def as_seconds(duration: "Duration") -> float: ...
+@overload
+def as_seconds(duration: "Duration | None") -> float | None: ...
 def as_seconds(duration: Any) -> Any:
     """Return a duration in seconds; what is no `timedelta` is returned as it is."""
     total_seconds = getattr(duration, "total_seconds", None)

@@ -8,7 +8,7 @@ from .._lazy import LazyModule
 from .._rows import check_drift
 from .streams import Streams
 from .timeout import Timeout, limits
-from .types import Environment, Sport, TableName, Time
+from .types import Duration, Environment, Sport, TableName, Time
 
 if TYPE_CHECKING:
     import polars

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 else:
     streams = LazyModule("sideline.live")
 from .._core import CoreClient, Update, _live, _live_stats
-
 from .arguments import as_seconds
 from .types import Duration
 

@@ -51,8 +51,8 @@ def limits(timeout: "Timeout | Duration | None") -> tuple[float, float, float] |
         return None
     if isinstance(timeout, Timeout):
         return _checked(timeout)
-    total, standard = _total(timeout), Timeout()
-    return min(standard.connect, total), min(standard.read, total), total
+    total, (connect, read, _) = _total(timeout), _checked(Timeout())
+    return min(connect, total), min(read, total), total
 
 
 Limit = Timeout | Duration | None

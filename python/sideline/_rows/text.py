@@ -70,7 +70,8 @@ def cell(value: Any) -> str:
 
             value = value.astimezone(zone(name, "SIDELINE_TZ"))
         # `strftime` does not pad years before 1000 on every platform.
-        return value.replace(tzinfo=None).isoformat(" ", "seconds")
+        text: str = value.replace(tzinfo=None).isoformat(" ", "seconds")
+        return text
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     if isinstance(value, list):

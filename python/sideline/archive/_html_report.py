@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._client import ArchiveTable
 from .._core import Payload
 from .._rows import cell, library, shorten, visible
 from ..errors import SidelineError
@@ -113,7 +114,11 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
 def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, tuple[int, int]]]:
     games: dict[str, tuple[str, list[str]]] = {}
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
-    for table, key, at in (("games", "game_id", "tipoff_at"), ("events", "game_id", "started_at")):
+    listed: tuple[tuple[ArchiveTable, str, str], ...] = (
+        ("games", "game_id", "tipoff_at"),
+        ("events", "game_id", "started_at"),
+    )
+    for table, key, at in listed:
         for game in archive.scan(table).select(key, at, *names).collect().to_dicts():
             if game[key] is None or game[at] is None:
                 continue

@@ -52,10 +52,10 @@ class Audit:
             stat_events: `client.stats_details`, or a table `stat_events`.
             possessions: `client.possessions`, or its tables `possessions` and `possession_events` in a list.
             shots: `client.shots` or `client.game_shots`, or a table `shots`.
-            sessions: `client.game` or `client.team_events`, or its tables `events`, `sessions` and `location_windows` in a
-                list.
-            players: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and `team` beside
-                it, which has the sport.
+            sessions: `client.game` or `client.team_events`, or its tables `events`, `sessions` and
+                `location_windows` in a list.
+            players: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and
+                `team` beside it, which has the sport.
             coverage: `batch.coverage`, or the table `coverage` of an archive.
             locations: `client.locations`, or a table `locations`: its rules compare shots with positions.
             thresholds: other limits by rule, for the rules of positions: metres, and the number of teleports.

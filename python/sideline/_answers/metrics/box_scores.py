@@ -20,9 +20,9 @@ else:
 @overload
 def effective_field_goal() -> "polars.Expr": ...
 @overload
-def effective_field_goal(box_score: Frame, *, by: str | Sequence[str] = ()) -> Frame: ...
+def effective_field_goal(box_score: Frame, *, by: str | Sequence[str] = ()) -> Frame: ...  # type: ignore[overload-overlap]
 @overload
-def effective_field_goal(box_score: "polars.LazyFrame", *, by: str | Sequence[str] = ()) -> "polars.DataFrame": ...
+def effective_field_goal(box_score: "polars.LazyFrame", *, by: str | Sequence[str] = ()) -> "polars.DataFrame": ...  # type: ignore[overload-overlap]
 @overload
 def effective_field_goal(box_score: Source, *, by: str | Sequence[str] = ()) -> Table: ...
 def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[str] = ()) -> Any:
@@ -47,12 +47,16 @@ def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[
 @overload
 def true_shooting(*, free_throw_weight: float = 0.44) -> "polars.Expr": ...
 @overload
-def true_shooting(box_score: Frame, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Frame: ...
+def true_shooting(box_score: Frame, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Frame: ...  # type: ignore[overload-overlap]
 @overload
-def true_shooting(box_score: "polars.LazyFrame", *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame": ...
+def true_shooting(  # type: ignore[overload-overlap]
+    box_score: "polars.LazyFrame", *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
+) -> "polars.DataFrame": ...
 @overload
 def true_shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Table: ...
-def true_shooting(box_score: Source | None = None, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Any:
+def true_shooting(
+    box_score: Source | None = None, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
+) -> Any:
     """Return true shooting percentage, PTS / (2 (FGA + 0.44 FTA)), of each player and each team (player 0).
 
     Columns: `team_id`, `player_id`, `player_name`, `true_shooting`.
@@ -71,9 +75,7 @@ def true_shooting(box_score: Source | None = None, *, by: str | Sequence[str] = 
     return value if box_score is None else _of_lines(box_score, value, "true_shooting", ("PTS", "FGA", "FTA"), by)
 
 
-def _of_lines(
-    box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]
-) -> Any:
+def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
     by = [by] if isinstance(by, str) else by
     sums = sum_by(box_scores(box_score, name, codes, by), [*by, "team_id", "player_id"], codes)
     return of_kind(box_score, name, with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score))

@@ -17,7 +17,9 @@ else:
 
 
 @keeps_kind
-def ratings(possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def ratings(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return possessions, points, seconds of play and points per 100 possessions of each team and its opponents.
 
     Columns: `team_id`, `possessions`, `opponent_possessions`, `points`, `opponent_points`, `seconds`,
@@ -47,7 +49,9 @@ def ratings(possessions: Source, possession_events: Source | None = None, *, by:
 
 
 @keeps_kind
-def plus_minus(possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def plus_minus(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return the columns of `ratings` and `plus_minus` for each player's time on court.
 
     `plus_minus` is points minus the opponents' points. Possessions without a player are summed in a row with null.
@@ -63,7 +67,9 @@ def plus_minus(possessions: Source, possession_events: Source | None = None, *, 
 
 
 @keeps_kind
-def on_off(possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
+def on_off(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return each team's ratings with a player on court (`on_…`) and off court (`off_…`), and the difference.
 
     Columns: `team_id`, `player_id`; with the prefixes `on_` and `off_` `possessions`, `opponent_possessions`, `points`,
