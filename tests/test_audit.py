@@ -380,11 +380,11 @@ def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str,
     stats = client.stats(session_id)
     with pytest.raises(ValueError, match="nothing to audit"):
         sideline.audit()
-    with pytest.raises(ValueError, match="details needs a table stat_events; this response has player_stats, box_score"):
+    with pytest.raises(ValueError, match="stat_events needs a table stat_events; this response has player_stats, box_score"):
         sideline.audit(stat_events=stats)
-    with pytest.raises(ValueError, match="details is not a table stat_events"):
+    with pytest.raises(ValueError, match="stat_events is not a table stat_events"):
         sideline.audit(stat_events=client.shots(session_id).table())
-    with pytest.raises(ValueError, match="stats is not a table player_stats or box_score"):
+    with pytest.raises(ValueError, match="player_stats is not a table player_stats or box_score"):
         sideline.audit(player_stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
         sideline.audit(player_stats=stats.to_polars().drop("value"))

@@ -211,7 +211,7 @@ _shtab_sideline; printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("sideline ", {*COMMANDS, "-h", "--help", "--version"}),
+        ("sideline ", {*COMMANDS}),
         ("sideline re", {"record", "replay", "report"}),
         ("sideline doctor --en", {"--environment"}),
         ("sideline replay --", {"--speed", "--max-pause", "--fast", "--json", "--help"}),

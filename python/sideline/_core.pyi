@@ -98,7 +98,7 @@ class CoreSimulator:
     def add_fault(self, options: dict[str, object]) -> None:
         """Add a fault; `options` are the arguments of `faults.add`, by name."""
     def unused_faults(self) -> list[int]:
-        """The positions of the faults that no request met."""
+        """Return the positions of the faults that no request met."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool

@@ -23,10 +23,12 @@ class ArrowRows(Protocol):
         """Export the rows."""
 
 
-Rows: TypeAlias = "ArrowRows | Payload | BaseBatch | polars.LazyFrame"
-"""Rows of one argument of a function over tables."""
-Source: TypeAlias = "Rows | list[Any] | tuple[Any, ...]"
-"""One argument of a function over tables: rows, or several of them in a list."""
+if TYPE_CHECKING:
+    Source: TypeAlias = ArrowRows | Payload | BaseBatch | polars.LazyFrame | list[Any] | tuple[Any, ...]
+    """One argument of a function over tables: rows, or several of them in a list."""
+else:
+    # To name its LazyFrame would import polars.
+    Source = ArrowRows | Payload | BaseBatch | list | tuple
 
 Frame = TypeVar("Frame", "pandas.DataFrame", "polars.DataFrame")
 P = ParamSpec("P")
