@@ -11,6 +11,8 @@ _KEYS = frozenset(
     ("session_id", "game_id", "team_id", "team_name", "player_id", "first_name", "last_name", "is_team_total")
 )
 _NOT_COUNTS = _KEYS | {"version", "games_played", "source", "period"}
+_SCORES = ("TEAM_SCORE", "OPPOSING_TEAM_SCORE")
+"""Codes of the score so far, which is no count: the last session has that of the game."""
 
 Row = dict[str, Any]
 
@@ -63,7 +65,8 @@ def _summed(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
         key = tuple(row[name] for name in keys)
         first = groups.setdefault(key, {name: value for name, value in row.items() if name in _NOT_COUNTS})
         for code, value in _counts(row).items():
-            first[code] = first.get(code, 0) + value
+            before = first.get(code, 0)
+            first[code] = max(before, value) if code in _SCORES else before + value
     for row in groups.values():
         yield row if "session_id" in keys else {**row, "session_id": None}
 
@@ -84,8 +87,12 @@ def _lines(game_id: str, rows: Sequence[Row]) -> Iterator[Row]:
             "is_team_total": row["is_team_total"],
             "did_not_play": did_not_play,
             "source": row["source"],
-            "stats": {} if did_not_play else {code: counts.get(code, 0) for code in codes},
+            "stats": {} if did_not_play else {code: counts.get(code, _nothing(code)) for code in codes},
         }
+
+
+def _nothing(code: str) -> int | None:
+    return None if code in _SCORES else 0
 
 
 def session_periods(sessions: Table, stat_events: Iterable[Table]) -> dict[str, str | None]:
