@@ -10,10 +10,9 @@ from ..batch import BaseBatch
 from .frames import table_of
 
 if TYPE_CHECKING:
-    import pandas
     import polars
 else:
-    pandas, polars = LazyModule("pandas"), LazyModule("polars")
+    polars = LazyModule("polars")
 
 
 class ArrowRows(Protocol):
@@ -23,14 +22,26 @@ class ArrowRows(Protocol):
         """Export the rows."""
 
 
+class PandasRows(Protocol):
+    """A frame of pandas, which has no types of its own where its stubs are not installed."""
+
+    @property
+    def iloc(self) -> Any:
+        """Rows by position."""
+
+    @property
+    def dtypes(self) -> Any:
+        """The types of the columns."""
+
+
 if TYPE_CHECKING:
-    Source: TypeAlias = ArrowRows | Payload | BaseBatch | polars.LazyFrame | list[Any] | tuple[Any, ...]
+    Source: TypeAlias = ArrowRows | PandasRows | Payload | BaseBatch | polars.LazyFrame | list[Any] | tuple[Any, ...]
     """One argument of a function over tables: rows, or several of them in a list."""
 else:
     # To name its LazyFrame would import polars.
-    Source = ArrowRows | Payload | BaseBatch | list | tuple
+    Source = ArrowRows | PandasRows | Payload | BaseBatch | list | tuple
 
-Frame = TypeVar("Frame", "pandas.DataFrame", "polars.DataFrame")
+Frame = TypeVar("Frame", bound="PandasRows | polars.DataFrame")
 P = ParamSpec("P")
 
 
