@@ -18,7 +18,7 @@ pub enum Error {
     Argument(String),
     /// An unknown name in an argument, and the known names (`ValueError`, with the names that resemble it).
     #[error("{}", shown(text))]
-    UnknownName { text: String, name: String, known: String },
+    UnknownName { text: String, name: String, candidates: String },
     /// The service returned an error, or would (`ApiError` and its subclasses).
     #[error("{0}")]
     Api(Box<ApiError>),
@@ -61,8 +61,8 @@ impl Error {
     pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
         match self {
             Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
-            Error::UnknownName { text, name, known } => {
-                Error::UnknownName { text: scrubber.composed(text).into(), name, known }
+            Error::UnknownName { text, name, candidates } => {
+                Error::UnknownName { text: scrubber.composed(text).into(), name, candidates }
             }
             Error::Configuration(text) => Error::Configuration(scrubber.composed(text).into()),
             other => other,
@@ -225,8 +225,8 @@ impl Error {
                 Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
             // The caller passed an unknown name.
-            DecodeError::NoTable { asked, has } | DecodeError::NoColumn { asked, has, .. } => {
-                Self::UnknownName { text, name: asked, known: has }
+            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
+                Self::UnknownName { text, name, candidates }
             }
         }
     }

@@ -15,11 +15,11 @@ class _Metrics:
             return member
 
         @wraps(member)
-        def measured(*arguments: Any, **options: Any) -> Any:
-            found = member(*arguments, **options)
-            return found.to_polars() if isinstance(found, sideline.Table) else found
+        def measure(*arguments: Any, **options: Any) -> Any:
+            result = member(*arguments, **options)
+            return result.to_polars() if isinstance(result, sideline.Table) else result
 
-        return measured
+        return measure
 
 
 metrics: Any = _Metrics()

@@ -39,7 +39,7 @@ def run(league: sideline.Simulator, *arguments: str, **environment: str) -> subp
 
 def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sideline.Simulator) -> None:
     tables = ("events", "shots", "stat_events")
-    done = run(league, str(tmp_path / "season"), *FEBRUARY, "--tables", *tables)
+    done = run(league, str(tmp_path / "season"), *FEBRUARY, "--tables", ",".join(tables))
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"{tmp_path}/season: complete; \d+ units, 0 corrections\n", done.stdout)
     assert re.fullmatch(r"(sync \d+/\d+, [\d,]+ rows, .*\n)+", done.stderr)
@@ -62,7 +62,7 @@ def test_a_script_reads_json(tmp_path: Path, league: sideline.Simulator) -> None
 
 def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.Simulator) -> None:
     team, game = league.teams[0]["id"], league.games[0]["event_id"]
-    assert run(league, str(tmp_path / "one"), "--teams", str(team), *FEBRUARY, "--tables", "shots", "games").returncode == 0
+    assert run(league, str(tmp_path / "one"), "--teams", str(team), *FEBRUARY, "--tables", "shots,games").returncode == 0
     archive = sideline.Archive(tmp_path / "one")
     games = archive.scan("games").collect().to_dicts()
     assert all(team in (one["home_team_id"], one["away_team_id"]) for one in games)

@@ -16,7 +16,7 @@ import pytest
 from needs import library
 
 import sideline
-from sideline.cli import main, whole_parser
+from sideline.cli import command_parser, main
 from sideline.cli._exits import Exit
 
 parquet = library("pyarrow.parquet")
@@ -30,8 +30,8 @@ def status_of(*arguments: str) -> int:
     """The exit status of the command, also where its parser ends it."""
     try:
         return main(arguments)
-    except SystemExit as ended:
-        return int(ended.code or 0)
+    except SystemExit as error:
+        return int(error.code or 0)
 
 
 def test_a_folder_that_cannot_be_made_is_reported_before_the_walk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +90,7 @@ def test_help_says_what_each_command_does_what_each_option_means_and_where_crede
         about = text.split("\n\n")[1]
         assert len(about.split()) > 8, command
     assert "Exit status" in said("doctor", "--help")
-    [commands] = [action for action in whole_parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    [commands] = [action for action in command_parser()._actions if isinstance(action, argparse._SubParsersAction)]
     assert set(commands.choices) == set(COMMANDS)
     assert [(name, action.dest) for name, parser in commands.choices.items() for action in parser._actions if not action.help] == []
 
@@ -132,7 +132,7 @@ def test_exit_statuses_are_those_of_the_table_in_the_docs() -> None:
     page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| `(\w+)` \|", page, re.M)
     assert [(int(number), name) for number, name in rows] == [(status.value, status.name) for status in Exit]
-    shown = " ".join(whole_parser().format_help().split())
+    shown = " ".join(command_parser().format_help().split())
     assert re.findall(r"(\d+) ", shown.partition("Exit status: ")[2]) == [str(status.value) for status in Exit]
 
 
@@ -140,7 +140,7 @@ def test_the_page_has_every_command_and_which_have_json() -> None:
     page = (Path(__file__).parent.parent / "docs" / "command.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `sideline ([a-z ]+)` \| .+ \| (.*)\|$", page, re.M)
     described = [(name, bool(json_column)) for name, json_column in rows]
-    assert described == [(name, "--json" in command._option_string_actions) for name, command in leaves(whole_parser())]
+    assert described == [(name, "--json" in command._option_string_actions) for name, command in leaves(command_parser())]
 
 
 def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -17,18 +17,18 @@ LINE = ["game_id", "team_id", "team_name", "player_id", "player_name", "is_team_
 
 
 @pytest.fixture(scope="module")
-def played() -> Iterator[sideline.Simulator]:
+def season() -> Iterator[sideline.Simulator]:
     with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as service:
         yield service
 
 
 @pytest.fixture
-def game_id(played: sideline.Simulator) -> Iterator[str]:
-    yield played.games[0]["event_id"]
-    played.faults.clear()
+def game_id(season: sideline.Simulator) -> Iterator[str]:
+    yield season.games[0]["event_id"]
+    season.faults.clear()
 
 
-def summed(client: sideline.Client, game_id: str, code: str) -> dict[tuple[int, int], float]:
+def sum_of_sessions(client: sideline.Client, game_id: str, code: str) -> dict[tuple[int, int], float]:
     """The sum of a code over the sessions, by team and player."""
     sums: dict[tuple[int, int], float] = defaultdict(float)
     for row in client.stats(client.game(game_id)).table("player_stats").to_dicts():
@@ -42,41 +42,41 @@ def by_player(table: sideline.Table, code: str) -> dict[tuple[int, int], float]:
 
 
 @pytest.mark.parametrize("code", ["PTS", "REB", "DIST"])
-def test_the_services_sums_and_those_of_the_sessions_agree(played: sideline.Simulator, game_id: str, code: str) -> None:
-    with played.client(max_retries=0) as client:
-        expected = {key: pytest.approx(value) for key, value in summed(client, game_id, code).items() if value}
-        own = client.box_score(game_id)
-        assert set(own["source"]) == {"service"}
-        assert by_player(own, code) == expected
-        played.faults.add("/v1/data/teams/*/players/game/stats", status=404)
+def test_the_services_sums_and_those_of_the_sessions_agree(season: sideline.Simulator, game_id: str, code: str) -> None:
+    with season.client(max_retries=0) as client:
+        expected = {key: pytest.approx(value) for key, value in sum_of_sessions(client, game_id, code).items() if value}
+        service_table = client.box_score(game_id)
+        assert set(service_table["source"]) == {"service"}
+        assert by_player(service_table, code) == expected
+        season.faults.add("/v1/data/teams/*/players/game/stats", status=404)
         sessions = client.box_score(game_id)
         assert set(sessions["source"]) == {"sessions"}
         assert by_player(sessions, code) == expected
         scores = {(row["team_id"], row["TEAM_SCORE"]) for row in sessions.to_dicts() if row["is_team_total"]}
         assert scores == {(row["team_id"], row["PTS"]) for row in sessions.to_dicts() if row["is_team_total"]}, "the last one, not a sum"
-        declared = sideline.SCHEMAS["game_box_score"].names
-        assert sessions.column_names[: len(declared)] == own.column_names[: len(declared)] == declared
+        names = sideline.SCHEMAS["game_box_score"].names
+        assert sessions.column_names[: len(names)] == service_table.column_names[: len(names)] == names
 
 
-def test_one_team_without_sums_is_summed_and_named(played: sideline.Simulator, game_id: str) -> None:
-    with played.client(max_retries=0) as client:
+def test_one_team_without_sums_is_summed_and_named(season: sideline.Simulator, game_id: str) -> None:
+    with season.client(max_retries=0) as client:
         home = client.game(game_id).table("events").to_dicts()[0]["home_team_id"]
         expected = by_player(client.box_score(game_id), "PTS")
-        played.faults.add(f"/v1/data/teams/{home}/players/game/stats", status=404)
+        season.faults.add(f"/v1/data/teams/{home}/players/game/stats", status=404)
         table = client.box_score(game_id)
     assert {(row["team_id"] == home, row["source"]) for row in table.to_dicts()} == {(True, "sessions"), (False, "service")}
     assert by_player(table, "PTS") == expected
 
 
-def test_periods_have_a_row_each_and_add_up(played: sideline.Simulator, game_id: str) -> None:
-    with played.client() as client:
-        whole, parts = client.box_score(game_id), client.box_score(game_id, periods=True)
-    assert parts.column_names[-1] == "period" not in whole.column_names
+def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, game_id: str) -> None:
+    with season.client() as client:
+        game_table, parts = client.box_score(game_id), client.box_score(game_id, periods=True)
+    assert parts.column_names[-1] == "period" not in game_table.column_names
     assert set(parts["source"]) == {"sessions"}
     sums: dict[tuple[int, int], float] = defaultdict(float)
     for row in parts.to_dicts():
         sums[row["team_id"], row["player_id"]] += row["PTS"] or 0
-    assert {key: value for key, value in sums.items() if value} == by_player(whole, "PTS")
+    assert {key: value for key, value in sums.items() if value} == by_player(game_table, "PTS")
     assert list(dict.fromkeys(parts["period"])) == ["H1", "H2"]
 
 
@@ -89,15 +89,15 @@ def line(player: int, stats: dict[str, float], name: str = "") -> dict[str, Any]
     return {"id": player, "player_details": details if name else None, "stats": stats}
 
 
-def test_a_player_who_played_has_0_and_one_who_did_not_has_none(played: sideline.Simulator, game_id: str) -> None:
-    with played.client() as client:
+def test_a_player_who_played_has_0_and_one_who_did_not_has_none(season: sideline.Simulator, game_id: str) -> None:
+    with season.client() as client:
         teams = client.game(game_id).table("events").to_dicts()[0]
         home, away = teams["home_team_id"], teams["away_team_id"]
-        played.faults.add(
+        season.faults.add(
             f"/v1/data/teams/{home}/players/game/stats",
             body=body(home, line(0, {"PTS": 2.0, "NEW": 1.0}), line(7, {"PTS": 2.0}, "Ann Lee"), line(8, {"NEW": 1.0}, "Bea"), line(9, {}, "Cleo Park")),
         )
-        played.faults.add(f"/v1/data/teams/{away}/players/game/stats", body=body(away, line(0, {"AST": 3.0}), line(5, {"AST": 3.0})))
+        season.faults.add(f"/v1/data/teams/{away}/players/game/stats", body=body(away, line(0, {"AST": 3.0}), line(5, {"AST": 3.0})))
         table = client.box_score(game_id)
     rows = {row["player_id"] or row["team_id"]: row for row in table.to_dicts()}
     assert table.column_names[:8] == LINE
@@ -113,13 +113,13 @@ def test_a_player_who_played_has_0_and_one_who_did_not_has_none(played: sideline
     assert table["is_team_total"] == [False, False, False, True, False, True], "each team's total is last"
 
 
-def test_the_asynchronous_client_and_football_have_one_too(played: sideline.Simulator, game_id: str) -> None:
-    async def ask() -> list[dict[str, Any]]:
-        async with played.async_client() as client:
+def test_the_asynchronous_client_and_football_have_one_too(season: sideline.Simulator, game_id: str) -> None:
+    async def request() -> list[dict[str, Any]]:
+        async with season.async_client() as client:
             return (await client.box_score(game_id)).to_dicts()
 
-    with played.client() as client:
-        assert asyncio.run(ask()) == client.box_score(game_id).to_dicts()
+    with season.client() as client:
+        assert asyncio.run(request()) == client.box_score(game_id).to_dicts()
     with sideline.Simulator(seed=7, sport="football", teams=4, games=4, now=NOW) as service, service.client() as client:
         table = client.box_score(service.games[0]["event_id"])
     assert table.column_names[:8] == sideline.SCHEMAS.of_sport("football")["game_box_score"].names
@@ -130,22 +130,22 @@ def test_the_asynchronous_client_and_football_have_one_too(played: sideline.Simu
 # Times in the reader's zone.
 
 
-def test_a_zone_changes_the_times_and_not_the_instants(played: sideline.Simulator, tmp_path: Path) -> None:
+def test_a_zone_changes_the_times_and_not_the_instants(season: sideline.Simulator, tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'sideline[arrow]'")
-    with played.client() as client:
+    with season.client() as client:
         schedule = client.schedule("2026-11-01", "2027-03-01")
-        events = client.team_events([team["id"] for team in played.teams], "2026-11-01", "2027-03-01")
-    utc, there = schedule.table(), schedule.table(tz="America/New_York")
-    assert there["tipoff_at"] == utc["tipoff_at"]
-    assert {str(time.tzinfo) for time in there["tipoff_at"]} == {"America/New_York"}
-    assert there.to_arrow().schema.field("tipoff_at").type == pyarrow.timestamp("ms", "America/New_York")
+        events = client.team_events([team["id"] for team in season.teams], "2026-11-01", "2027-03-01")
+    utc, local = schedule.table(), schedule.table(tz="America/New_York")
+    assert local["tipoff_at"] == utc["tipoff_at"]
+    assert {str(time.tzinfo) for time in local["tipoff_at"]} == {"America/New_York"}
+    assert local.to_arrow().schema.field("tipoff_at").type == pyarrow.timestamp("ms", "America/New_York")
     assert {str(time.tzinfo) for time in events.table("events", tz="Europe/Berlin")["started_at"]} == {"Europe/Berlin"}
     with pytest.raises(ValueError, match="tz is 'New York'; it must be the name of a zone, such as America/New_York"):
         schedule.table(tz="New York")
 
 
-def test_the_variable_changes_what_is_shown_and_no_file(played: sideline.Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with played.client() as client:
+def test_the_variable_changes_what_is_shown_and_no_file(season: sideline.Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with season.client() as client:
         schedule = client.schedule("2026-11-01", "2027-03-01")
     table = schedule.table("games", columns=["tipoff_at"])
     tipoff = table["tipoff_at"][0]

@@ -21,8 +21,8 @@ KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")
 
 def moments(rows: pl.DataFrame, locations: object, **options: Any) -> sideline.Table:
     """A frame of polars would return one."""
-    found: sideline.Table = sideline.moments(sideline.Table.from_arrow(rows), locations, **options)
-    return found
+    table = sideline.Table.from_arrow(rows)
+    return sideline.moments(table, locations, **options)  # type: ignore[arg-type]
 
 
 def by_hand(rows: list[dict[str, Any]], located: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:

@@ -126,48 +126,48 @@ def test_one_failed_piece_fails_the_call() -> None:
 
 SERVICE_RULES = ("team_events", "team_game_stats")
 """Operations whose rules the specification lists: they are refused in the service's words."""
-NOTHING = {
+EMPTY_RANGES = {
     "swapped": ("2026-12-01", "2026-11-01", "swap them", "from must be less than to"),
     "empty": ("2026-12-01", "2026-12-01", "start equals end.*the range is empty", "from must be less than to"),
     "before 1990": ("1989-06-01", "1989-07-01", "start is 1989-06-01.*from 1990 to 2100", "start is 1989-06-01.*from 1990 to 2100"),
     "after 2100": ("2101-06-01", "2101-07-01", "start is 2101-06-01.*from 1990 to 2100", "start is 2101-06-01.*from 1990 to 2100"),
 }
-RANGED = [one for one in operations() if {"start", "end"} <= {argument["name"] for argument in one["arguments"]}]
+RANGE_OPERATIONS = [operation for operation in operations() if {"start", "end"} <= {argument["name"] for argument in operation["arguments"]}]
 
 
 def arguments_of(operation: dict[str, Any], start: str, end: str, first: Any) -> dict[str, Any]:
     """What the operation needs, with `first` in place of its ids."""
-    filled: dict[str, Any] = {"start": start, "end": end}
+    arguments: dict[str, Any] = {"start": start, "end": end}
     for argument in operation["arguments"]:
         if argument["takes_many"]:
-            filled[argument["name"]] = first
-        elif argument["is_required"] and argument["name"] not in filled:
-            filled[argument["name"]] = argument["choices"][0] if argument["choices"] else 1
-    return filled
+            arguments[argument["name"]] = first
+        elif argument["is_required"] and argument["name"] not in arguments:
+            arguments[argument["name"]] = argument["choices"][0] if argument["choices"] else 1
+    return arguments
 
 
-@pytest.mark.parametrize("nothing", NOTHING)
-@pytest.mark.parametrize("operation", RANGED, ids=lambda operation: operation["name"])
-def test_a_range_that_holds_nothing_is_refused_by_every_operation(operation: dict[str, Any], nothing: str) -> None:
-    start, end, general, of_service = NOTHING[nothing]
-    says = of_service if operation["name"] in SERVICE_RULES else general
+@pytest.mark.parametrize("kind", EMPTY_RANGES)
+@pytest.mark.parametrize("operation", RANGE_OPERATIONS, ids=lambda operation: operation["name"])
+def test_a_range_that_holds_nothing_is_refused_by_every_operation(operation: dict[str, Any], kind: str) -> None:
+    start, end, general, of_service = EMPTY_RANGES[kind]
+    message = of_service if operation["name"] in SERVICE_RULES else general
     takes_many = any(argument["takes_many"] for argument in operation["arguments"])
     options: dict[str, Any] = {"username": "a", "secret": "b", "api_key": "c"}
 
-    async def ask(base_url: str, given: dict[str, Any]) -> None:
+    async def request(base_url: str, arguments: dict[str, Any]) -> None:
         async with sideline.AsyncClient(**options, base_url=base_url, broadcast_base_url=base_url) as client:
-            await getattr(client, operation["name"])(**given)
+            await getattr(client, operation["name"])(**arguments)
 
-    with server(lambda asked: as_json({})) as seen:
+    with server(lambda _: as_json({})) as seen:
         for first in (1, [1, 2]) if takes_many else (1,):
-            given = arguments_of(operation, start, end, first)
+            arguments = arguments_of(operation, start, end, first)
             with sideline.Client(**options, base_url=seen.base_url, broadcast_base_url=seen.base_url) as client:
-                with pytest.raises(ValueError, match=says):
-                    getattr(client, operation["name"])(**given)
-            with pytest.raises(ValueError, match=says):
-                asyncio.run(ask(seen.base_url, given))
+                with pytest.raises(ValueError, match=message):
+                    getattr(client, operation["name"])(**arguments)
+            with pytest.raises(ValueError, match=message):
+                asyncio.run(request(seen.base_url, arguments))
     assert list(seen.asked) == []
 
 
 def test_operations_with_a_range_are_found() -> None:
-    assert {operation["name"] for operation in RANGED} >= {"schedule", "broadcast_schedule", "matchup", "locations", *SERVICE_RULES}
+    assert {operation["name"] for operation in RANGE_OPERATIONS} >= {"schedule", "broadcast_schedule", "matchup", "locations", *SERVICE_RULES}

@@ -158,7 +158,7 @@ def _(world: World) -> Any:
 @situation("the sync command")
 def _(world: World) -> Any:
     environment = {**os.environ, **world.service.environ, "SIDELINE_SECRET": SECRET, "SIDELINE_USERNAME": "ann"}
-    command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "no-such-game"]
+    command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "--games", "no-such-game"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3, done.stderr
     return [done.stdout, done.stderr]

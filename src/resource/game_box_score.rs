@@ -21,7 +21,7 @@ const LINE: [Col; 8] = [
     col("did_not_play", Bool, "did_not_play").required().doc("Whether the bodies list the player without counts"),
     col("source", Category, "source")
         .required()
-        .doc("\"service\" if the counts are the service's own sum, \"sessions\" if they are those of its sessions"),
+        .doc("Source of the counts: service for its own sum, sessions for those of the sessions"),
 ];
 const COLUMNS: [Col; LINE.len() + STAT_CODES] = concat(LINE, stat_codes!("stats"));
 

@@ -12,8 +12,8 @@ from sideline.typing import ArchiveTable, ClientOptions, Duration, Ids, OnError,
 
 OPTIONS: ClientOptions = {"username": "a", "timeout": timedelta(seconds=9)}
 TABLE: TableName = "shots"
-STORED: ArchiveTable = "coverage"
-SYNCED: SyncTable = "shots"
+ARCHIVE_TABLE: ArchiveTable = "coverage"
+SYNC_TABLE: SyncTable = "shots"
 SPORT: Sport = "football"
 ERROR: OnError = "keep"
 
@@ -39,25 +39,25 @@ def calls(client: sideline.Client, games: Ids, start: Time, wait: Duration, prog
     print(sideline.SCHEMAS[TABLE].names, sideline.SCHEMAS["game_box_score"]["PTS"].description)
 
 
-def stored(season: sideline.Archive, client: sideline.Client) -> None:
-    report = season.sync(start="2026-11-01", tables=SYNCED, correction_window=86_400)
+def store(season: sideline.Archive, client: sideline.Client) -> None:
+    report = season.sync(start="2026-11-01", tables=SYNC_TABLE, correction_window=86_400)
     print(report.holes, season.sync(game_ids="g", tables=["shots", "teams"], correction_window=None).complete)
     print(season.sync(team_ids=client.teams(), start="2026-11-01", correction_window=timedelta(days=3)).drift)
-    print(season.scan("shots").collect(), season.scan(STORED).collect(), season.to_arrow("corrections").num_rows)
+    print(season.scan("shots").collect(), season.scan(ARCHIVE_TABLE).collect(), season.to_arrow("corrections").num_rows)
     print(season.corrections().to_polars().height, season.corrections(since="2026-11-01")["field"])
     print(season.status(correction_window=3600.0).num_rows, season.vacuum(retain=86_400), season.vacuum(retain=timedelta(1)))
     print(season.as_of("2026-11-01").scan("box_score").collect(), season.files("shots"))
     season.rebuild("shots")
 
 
-def answered(client: sideline.Client, payload: sideline.Payload) -> None:
+def answer_questions(client: sideline.Client, payload: sideline.Payload) -> None:
     print(metrics.minutes(payload)["minutes"], metrics.minutes(payload.to_polars()).height)
     print(metrics.minutes(payload.to_pandas()).columns, metrics.pace([payload, payload], by="game_id").num_rows)
     print(metrics.per_36(payload, payload, stats="PTS").column_names, metrics.usage(payload, payload.table()).to_pandas())
     print(metrics.ratings(payload.to_polars().lazy(), payload).height, metrics.ratings(payload.to_arrow()).num_rows)
     print(payload.to_polars().select(metrics.true_shooting()), metrics.true_shooting(payload).num_rows)
-    found: Violations = sideline.audit(player_stats=payload, stat_events=[payload, payload], sessions=payload.table())
-    print([rule.rule for rule in found.rules if rule.is_run], [rule.rule for rule in sideline.audit.rules()])
+    violations: Violations = sideline.audit(player_stats=payload, stat_events=[payload, payload], sessions=payload.table())
+    print([rule.rule for rule in violations.rules if rule.is_run], [rule.rule for rule in sideline.audit.rules()])
     print(sideline.clips(payload, []).to_dicts(), sideline.clips(payload.to_polars(), [], before=timedelta(seconds=3)))
     print(sideline.moments(payload, payload).num_rows, sideline.moments(payload.to_pandas(), payload, after=2.5).columns)
     print(sideline.crosswalk(payload, polars.DataFrame({"name": ["Ann"]})).num_rows)
@@ -65,7 +65,7 @@ def answered(client: sideline.Client, payload: sideline.Payload) -> None:
     print(sideline.plot.shot_chart(payload, kind="hexbin"), court.PRO.arc)
 
 
-def caught(client: sideline.Client, season: sideline.Archive) -> None:
+def catch(client: sideline.Client, season: sideline.Archive) -> None:
     try:
         season.sync(start="2026-11-01")
     except sideline.IncompleteSync as error:
@@ -83,7 +83,7 @@ def modules(path: str, stream: sideline.LiveStream) -> None:
     print(stream.record(path, sync_every=None), isinstance(next(stream), (live.Gap, live.Quiet)))
 
 
-async def awaited(client: sideline.AsyncClient) -> None:
+async def wait(client: sideline.AsyncClient) -> None:
     print((await client.box_score("g")).num_rows, (await client.stats(["a"])).coverage)
     print([update.text async for update in client.live_stats("1", notices=False)])
     await asyncio.sleep(0)

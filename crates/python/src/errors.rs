@@ -37,14 +37,15 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
         Error::File { errno: None, .. } => PyBlockingIOError::new_err(text),
-        Error::UnknownName { name, known, .. } => unknown_name(py, &text, name, known.split(", ").collect()),
+        Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
     }
 }
 
 /// `ValueError` for an unknown name, with the known names that resemble it.
-pub(crate) fn unknown_name(py: Python<'_>, text: &str, name: &str, known: Vec<&str>) -> PyErr {
-    let resembling = || py.import("sideline._rows")?.call_method1("did_you_mean", (name, known))?.extract::<String>();
+pub(crate) fn unknown_name(py: Python<'_>, text: &str, name: &str, candidates: Vec<&str>) -> PyErr {
+    let resembling =
+        || py.import("sideline._rows")?.call_method1("did_you_mean", (name, candidates))?.extract::<String>();
     match resembling() {
         Ok(suggestion) => PyValueError::new_err(format!("{text}{suggestion}")),
         Err(error) => error,

@@ -285,12 +285,12 @@ impl PyTable {
                 let data = array.to_data().into_builder().data_type(field.data_type().clone()).build()?;
                 Ok(make_array(data))
             };
-            let converted = |batch: &RecordBatch| {
+            let convert = |batch: &RecordBatch| {
                 let columns = batch.columns().iter().zip(schema.fields()).map(in_zone);
                 let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
                 RecordBatch::try_new_with_options(schema.clone(), columns.collect::<Result<_, ArrowError>>()?, &rows)
             };
-            self.remade(self.batches.iter().map(converted).collect())
+            self.remade(self.batches.iter().map(convert).collect())
         })
     }
 

@@ -65,8 +65,7 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
         DataType::Timestamp(TimeUnit::Millisecond, zone) => {
             let (epoch, delta) = (epoch(py)?, py.import("datetime")?.getattr("timedelta")?);
             let zone = zone.as_deref().filter(|zone| *zone != "UTC");
-            let zone =
-                zone.map(|zone| py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((zone,))).transpose()?;
+            let zone = zone.map(|zone| py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((zone,))).transpose()?;
             let times = column.as_primitive::<TimestampMillisecondType>().iter();
             // As whole days and milliseconds: a single number of milliseconds would pass through a float.
             let time = |ms: i64| {

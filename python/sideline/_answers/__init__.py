@@ -12,7 +12,6 @@ if TYPE_CHECKING:
         check_rules as check_rules,
         merge_violations as merge_violations,
     )
-    from .game_box_score import game_box_score as game_box_score, session_periods as session_periods
     from .matching import crosswalk as crosswalk
     from .metrics import (
         PER_36 as PER_36,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from .positions import moments as moments
     from .tracking import Tracking as Tracking
     from .videos import Clips as Clips, clips as clips
+    from .whole_game import game_box_score as game_box_score, session_periods as session_periods
 else:
     from .._lazy import open_door
 
@@ -42,7 +42,6 @@ else:
         __name__,
         {
             "audits": "Audit Rule RuleRun Violations audit check_rules merge_violations",
-            "game_box_score": "game_box_score session_periods",
             "matching": "crosswalk",
             "metrics": (
                 "PER_36 MissingStat effective_field_goal four_factors game_state lineups minutes on_off pace "
@@ -51,5 +50,6 @@ else:
             "positions": "moments",
             "tracking": "Tracking",
             "videos": "Clips clips",
+            "whole_game": "game_box_score session_periods",
         },
     )

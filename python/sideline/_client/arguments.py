@@ -36,7 +36,7 @@ def as_seconds(duration: "Duration") -> float: ...
 @overload
 def as_seconds(duration: "Duration | None") -> float | None: ...
 def as_seconds(duration: Any) -> Any:
-    """Return a duration in seconds; what is no `timedelta` is returned as it is."""
+    """Return a duration in seconds; what is no `timedelta` is unchanged."""
     total_seconds = getattr(duration, "total_seconds", None)
     return duration if total_seconds is None else total_seconds()
 
@@ -50,12 +50,12 @@ def as_timedelta(name: str, duration: "Duration") -> "timedelta":
         kind = type(duration).__name__
         raise TypeError(f"{name} is a timedelta or a number of seconds, not {kind}: write timedelta(days=7)")
     try:
-        whole = duration if isinstance(duration, timedelta) else timedelta(seconds=seconds)
+        period = duration if isinstance(duration, timedelta) else timedelta(seconds=seconds)
     except (ValueError, OverflowError):
         raise ValueError(f"{name} is {seconds} seconds; it must be finite: write timedelta(days=7)") from None
     if seconds < 0:
         raise ValueError(f"{name} is {duration}: it cannot be negative; write timedelta(days=7)")
-    return whole
+    return period
 
 
 def check_range(start: Any, end: Any, now: "datetime | None") -> None:

@@ -566,9 +566,9 @@ class Archive:
         >>> archive.vacuum() >= 0
         True
         """
-        retained = as_timedelta("retain", retain)
+        min_age = as_timedelta("retain", retain)
         _read.require(self._store)
-        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), retained)
+        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), min_age)
 
     @names_damage
     def rebuild(self, table: SyncTable) -> None:

@@ -114,11 +114,11 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
 def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, tuple[int, int]]]:
     games: dict[str, tuple[str, list[str]]] = {}
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
-    listed: tuple[tuple[ArchiveTable, str, str], ...] = (
+    tables: tuple[tuple[ArchiveTable, str, str], ...] = (
         ("games", "game_id", "tipoff_at"),
         ("events", "game_id", "started_at"),
     )
-    for table, key, at in listed:
+    for table, key, at in tables:
         for game in archive.scan(table).select(key, at, *names).collect().to_dicts():
             if game[key] is None or game[at] is None:
                 continue

@@ -126,9 +126,9 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
         return frozenset(RESOURCES) - {"locations"}
     names = [tables] if isinstance(tables, str) else list(tables)
     if unknown := sorted(set(names) - {*TABLES, *ANSWERS}):
-        known = (*TABLES, *ANSWERS)
-        hint = did_you_mean(unknown[0], known)
-        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(known)}{hint}")
+        candidates = (*TABLES, *ANSWERS)
+        hint = did_you_mean(unknown[0], candidates)
+        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(candidates)}{hint}")
     sources = SOURCES_OF_ANSWERS if set(names) & set(ANSWERS) else ()
     of_bodies = (operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
     return frozenset((*of_bodies, *sources))

@@ -33,14 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> cli.main(["status", "no-such-folder"])
     1
     """
-    parser = whole_parser()
+    parser = command_parser()
     args, rest = parser.parse_known_args(arguments)
     args.parser.check_rest(rest)
     try:
         status: int = args.run(args)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+        return Exit.INTERRUPTION
     except BrokenPipeError:
         # The reader has what it wanted. Python flushes standard output at exit, into this instead.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def whole_parser() -> Parser:
+def command_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="sideline",

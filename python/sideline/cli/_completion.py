@@ -9,11 +9,11 @@ from ._parser import Commands, Parser, add_command
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add(commands: Commands, whole: Parser) -> None:
-    """Add the command; `whole` is the parser whose commands and options a shell offers."""
+def add(commands: Commands, complete_parser: Parser) -> None:
+    """Add the command; `complete_parser` is the parser whose commands and options a shell offers."""
 
     def run(args: argparse.Namespace) -> int:
-        print(library("shtab", "cli").complete(whole, args.shell))
+        print(library("shtab", "cli").complete(complete_parser, args.shell))
         return Exit.DONE
 
     parser = add_command(

@@ -73,7 +73,7 @@ def demo(seed: int, out: Path) -> None:
         }
     show(tables)
     for name, parts in tables.items():
-        parquet.write_table(one(parts), out / f"{name}.parquet")
+        parquet.write_table(concatenate(parts), out / f"{name}.parquet")
     summarize(tables, out)
 
 
@@ -84,7 +84,7 @@ def last_played(games: Table) -> dict[str, Any]:
     return max(games_played, key=lambda game: game["tipoff_at"])
 
 
-def one(parts: Sequence[Table]) -> Any:
+def concatenate(parts: Sequence[Table]) -> Any:
     """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
     return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
 

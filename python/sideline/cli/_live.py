@@ -30,14 +30,14 @@ def add(commands: Commands) -> None:
         "service refused and nothing was received.",
     )
     add_stream(parser).add_argument("game", nargs="?", metavar="GAME", help="the same as --game-id GAME")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--json",
         action="store_true",
         dest="as_json",
         help="print each update as the service sent it, one JSON document per line",
     )
-    shown.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
+    form.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
     parser.add_argument("--port", type=port, metavar="PORT", help="with --serve: its port (default: any free port)")
 
 
@@ -83,28 +83,28 @@ def score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
 
 
 def _serve(
-    stream: "LiveStream", score: "LiveBoxScore", refusal: Refusal, stopped: Callable[[], bool], port: int
+    stream: "LiveStream", score: "LiveBoxScore", refusal: Refusal, is_stopped: Callable[[], bool], port: int
 ) -> None:
     """Serve a page until the stream ends; notices are also printed."""
     from ..live import LivePage, describe_notice
 
-    def tell(item: object) -> None:
+    def report(item: object) -> None:
         refusal.add(item)
         if not isinstance(item, Update):
             print(describe_notice(item), file=sys.stderr, flush=True)
 
-    with LivePage(stream, score, port, tell) as page:
+    with LivePage(stream, score, port, report) as page:
         print(page.url, flush=True)
-        while not stopped() and not page.wait(0.2):
+        while not is_stopped() and not page.wait(0.2):
             pass
 
 
-def _print(stream: "LiveStream", refusal: Refusal, stopped: Callable[[], bool], *, as_json: bool) -> None:
+def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool], *, as_json: bool) -> None:
     """Print items until the stream ends."""
     from ..live import describe_notice, describe_update
 
     core = core_of_stream(stream)
-    while not stopped():
+    while not is_stopped():
         item = core.next_within(0.2)
         if item is None and core.ended and (item := core.take()) is None:
             break

@@ -14,6 +14,6 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def fields_of(of: object) -> dict[str, object]:
+def fields_of(row: object) -> dict[str, object]:
     """Return the fields of a dataclass."""
-    return {name: getattr(of, name) for name in getattr(of, "__dataclass_fields__", ())}
+    return {name: getattr(row, name) for name in getattr(row, "__dataclass_fields__", ())}

@@ -31,8 +31,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with status 2."""
-        if found := _INVALID_CHOICE.search(message):
-            message += did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
+        if match := _INVALID_CHOICE.search(message):
+            message += did_you_mean(match[1], re.findall(r"[\w-]+", match[2]))
         self.exit(Exit.USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def check_rest(self, rest: Sequence[str]) -> None:
@@ -57,35 +57,35 @@ def add_archive(parser: Parser) -> None:
     parser.add_argument("path", metavar="ARCHIVE", help="the archive: a folder, or s3://.., gs://.., az://..")
 
 
-def add_json(parser: Parser, what: str) -> None:
+def add_json(parser: Parser, meaning: str) -> None:
     """Add the option for scripts."""
-    parser.add_argument("--json", action="store_true", dest="as_json", help=what)
+    parser.add_argument("--json", action="store_true", dest="as_json", help=meaning)
 
 
-def add_list(parser: Parser, name: str, meaning: str, *, of: Callable[[str], Any] = str, metavar: str = "ID") -> None:
+def add_list(parser: Parser, name: str, meaning: str, *, kind: Callable[[str], Any] = str, metavar: str = "ID") -> None:
     """Add an option that takes several values: repeated, or with commas, so that it never takes the next argument."""
 
     def values(text: str) -> list[Any]:
-        return [of(part.strip()) for part in text.split(",") if part.strip()]
+        return [kind(part.strip()) for part in text.split(",") if part.strip()]
 
     parser.add_argument(
         name, type=values, action="extend", metavar=metavar, help=f"{meaning}; repeat it, or use commas"
     )
 
 
-def number(what: str, first: int, last: int) -> Callable[[str], int]:
+def number(noun: str, first: int, last: int) -> Callable[[str], int]:
     """Return the type of an option with whole numbers."""
 
-    def checked(text: str) -> int:
+    def convert(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no {what}; write a whole number") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is no {noun}; write a whole number") from None
         if not first <= value <= last:
-            raise argparse.ArgumentTypeError(f"{value} is no {what}; it must be from {first} to {last}")
+            raise argparse.ArgumentTypeError(f"{value} is no {noun}; it must be from {first} to {last}")
         return value
 
-    return checked
+    return convert
 
 
 port = number("port", 0, 65_535)

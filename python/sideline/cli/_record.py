@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     return status_of_stream(stream, refusal)
 
 
-def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
+def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
     """Take and count items; return the last refusal, if the service responded with a status."""
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_INTERVAL
@@ -55,7 +55,7 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
     core = core_of_stream(stream)
     refusal: str | None = None
     try:
-        while not stopped():
+        while not is_stopped():
             item = core.next_within(min(0.2, every))
             if item is None and core.ended and (item := core.take()) is None:
                 break
@@ -81,5 +81,5 @@ def _watch(stream: "LiveStream", stopped: Callable[[], bool]) -> str | None:
 
 
 def _summary(updates: int, size: int, gaps: int) -> str:
-    sized = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
-    return f"{updates} update{'s' * (updates != 1)}, {sized}, {gaps} gap{'s' * (gaps != 1)}"
+    size_text = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+    return f"{updates} update{'s' * (updates != 1)}, {size_text}, {gaps} gap{'s' * (gaps != 1)}"

@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         "reasons. Needs no service. Exit status: 0 no problems, 1 error, 3 problems.",
     )
     add_archive(parser)
-    add_list(parser, "--teams", "only games of these teams", of=team_id)
+    add_list(parser, "--teams", "only games of these teams", kind=team_id)
     parser.add_argument(
         "--since", metavar="TIME", help="games that start at this time or later: ISO 8601; a date is midnight UTC"
     )

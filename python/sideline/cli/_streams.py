@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def add_stream(parser: Parser) -> Any:
     """Add the options that name a stream; returns their group."""
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
-    which.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
-    return which
+    choice = parser.add_mutually_exclusive_group(required=True)
+    choice.add_argument("--schedule-id", metavar="ID", help="the Broadcast API's event stream of a game")
+    choice.add_argument("--game-id", metavar="ID", help="the live websocket of a game")
+    return choice
 
 
 def open_stream(client: "Client", args: argparse.Namespace) -> "LiveStream":
@@ -46,15 +46,15 @@ class Refusal:
 @contextmanager
 def until_stopped() -> Iterator[Callable[[], bool]]:
     """Yield a function that tells whether a signal came, so that a loop can end between two items."""
-    stopped = False
+    has_signal = False
 
     def stop(*_: object) -> None:
-        nonlocal stopped
-        stopped = True
+        nonlocal has_signal
+        has_signal = True
 
     previous = [(number, signal.signal(number, stop)) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
-        yield lambda: stopped
+        yield lambda: has_signal
     finally:
         for number, handler in previous:
             signal.signal(number, handler)

@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         "from the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
     )
     add_archive(parser)
-    add_list(parser, "--teams", "only these teams (default: all that the credential may read)", of=team_id)
+    add_list(parser, "--teams", "only these teams (default: all that the credential may read)", kind=team_id)
     add_list(parser, "--games", "only these games")
     parser.add_argument(
         "--from", dest="start", metavar="TIME", help="the beginning of the range: ISO 8601; a date is midnight UTC"
@@ -140,7 +140,7 @@ def _exclusive(store: Store) -> Iterator[None]:
             Path(tempfile.gettempdir()) / f"sideline-sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
         )
     new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    with _locked(path, store.root):
+    with _hold_lock(path, store.root):
         try:
             yield
         finally:
@@ -149,7 +149,7 @@ def _exclusive(store: Store) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path, root: str) -> Iterator[None]:
+def _hold_lock(path: Path, root: str) -> Iterator[None]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:

@@ -130,10 +130,10 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
         if len(matches) == 1:
             return matches[0]
         if matches:
-            listed = ", ".join(f"{one} {names[one]}" for one in matches)
-            reason = f"matches {len(matches)} names, {listed}: write {what}_id=, or more of the name"
+            people = ", ".join(f"{key} {names[key]}" for key in matches)
+            reason = f"matches {len(matches)} names, {people}: write {what}_id=, or more of the name"
         else:
-            hint = did_you_mean(wanted, [names[one] for one in sorted(ids) if one in names])
+            hint = did_you_mean(wanted, [names[key] for key in sorted(ids) if key in names])
             reason = f"matches no name{hint}" if hint else f"matches no name; there are: {known or 'none'}"
         raise ValueError(visible(f"{what} {wanted!r} {reason}"))
     if len(present) and int(wanted) not in ids:

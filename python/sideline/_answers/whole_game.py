@@ -31,15 +31,16 @@ def game_box_score(
         sessions: those of sessions, used for the teams that `service` lacks.
         periods: the period of each session, to keep sessions apart and name them.
     """
-    whole = [{**row, "source": "service"} for table in service for row in table.to_dicts()]
-    known_teams = {row["team_id"] for row in whole}
+    service_rows = [{**row, "source": "service"} for table in service for row in table.to_dicts()]
+    known_teams = {row["team_id"] for row in service_rows}
     parts = [
         {**row, "source": "sessions", "period": None if periods is None else periods.get(row["session_id"])}
         for table in sessions
         for row in table.to_dicts()
         if row["team_id"] not in known_teams
     ]
-    rows = [*whole, *_summed(parts, ("team_id", "player_id", *(["session_id"] if periods is not None else [])))]
+    keys = ("team_id", "player_id") if periods is None else ("team_id", "player_id", "session_id")
+    rows = [*service_rows, *_sum_rows(parts, keys)]
     rows.sort(key=_order(rows))
     table = _own_table("game_box_score", json.dumps(list(_lines(game_id, rows))).encode(), sport)
     if periods is None:
@@ -58,7 +59,7 @@ def _counts(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _NOT_COUNTS and value is not None}
 
 
-def _summed(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
+def _sum_rows(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
     """Yield a row for each key, with the sum of its counts."""
     groups: dict[tuple[Any, ...], Row] = {}
     for row in rows:
