@@ -179,7 +179,7 @@ def snapshots() -> list[str]:
         game = service.games[-1]["event_id"]
         with client.live_stats(game) as stream:
             # What plays as fast as it is read plays on where nobody reads yet.
-            next(item for item in stream if isinstance(item, sideline.Connected))
+            next(item for item in stream if isinstance(item, sideline.live.Connected))
             service.play(game, None)
             return [next(stream).text for _ in range(100)]
 

@@ -24,7 +24,7 @@ def season(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
             report = archive.sync(
                 start=os.environ.get("SEASON_START", "2026-09-01"), end=datetime.now(UTC), progress=False
             )
-        except sideline.IncompleteError as error:
+        except sideline.IncompleteSync as error:
             for hole in error.report.holes:
                 context.log.warning("%s is %s: %s", hole["unit"], hole["status"], hole["error"])
             raise

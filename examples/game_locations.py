@@ -72,7 +72,7 @@ def main() -> None:
         .with_columns(step=(x**2 + y**2).sqrt())
         .group_by("team_id", "player_id")
         .agg(kilometres=(pl.col("step").sum() / 1e6).round(2), samples=pl.len())
-        .sort("kilometres", descending=True)
+        .sort("kilometres", descending=True, nulls_last=True)
     )
     print(f"{locations.select(pl.len()).collect().item()} rows in all; longest distances:")
     print(walked.head(5).collect())

@@ -16,6 +16,9 @@ pub enum Error {
     /// An invalid argument (`ValueError`).
     #[error("{}", shown(.0))]
     Argument(String),
+    /// An unknown name in an argument, and the known names (`ValueError`, with the names that resemble it).
+    #[error("{}", shown(text))]
+    UnknownName { text: String, name: String, candidates: String },
     /// The service returned an error, or would (`ApiError` and its subclasses).
     #[error("{0}")]
     Api(Box<ApiError>),
@@ -58,6 +61,9 @@ impl Error {
     pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
         match self {
             Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
+            Error::UnknownName { text, name, candidates } => {
+                Error::UnknownName { text: scrubber.composed(text).into(), name, candidates }
+            }
             Error::Configuration(text) => Error::Configuration(scrubber.composed(text).into()),
             other => other,
         }
@@ -66,7 +72,7 @@ impl Error {
     /// The class in `sideline/errors.py`; `None`: one of Python's own.
     pub fn class_name(&self) -> Option<&'static str> {
         Some(match self {
-            Error::Argument(_) | Error::File { .. } => return None,
+            Error::Argument(_) | Error::UnknownName { .. } | Error::File { .. } => return None,
             Error::Configuration(_) => "ConfigurationError",
             Error::Api(response) => response.kind.class_name(),
             Error::Connect(_) | Error::Certificate(_) => "ConnectError",
@@ -100,9 +106,12 @@ impl Error {
             }
             Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
-            Error::Configuration(_) | Error::Argument(_) | Error::File { .. } | Error::Internal(_) | Error::Closed => {
-                Advice::SeeMessage
-            }
+            Error::Configuration(_)
+            | Error::Argument(_)
+            | Error::UnknownName { .. }
+            | Error::File { .. }
+            | Error::Internal(_)
+            | Error::Closed => Advice::SeeMessage,
         };
         (kind, kind.text().into())
     }
@@ -209,13 +218,16 @@ impl std::fmt::Display for Undecodable {
 impl Error {
     /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
     pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
+        let text = error.to_string();
         match error {
             DecodeError::Body { message, path, offset } => {
                 let (message, path) = (scrubber.message(message), scrubber.id(path));
                 Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
             }
             // The caller passed an unknown name.
-            other @ (DecodeError::NoTable { .. } | DecodeError::NoColumn { .. }) => Self::Argument(other.to_string()),
+            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
+                Self::UnknownName { text, name, candidates }
+            }
         }
     }
 }

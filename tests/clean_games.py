@@ -19,13 +19,13 @@ CORRECTED = {"possessions_match_events", "shots_match_events"}
 def responses(client: sideline.Client, events: list[Any], sessions: list[str], rosters: list[Any]) -> dict[str, Any]:
     """Everything that an audit takes of some sessions, as a script would fetch it."""
     found: dict[str, Any] = {
-        "stats": client.stats(sessions),
-        "details": client.stats_details(sessions),
+        "player_stats": client.stats(sessions),
+        "stat_events": client.stats_details(sessions),
         "possessions": client.possessions(sessions),
         "shots": client.shots(sessions),
     }
     coverage = [batch.coverage for batch in found.values()]
-    return {**found, "game": events, "roster": rosters, "coverage": coverage}
+    return {**found, "sessions": events, "players": rosters, "coverage": coverage}
 
 
 def ids(events: list[Any]) -> list[str]:

@@ -58,6 +58,8 @@ COLUMNS = {
     "location_windows": "event_id? text, game_id? text, session_id text, start when, end when, link text",
     "player_stats": f"session_id? text, game_id? text, {WHO}, games_played? int, stat cat, value? num",
     "box_score": f"session_id? text, game_id? text, {WHO}, games_played? int, " + ", ".join(f"{c}? num" for c in CODES),
+    "game_box_score": "game_id text, team_id id, team_name? text, player_id id, player_name? text, is_team_total flag,"
+    " did_not_play flag, source cat, " + ", ".join(f"{c}? num" for c in CODES),
     "stat_events": f"session_id? text, game_id? text, {WHO}, stat cat, occurred_at? when, value? num, {CLOCKS}, period? cat,"
     " x? num, y? num, z? num, hoop_to_event_x? num, hoop_to_event_y? num",
     "possessions": "session_id text, game_id? text, team_id id, team_name? text, possession int32, start_timestamp? when, end_timestamp? when,"

@@ -213,12 +213,12 @@ class Round:
             for _ in range(50):
                 while (item := stream._core.next_within(0.05)) is not None:
                     items.append(item)
-                if sum(isinstance(item, sideline.Gap) and not item.is_final for item in items) == (stats := stream.stats).gaps:
+                if sum(isinstance(item, sideline.live.Gap) and not item.is_final for item in items) == (stats := stream.stats).gaps:
                     break
         updates = [item.to_dict() for item in items if isinstance(item, sideline.Update)]
         self.found.check(updates == told, f"websocket: {len(updates)} messages of {len(told)}, or others, or in another order")
         self.found.check(stats.dropped == 0, "websocket: messages were dropped")
-        gaps = sum(isinstance(item, sideline.Gap) and not item.is_final for item in items)
+        gaps = sum(isinstance(item, sideline.live.Gap) and not item.is_final for item in items)
         self.found.check(gaps == stats.gaps, "websocket: a hole without a Gap")
         self.found.check(box_score(box.table()) == self.rest(), "websocket: another box score than REST's")
         again = [item.to_dict() for item in sideline.replay(path, None, notices=False)]

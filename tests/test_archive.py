@@ -157,7 +157,7 @@ def test_a_game_that_continues_is_never_final_and_its_growth_no_correction(tmp_p
         report = archive.sync(**WEEKS, tables=tables, correction_window=timedelta(0))
         assert next(row["unit"] for row in units if row["operation"] == "stats") in report.coverage.to_polars()["unit"].to_list()
         assert archive.scan("stat_events").collect().height >= first
-        assert archive.corrections().is_empty()
+        assert archive.corrections().num_rows == 0
 
 
 def test_games_alone_need_no_range(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
@@ -196,7 +196,7 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     archive = archive_of(hurried, tmp_path)
     for fault in FAULTS:
         league.faults.add("*", **fault)
-    report = archive.sync([team["id"] for team in league.teams], **WEEKS, on_error="keep")
+    report = archive.sync(team_ids=[team["id"] for team in league.teams], **WEEKS, on_error="keep")
     league.faults.clear()
     rows = report.coverage.to_dicts()
     assert len({row["unit"] for row in rows}) == len(rows)
@@ -204,10 +204,9 @@ def test_under_random_faults_every_unit_ends_once_and_rows_are_those_of_the_fetc
     assert {"fetched", "forbidden", "missing", "failed"} <= {row["status"] for row in rows}
     assert not report.complete
     assert len(report.holes) == sum(row["status"] not in ("fetched", "empty", "unavailable") for row in rows)
-    with pytest.raises(sideline.IncompleteError) as raised:
+    with pytest.raises(sideline.IncompleteSync) as raised:
         report.raise_if_incomplete()
     assert raised.value.report is report
-    assert raised.value.batch is None
 
     for operation in [*PER_SESSION, *PER_GAME]:
         key, name = ("session_id", PER_SESSION[operation][0]) if operation in PER_SESSION else ("game_id", operation)
@@ -386,7 +385,7 @@ def test_an_archive_without_a_game_has_all_columns_and_no_row(tmp_path: Path, as
     archive = sideline.Archive(tmp_path / "nothing")
     assert [archive.scan(name).collect().height for name in TABLES] == [0] * len(TABLES)
     assert archive.sql("select * from shots").columns[: len(sideline.SCHEMAS["shots"])] == sideline.SCHEMAS["shots"].names
-    assert archive.corrections().is_empty()
+    assert archive.corrections().num_rows == 0
     assert archive.info().games == 0
     with pytest.raises(ValueError, match="nothing is stored of shots"):
         archive.delta("shots")
@@ -512,7 +511,7 @@ def test_locations_are_available_where_they_are_requested(tmp_path: Path, league
     archive = archive_of(asks, tmp_path)
     practice = next(event for event in asks.team_events(league.teams[0]["id"], **WEEKS)["events"] if event["is_practice_event"])
     start, end = practice["started_at"] - 1, practice["started_at"] + 1
-    archive.sync([league.teams[0]["id"]], start=start, end=end, tables=["locations"]).raise_if_incomplete()
+    archive.sync(team_ids=[league.teams[0]["id"]], start=start, end=end, tables=["locations"]).raise_if_incomplete()
     session = practice["results"][0]
     direct = asks.locations(session["id"], session["started_at"], session["ended_at"])
     assert archive.scan("locations").filter(session_id=session["id"]).collect().height == direct.table().num_rows > 0
@@ -604,7 +603,7 @@ def test_a_service_that_refuses_too_many_gets_as_many_requests_as_it_bears(tmp_p
 def test_as_of_takes_the_times_of_every_call(weeks: sideline.Archive, time: Any) -> None:
     archive = sideline.Archive(weeks._store.root)
     assert archive.as_of(time).scan("shots").collect().is_empty()
-    assert archive.corrections(since=time).is_empty()
+    assert archive.corrections(since=time).num_rows == 0
 
 
 @pytest.mark.parametrize("wrong", [datetime(2020, 1, 1), "yesterday", 1.5])
@@ -630,8 +629,8 @@ def test_a_null_in_place_of_a_response_is_requested_again(tmp_path: Path, weeks:
 
 def test_an_id_is_the_same_however_it_is_written(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
-    assert archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).complete
-    asked = Counter(unit["unit"] for unit in archive.sync(["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).coverage.to_dicts())
+    assert archive.sync(team_ids=["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).complete
+    asked = Counter(unit["unit"] for unit in archive.sync(team_ids=["1001", 1001], start="2026-11-01", end="2026-11-08", tables=["events"]).coverage.to_dicts())
     assert asked["team_events/team 1001"] == 1
     [hole] = archive.sync(game_ids=[7, "7"], on_error="keep").holes
     assert (hole["game_id"], hole["status"]) == ("7", "missing")
@@ -707,7 +706,7 @@ def test_a_missing_credential_is_reported_before_anything_is_written(tmp_path: P
 def test_an_invalid_team_is_named_before_any_request(tmp_path: Path, league: sideline.Simulator, wrong: Any) -> None:
     known = len(league.requests)
     with pytest.raises((ValueError, TypeError), match="team_ids"), league.client() as client:
-        sideline.Archive(tmp_path, client).sync(wrong, start="2026-11-01")
+        sideline.Archive(tmp_path, client).sync(team_ids=wrong, start="2026-11-01")
     assert len(league.requests) == known
 
 

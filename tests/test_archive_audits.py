@@ -65,6 +65,6 @@ def test_a_session_whose_bodies_are_all_gone_is_found(archive: sideline.Archive)
 
 
 def test_the_result_adds_up_what_was_checked(archive: sideline.Archive) -> None:
-    runs = {run.rule: run for run in archive.audit().rules_run}
+    runs = {run.rule: run for run in archive.audit().rules}
     assert runs["five_a_side"].rows == archive.scan("possessions").collect().height
     assert runs["sessions_are_listed"].is_run

@@ -76,7 +76,7 @@ def test_a_correction_is_reported_from_a_bucket(league: sideline.Simulator, asks
     player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
     league.correct(game, player, "REB", 1)
     assert archive.sync(game_ids=[game], tables=FEW, correction_window=None).corrections.num_rows == 1
-    assert archive.corrections().height == 1
+    assert archive.corrections().num_rows == 1
 
 
 def test_writers_of_one_bucket_at_once_lose_nothing(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client, store: Bucket) -> None:

@@ -49,7 +49,7 @@ def lines(client: sideline.Client, sessions: list[str]) -> dict[Line, tuple[floa
 def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     archive.sync(**WINTER, tables=CORRECTED).raise_if_incomplete()
-    assert archive.corrections().is_empty()
+    assert archive.corrections().num_rows == 0
     unchanged = {name: sorted_rows(archive.to_arrow(name)) for name in CORRECTED}
     over = sorted(row["game_id"] for row in ledger(archive) if row["operation"] == "game" and row["final"])
     sessions = [row["session_id"] for row in archive.scan("sessions").collect().to_dicts() if row["game_id"] in over]
@@ -84,7 +84,7 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
         assert row["new_version"] is not None
         assert start - timedelta(milliseconds=1) <= row["seen_at"]
     assert changed == {}
-    assert report.corrections.num_rows == archive.corrections(since=middle).height == 100
+    assert report.corrections.num_rows == archive.corrections(since=middle).num_rows == 100
     assert archive.as_of(middle).scan("corrections").collect().height == 100
 
     for when, snapshot in ((start, unchanged), (middle, half)):

@@ -70,7 +70,7 @@ def test_a_sync_that_ends_after_any_of_its_transactions_resumes_where_it_was(
             archive.sync(**options)
         archive.sync(**options)
         assert same(before, contents(archive, tables)) == [], number
-        assert archive.corrections().is_empty()
+        assert archive.corrections().num_rows == 0
 
     start = datetime.now(UTC)
     lines = asks.stats(asks.game(game).table("sessions").to_dicts()[0]["session_id"]).table("box_score").to_dicts()
@@ -110,7 +110,7 @@ def test_a_body_that_is_back_when_its_change_was_torn_off_has_its_rows_back(tmp_
     # The bodies, four tables, the correction: all but the coverage.
     with killed_after(6), pytest.raises(Killed):
         archive.sync(game_ids=[game], correction_window=None)
-    torn_off = archive.corrections().height
+    torn_off = archive.corrections().num_rows
     for session, payload in old.items():
         league.faults.add(f"*/stats/{session}/stats", status=200, body=payload.raw)
     archive.sync(game_ids=[game])
@@ -156,7 +156,7 @@ def test_a_process_killed_at_random_loses_nothing_and_stores_nothing_twice(tmp_p
     undisturbed = archive_of(asks, tmp_path / "undisturbed")
     undisturbed.sync(**WEEKS, tables=FEW)
     assert same(contents(undisturbed, FEW), contents(killed, FEW)) == []
-    assert killed.corrections().is_empty()
+    assert killed.corrections().num_rows == 0
 
 
 @pytest.mark.extended
@@ -181,7 +181,7 @@ def test_half_a_conference_season_killed_ten_times_is_the_season(tmp_path: Path)
         again, what_may_have_changed = synced("killed")
         assert what_may_have_changed < all_of_it / 10
         assert same(contents(undisturbed), contents(again)) == []
-        assert killed.corrections().is_empty()
+        assert killed.corrections().num_rows == 0
 
 
 def all_at_once(calls: list[Callable[[], object]]) -> None:

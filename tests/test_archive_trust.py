@@ -121,7 +121,7 @@ def snapshot(archive: sideline.Archive, names: Iterable[str] = FEW) -> dict[str,
     return {name: sorted(map(str, rows(archive.scan(name), name))) for name in names}
 
 
-def sync(archive: sideline.Archive, **options: Any) -> sideline.SyncReport:
+def sync(archive: sideline.Archive, **options: Any) -> sideline.archive.SyncReport:
     return archive.sync(**{**SPAN, "correction_window": None, "on_error": "keep", **options})
 
 
@@ -304,7 +304,7 @@ def test_a_unit_that_is_no_longer_listed_leaves_the_tables_but_not_the_past(
     withdrawn = {row["unit"] for row in report.coverage.to_dicts() if row["status"] == "withdrawn"}
     assert withdrawn
     assert {unit for unit, status in statuses(archive).items() if status == "withdrawn"} == withdrawn
-    corrections = archive.corrections().filter(field="status").to_dicts()
+    corrections = archive.corrections().to_polars().filter(field="status").to_dicts()
     assert {(row["old"], row["new"]) for row in corrections} == {('"fetched"', '"withdrawn"')}
     past = archive.as_of(then)
     assert {name: sorted(map(str, rows(past.scan(name), name))) for name in names} == before
@@ -896,7 +896,7 @@ def test_a_games_change_of_status_or_time_is_a_correction(archive: sideline.Arch
     upcoming = next(event for event in league.season.games if not event.sessions)
     league.change.move_game(upcoming.id, timedelta(hours=1))
     archive.sync(**span_with("games"))
-    found = archive.corrections().filter(table="games").to_dicts()
+    found = archive.corrections().to_polars().filter(table="games").to_dicts()
     assert {(row["game_id"], row["field"]) for row in found} == {(game.id, "status"), (upcoming.id, "tipoff_at")}
     assert [row["new"] for row in found if row["field"] == "status"] == ['"FINAL"']
 
@@ -935,7 +935,7 @@ def test_three_first_syncs_at_once_store_each_body_once(tmp_path: Path, league: 
     units = archive.scan("raw").collect()["unit"]
     assert units.n_unique() == len(units)
     assert untrue(archive, league) == {}
-    assert archive.corrections().is_empty()
+    assert archive.corrections().num_rows == 0
 
 
 # 17. Who played for whom, and when.
@@ -965,11 +965,10 @@ def test_a_traded_players_earlier_rows_join_to_him(archive: sideline.Archive, le
 
 def test_a_sync_raises_by_default_once_the_rest_is_stored(archive: sideline.Archive, league: Service) -> None:
     league.faults.add("shots", status=500, times=1)
-    with pytest.raises(sideline.IncompleteError, match=r"1 of \d+ units are missing: shots/") as raised:
+    with pytest.raises(sideline.IncompleteSync, match=r"1 of \d+ units are missing: shots/") as raised:
         archive.sync(**SPAN)
     report = raised.value.report
     assert report is not None
-    assert raised.value.batch is None
     assert [hole["operation"] for hole in report.holes] == ["shots"]
     assert set(untrue(archive, league)) == {"shots"}
 

@@ -20,19 +20,19 @@ pa = library("pyarrow")
 
 Body = Any
 Bodies = dict[str, Body]
-OPERATIONS = {"stats": "stats", "details": "stats_details", "possessions": "possessions", "shots": "shots", "game": "game"}
+OPERATIONS = {"player_stats": "stats", "stat_events": "stats_details", "possessions": "possessions", "shots": "shots", "sessions": "game"}
 
 
 @pytest.fixture
 def bodies(client: sideline.Client, game: dict[str, Any], session_id: str) -> Bodies:
     """Those of one half, to be altered."""
-    answers = {argument: getattr(client, operation)(session_id) for argument, operation in OPERATIONS.items() if argument != "game"}
-    return {**{argument: answer.to_dict() for argument, answer in answers.items()}, "game": json.loads(json.dumps(game))}
+    answers = {argument: getattr(client, operation)(session_id) for argument, operation in OPERATIONS.items() if argument != "sessions"}
+    return {**{argument: answer.to_dict() for argument, answer in answers.items()}, "sessions": json.loads(json.dumps(game))}
 
 
 def read(bodies: Bodies, session_id: str) -> dict[str, sideline.Payload]:
     def payload(argument: str) -> sideline.Payload:
-        about = {} if argument == "game" else {"session_id": session_id}
+        about = {} if argument == "sessions" else {"session_id": session_id}
         return sideline.Payload.from_bytes(OPERATIONS[argument], json.dumps(bodies[argument]).encode(), **about)
 
     return {argument: payload(argument) for argument in bodies}
@@ -48,14 +48,16 @@ def test_a_clean_season_has_no_violation(seed: int) -> None:
     with sideline.Simulator(seed=seed, teams=4, games=12, now="2027-03-01T12:00:00Z") as service, service.client() as client:
         events = [client.team_events(team["id"], "2026-08-01", "2027-03-01", workouts_only=workouts) for team in service.teams for workouts in (False, True)]
         sessions = sorted({row["session_id"] for answer in events for row in answer.table("sessions").to_dicts()})
-        answers = {argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "game"}
+        answers = {
+            argument: [getattr(client, operation)(session) for session in sessions] for argument, operation in OPERATIONS.items() if argument != "sessions"
+        }
         games = [game["event_id"] for game in service.games[:6]]
         of_games = {
             "shots": [client.game_shots(game) for game in games],
-            "details": [client.game_stats_details(game) for game in games],
+            "stat_events": [client.game_stats_details(game) for game in games],
         }
         assert len(sessions) > 100
-        assert sideline.audit(**answers, game=events).to_dicts() == []
+        assert sideline.audit(**answers, sessions=events).to_dicts() == []
         assert sideline.audit(**of_games).to_dicts() == []
 
 
@@ -66,37 +68,37 @@ def line(body: Body, *, total: bool, code: str, team: int = 0) -> dict[str, Any]
 
 
 def an_event_of_another_value(bodies: Bodies) -> None:
-    line(bodies["details"], total=False, code="PTS")["stats"]["PTS"][0]["value"] += 1
+    line(bodies["stat_events"], total=False, code="PTS")["stats"]["PTS"][0]["value"] += 1
 
 
 def an_event_of_a_team_that_is_gone(bodies: Bodies) -> None:
-    line(bodies["details"], total=True, code="STL")["stats"]["STL"].pop()
+    line(bodies["stat_events"], total=True, code="STL")["stats"]["STL"].pop()
 
 
 def a_line_of_a_box_score_and_no_events(bodies: Bodies) -> None:
-    body = bodies["details"]["teams"][0]
+    body = bodies["stat_events"]["teams"][0]
     body["player_stats"] = [one for one in body["player_stats"] if one["id"] != 0]
 
 
 def no_details_at_all(bodies: Bodies) -> None:
     del bodies["possessions"], bodies["shots"]
-    bodies["details"]["teams"] = []
+    bodies["stat_events"]["teams"] = []
 
 
 def a_teams_total(bodies: Bodies) -> None:
-    line(bodies["stats"], total=True, code="AST")["stats"]["AST"] += 1
-    line(bodies["details"], total=True, code="AST")["stats"]["AST"][0]["value"] += 1
+    line(bodies["player_stats"], total=True, code="AST")["stats"]["AST"] += 1
+    line(bodies["stat_events"], total=True, code="AST")["stats"]["AST"][0]["value"] += 1
 
 
 def a_team_without_a_total(bodies: Bodies) -> None:
-    del bodies["details"]
-    bodies["stats"]["teams"][1]["player_stats"].pop(0)
+    del bodies["stat_events"]
+    bodies["player_stats"]["teams"][1]["player_stats"].pop(0)
 
 
 def points(bodies: Bodies) -> None:
     for total in (False, True):
-        line(bodies["stats"], total=total, code="PTS")["stats"]["PTS"] += 1
-        line(bodies["details"], total=total, code="PTS")["stats"]["PTS"][0]["value"] += 1
+        line(bodies["player_stats"], total=total, code="PTS")["stats"]["PTS"] += 1
+        line(bodies["stat_events"], total=total, code="PTS")["stats"]["PTS"][0]["value"] += 1
 
 
 def stats_of(bodies: Bodies) -> list[dict[str, Any]]:
@@ -155,7 +157,7 @@ def nobody_told(bodies: Bodies) -> None:
 
 
 def a_clock_of_an_event(bodies: Bodies) -> None:
-    occurrences = line(bodies["details"], total=True, code="FGA")["stats"]["FGA"]
+    occurrences = line(bodies["stat_events"], total=True, code="FGA")["stats"]["FGA"]
     occurrences[-1]["game_clock"] = "19:59.9"
 
 
@@ -172,7 +174,7 @@ def a_clock_of_a_shot(bodies: Bodies) -> None:
 
 
 def window(bodies: Bodies, place: int, name: str, move: int) -> None:
-    links = bodies["game"]["results"][0]["_locations"]
+    links = bodies["sessions"]["results"][0]["_locations"]
     links[place] = re.sub(rf"{name}=(\d+)", lambda found: f"{name}={int(found[1]) + move}", links[place])
 
 
@@ -185,7 +187,7 @@ def windows_that_overlap(bodies: Bodies) -> None:
 
 
 def a_window_twice(bodies: Bodies) -> None:
-    bodies["game"]["results"][0]["_locations"].append(bodies["game"]["results"][0]["_locations"][0])
+    bodies["sessions"]["results"][0]["_locations"].append(bodies["sessions"]["results"][0]["_locations"][0])
 
 
 def windows_that_begin_late(bodies: Bodies) -> None:
@@ -197,7 +199,7 @@ def windows_that_end_early(bodies: Bodies) -> None:
 
 
 def no_windows(bodies: Bodies) -> None:
-    bodies["game"]["results"][0]["_locations"] = []
+    bodies["sessions"]["results"][0]["_locations"] = []
 
 
 def a_shot_seen_from_elsewhere(bodies: Bodies) -> None:
@@ -257,10 +259,10 @@ def test_a_contradiction_is_found_by_its_rule_alone(alter: Callable[[Bodies], No
 
 @needs("polars")
 def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> None:
-    player = line(bodies["stats"], total=False, code="STL")
+    player = line(bodies["player_stats"], total=False, code="STL")
     was = player["stats"]["STL"]
     player["stats"]["STL"] += 1
-    team = bodies["stats"]["teams"][0]["id"]
+    team = bodies["player_stats"]["teams"][0]["id"]
     box, own = found(bodies, session_id)
     assert own.items() >= {"rule": "team_is_sum_of_players", "team_id": team, "player_id": None, "game_id": None}.items()
     assert box == {
@@ -277,7 +279,7 @@ def test_a_row_says_who_what_and_how_much(bodies: Bodies, session_id: str) -> No
 
 @needs("polars")
 def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str) -> None:
-    for team in bodies["stats"]["teams"]:
+    for team in bodies["player_stats"]["teams"]:
         for one in team["player_stats"]:
             for code in ("DIST", "TEAM_SCORE", "OPPOSING_TEAM_SCORE"):
                 one["stats"][code] = 4711
@@ -286,7 +288,7 @@ def test_stats_that_are_no_sums_are_not_added_up(bodies: Bodies, session_id: str
 
 @needs("polars")
 def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> None:
-    for team in bodies["stats"]["teams"]:
+    for team in bodies["player_stats"]["teams"]:
         for one in team["player_stats"]:
             one["stats"].setdefault("BLK", 0)
             one["stats"].setdefault("FT", 0)
@@ -295,13 +297,13 @@ def test_a_missing_stat_code_counts_as_zero(bodies: Bodies, session_id: str) -> 
 
 @needs("polars")
 def test_two_pointers_are_derived_if_the_service_sends_none(bodies: Bodies, session_id: str) -> None:
-    stats = {"stats": bodies["stats"]}
-    for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
+    stats = {"player_stats": bodies["player_stats"]}
+    for one in (one for team in stats["player_stats"]["teams"] for one in team["player_stats"]):
         one["stats"].pop("FG2", None)
     assert found(stats, session_id) == []
-    points({**stats, "details": bodies["details"]})
+    points({**stats, "stat_events": bodies["stat_events"]})
     assert {row["rule"] for row in found(stats, session_id)} == {"points_from_makes"}
-    for one in (one for team in stats["stats"]["teams"] for one in team["player_stats"]):
+    for one in (one for team in stats["player_stats"]["teams"] for one in team["player_stats"]):
         one["stats"].pop("FG3", None)
     assert found(stats, session_id) == [], "who knows what was a three"
 
@@ -319,7 +321,7 @@ def test_a_correction_is_reported_where_it_has_not_arrived(session_id: str) -> N
         session = client.game(game).table("sessions").to_dicts()[-1]["session_id"]
         scorer = next(row for row in client.stats(session).table("box_score").to_dicts() if row["player_id"] and row["STL"])
         service.correct(game, scorer["player_id"], "STL", 1)
-        answers = {argument: getattr(client, operation)(session) for argument, operation in OPERATIONS.items() if argument != "game"}
+        answers = {argument: getattr(client, operation)(session) for argument, operation in OPERATIONS.items() if argument != "sessions"}
         rows = sideline.audit(**answers).to_dicts()
         assert [(row["rule"], row["player_id"]) for row in rows] == [("possessions_match_events", scorer["player_id"])]
 
@@ -334,11 +336,11 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
     rows = sideline.audit(**answers).to_dicts()
     assert len(rows) == 4
     tables = {
-        "stats": ["player_stats"],
-        "details": ["stat_events"],
+        "player_stats": ["player_stats"],
+        "stat_events": ["stat_events"],
         "possessions": ["possessions", "possession_events"],
         "shots": ["shots"],
-        "game": ["sessions", "location_windows"],
+        "sessions": ["sessions", "location_windows"],
     }
     kinds: list[Callable[[sideline.Table], object]] = [
         lambda table: table,
@@ -352,7 +354,7 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
     for kind in kinds:
         given = {argument: [kind(answers[argument].table(name)) for name in names] for argument, names in tables.items()}
         assert sideline.audit(**given).to_dicts() == rows
-    wide = sideline.audit(**{**answers, "stats": answers["stats"].table("box_score")})
+    wide = sideline.audit(**{**answers, "player_stats": answers["player_stats"].table("box_score")})
     assert wide.to_dicts() == rows
 
 
@@ -360,15 +362,15 @@ def test_every_kind_of_frame_says_the_same(bodies: Bodies, session_id: str) -> N
 def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str, Any]) -> None:
     first, second = (one["id"] for one in game["results"][:2])
     stats, details = [client.stats(first), client.stats(second)], [client.stats_details(first)]
-    rows = sideline.audit(stats=stats, details=details).to_dicts()
+    rows = sideline.audit(player_stats=stats, stat_events=details).to_dicts()
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "none", "a box score")]
-    rows = sideline.audit(stats=stats[:1], details=[*details, client.stats_details(second)]).to_dicts()
+    rows = sideline.audit(player_stats=stats[:1], stat_events=[*details, client.stats_details(second)]).to_dicts()
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "stat events", None)]
 
 
 @needs("polars")
 def test_the_result_is_the_declared_table(client: sideline.Client, session_id: str) -> None:
-    table = sideline.audit(stats=client.stats(session_id))
+    table = sideline.audit(player_stats=client.stats(session_id))
     assert (table.name, table.num_rows) == ("violations", 0)
     assert pa.table(table).schema == pa.schema(sideline.SCHEMAS["violations"])
 
@@ -378,26 +380,28 @@ def test_an_impossible_audit_is_refused(client: sideline.Client, game: dict[str,
     stats = client.stats(session_id)
     with pytest.raises(ValueError, match="nothing to audit"):
         sideline.audit()
-    with pytest.raises(ValueError, match="details needs a table stat_events; this response has player_stats, box_score"):
-        sideline.audit(details=stats)
-    with pytest.raises(ValueError, match="details is not a table stat_events"):
-        sideline.audit(details=client.shots(session_id).table())
-    with pytest.raises(ValueError, match="stats is not a table player_stats or box_score"):
-        sideline.audit(stats=client.stats_details(session_id).table())
+    with pytest.raises(ValueError, match="stat_events needs a table stat_events; this response has player_stats, box_score"):
+        sideline.audit(stat_events=stats)
+    with pytest.raises(ValueError, match="stat_events is not a table stat_events"):
+        sideline.audit(stat_events=client.shots(session_id).table())
+    with pytest.raises(ValueError, match="player_stats is not a table player_stats or box_score"):
+        sideline.audit(player_stats=client.stats_details(session_id).table())
     with pytest.raises(ValueError, match="for player_stats it lacks value"):
-        sideline.audit(stats=stats.to_polars().drop("value"))
+        sideline.audit(player_stats=stats.to_polars().drop("value"))
     with pytest.raises(TypeError, match="shots is a payload.*, not dict"):
         sideline.audit(shots={})
     with pytest.raises(ValueError, match="shots is an empty list"):
         sideline.audit(shots=[])
     with pytest.raises(ValueError, match="of sessions and some of games"):
-        sideline.audit(stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), details=client.stats_details(session_id))
+        sideline.audit(
+            player_stats=client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]), stat_events=client.stats_details(session_id)
+        )
 
 
 def test_without_polars_it_says_what_to_install(client: sideline.Client, session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stats = client.stats(session_id)
     monkeypatch.setitem(sys.modules, "polars", None)
-    for measure in (lambda: sideline.audit(stats=stats), lambda: metrics.shooting(stats), metrics.true_shooting):
+    for measure in (lambda: sideline.audit(player_stats=stats), lambda: metrics.shooting(stats), metrics.true_shooting):
         with pytest.raises(ImportError, match=re.escape('pip install "sideline[polars]"')):
             measure()
 

@@ -39,7 +39,7 @@ def rules(violations: sideline.Table) -> set[str]:
 def test_a_clean_game_has_no_violation() -> None:
     violations = audit(TrackedGame(Sensors(noise_m=0.05, offset_s=0.7, substitutes=2, ball_of_shooter=True)))
     assert rules(violations) == set()
-    assert {run.rule for run in violations.rules_run if run.is_run} >= RULES
+    assert {run.rule for run in violations.rules if run.is_run} >= RULES
 
 
 def test_a_shot_from_elsewhere() -> None:

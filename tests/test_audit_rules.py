@@ -34,6 +34,8 @@ spec.loader.exec_module(make_tables)
 
 Game = dict[str, Any]
 OPERATIONS = {"stats": "stats", "details": "stats_details", "possessions": "possessions", "shots": "shots"}
+ARGUMENTS = {"stats": "player_stats", "details": "stat_events"}
+"""The arguments of an audit, where the bodies here have another name."""
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 UNKNOWN = 999_999
@@ -69,7 +71,8 @@ def arguments(game: Game) -> dict[str, Any]:
     }
     coverage = pl.DataFrame(game["coverage"], schema=["operation", "session_id", "status"], orient="row")
     rosters = [read("roster", body) for body in game["rosters"]]
-    return {name: parts for name, parts in found.items() if parts} | {"game": read("game", game["game"]), "roster": rosters, "coverage": coverage}
+    of_sessions = {ARGUMENTS.get(name, name): parts for name, parts in found.items() if parts}
+    return of_sessions | {"sessions": read("game", game["game"]), "players": rosters, "coverage": coverage}
 
 
 def violations(game: Game) -> list[dict[str, Any]]:
@@ -351,7 +354,7 @@ OF_POSITIONS = {"shooter_is_at_the_shot", "named_defender_is_near", "ball_is_wit
 def test_the_game_is_clean(planted: Game) -> None:
     found = sideline.audit(**arguments(planted))
     assert found.to_dicts() == []
-    assert {run.rule for run in found.rules_run if not run.is_run} == OF_POSITIONS
+    assert {run.rule for run in found.rules if not run.is_run} == OF_POSITIONS
 
 
 @pytest.mark.parametrize("plant", EXPECTED, ids=lambda plant: plant.__name__)
@@ -407,7 +410,7 @@ def test_a_possession_that_was_dropped_is_missed_by_the_game_clock() -> None:
                 empty += 1
                 for dropped in (ordered[-1], ordered[30]):
                     less = without(payload, session["session_id"], dropped["start_timestamp"])
-                    rows = sideline.audit(possessions=less, game=game).to_dicts()
+                    rows = sideline.audit(possessions=less, sessions=game).to_dicts()
                     assert [(row["rule"], row["session_id"]) for row in rows] == [("possessions_follow_each_other", session["session_id"])]
             if empty >= 8:
                 break
@@ -521,8 +524,8 @@ def test_a_session_of_a_few_seconds_may_be_empty(planted: Game) -> None:
 
 def test_the_responses_of_one_session_say_nothing_about_the_others(client: sideline.Client, game: dict[str, Any]) -> None:
     whole, (first, _) = client.game(game["id"]), [one["id"] for one in game["results"]]
-    assert sideline.audit(stats=client.stats(first), game=whole).to_dicts() == []
-    rows = sideline.audit(stats=[client.stats(first)], game=whole).to_dicts()
+    assert sideline.audit(player_stats=client.stats(first), sessions=whole).to_dicts() == []
+    rows = sideline.audit(player_stats=[client.stats(first)], sessions=whole).to_dicts()
     assert [row["rule"] for row in rows] == ["sessions_have_rows"], "a list is all there is"
 
 
@@ -531,7 +534,7 @@ def test_a_session_that_may_still_be_played_is_not_missed(planted: Game) -> None
     all_bodies_of_a_session_missing(planted)
     read = arguments(planted)
     frames: dict[str, pl.DataFrame] = {}
-    for name in ("stats", "details", "possessions", "shots", "game"):
+    for name in ("player_stats", "stat_events", "possessions", "shots", "sessions"):
         frames |= tables_of(name, read[name], COLUMNS[name])
     half = planted["game"]["results"][1]
 
@@ -552,7 +555,7 @@ def test_possessions_that_list_no_turnovers_are_not_compared_with_their_attribut
     possession_bodies = arguments(planted)["possessions"]
     assert sideline.audit(possessions=possession_bodies).to_dicts() == []
     # With the stat events the turnovers are known, and the attribute agrees with them.
-    found = sideline.audit(possessions=possession_bodies, details=arguments(planted)["details"]).to_dicts()
+    found = sideline.audit(possessions=possession_bodies, stat_events=arguments(planted)["stat_events"]).to_dicts()
     assert found == []
 
 
@@ -580,9 +583,9 @@ def test_a_current_roster_causes_no_violation_for_former_players(client: sidelin
             break
     else:
         pytest.fail("nobody left")
-    assert sideline.audit(stats=stats, game=event, roster=then).to_dicts() == []
-    assert sideline.audit(stats=stats, game=event, roster=today).to_dicts() == []
-    rows = sideline.audit(stats=stats, game=event, roster=today.table("players")).to_dicts()
+    assert sideline.audit(player_stats=stats, sessions=event, players=then).to_dicts() == []
+    assert sideline.audit(player_stats=stats, sessions=event, players=today).to_dicts() == []
+    rows = sideline.audit(player_stats=stats, sessions=event, players=today.table("players")).to_dicts()
     assert {row["player_id"] for row in rows} <= left, "a table does not say when it was requested: it is taken as complete"
 
 
@@ -595,19 +598,19 @@ def test_a_game_that_is_played_now_fires_no_rule() -> None:
                 break
         sessions = [row["session_id"] for row in live.table("sessions").to_dicts()]
         assert len(sessions) == 1
-        batches = {name: getattr(client, operation)(sessions) for name, operation in OPERATIONS.items()}
-        assert sideline.audit(**batches, game=live).to_dicts() == []
+        batches = {ARGUMENTS.get(name, name): getattr(client, operation)(sessions) for name, operation in OPERATIONS.items()}
+        assert sideline.audit(**batches, sessions=live).to_dicts() == []
 
 
 def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideline.Client, session_id: str) -> None:
-    found = sideline.audit(stats=client.stats(session_id))
+    found = sideline.audit(player_stats=client.stats(session_id))
     assert isinstance(found, sideline.Table)
-    assert [run.rule for run in found.rules_run] == [rule.rule for rule in sideline.audit.rules()]
-    ran = {run.rule: run for run in found.rules_run if run.is_run}
+    assert [run.rule for run in found.rules] == [rule.rule for rule in sideline.audit.rules()]
+    ran = {run.rule: run for run in found.rules if run.is_run}
     assert set(ran) == {"team_is_sum_of_players", "points_from_makes"}
     assert ran["points_from_makes"].tables == ("player_stats",)
     assert ran["points_from_makes"].rows == client.stats(session_id).table("player_stats").num_rows
-    missing = {run.rule: run.missing for run in found.rules_run if not run.is_run}
+    missing = {run.rule: run.missing for run in found.rules if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
     assert repr(found) == "<sideline.audit: 0 violations, 2 of 29 rules run>"
@@ -619,13 +622,13 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
 def test_the_result_counts_the_violations_of_each_rule(planted: Game) -> None:
     a_shot_clock_of_45_of_a_shot(planted)
     found = sideline.audit(**arguments(planted))
-    assert {run.rule: run.violations for run in found.rules_run if run.violations} == {"shot_clock_in_range": 1}
+    assert {run.rule: run.violations for run in found.rules if run.violations} == {"shot_clock_in_range": 1}
 
 
 def test_the_result_survives_pickling_with_its_rules(client: sideline.Client, session_id: str) -> None:
-    found = sideline.audit(stats=client.stats(session_id))
+    found = sideline.audit(player_stats=client.stats(session_id))
     again = pickle.loads(pickle.dumps(found))
-    assert (again.to_dicts(), again.rules_run) == (found.to_dicts(), found.rules_run)
+    assert (again.to_dicts(), again.rules) == (found.to_dicts(), found.rules)
 
 
 def test_the_page_lists_the_rules() -> None:
@@ -646,7 +649,7 @@ def test_clean_games_of_the_simulator_fire_no_rule(seed: int) -> None:
     for sport in ("basketball", "football"):
         found = sideline.audit(**of_simulator(seed, EACH, sport=sport))
         assert found.to_dicts() == []
-        assert {run.rule for run in found.rules_run if not run.is_run} == OF_POSITIONS
+        assert {run.rule for run in found.rules if not run.is_run} == OF_POSITIONS
     corrected = sideline.audit(**of_simulator(seed, EACH, corrections=2)).to_dicts()
     assert {row["rule"] for row in corrected} == {"possessions_match_events"}, "possessions are not corrected"
 

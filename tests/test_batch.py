@@ -237,7 +237,7 @@ def test_an_id_that_cannot_be_sent_is_one_units_failure(service: sideline.Simula
     assert re.search(text, row["error"]) and (row["status"], row["attempts"]) == ("failed", 0)
     assert all(isinstance(error, (ValueError, sideline.NotFound)) for error in batch.errors.values())
     assert len(service.requests) == asked + len(ids) - 1
-    with pytest.raises(sideline.IncompleteError, match="session_id"):
+    with pytest.raises(sideline.IncompleteBatch, match="session_id"):
         once.stats(ids)
 
 
@@ -383,7 +383,7 @@ def test_a_dropped_unit_is_seen(client: sideline.Client, sessions: list[str]) ->
 def test_missing_units_raise_and_fetched_ones_are_in_the_exception(service: sideline.Simulator, once: sideline.Client, sessions: list[str]) -> None:
     service.faults.add(f"*/{sessions[1]}/stats", status=500)
     service.faults.add(f"*/{sessions[3]}/stats", cut_at=10)
-    with pytest.raises(sideline.IncompleteError, match=r"2 of 5 units are missing \(2 failed\)") as raised:
+    with pytest.raises(sideline.IncompleteBatch, match=r"2 of 5 units are missing \(2 failed\)") as raised:
         once.stats(sessions[:5])
     batch = raised.value.batch
     assert batch is not None
@@ -394,9 +394,9 @@ def test_missing_units_raise_and_fetched_ones_are_in_the_exception(service: side
     copy = pickle.loads(pickle.dumps(raised.value))
     assert str(copy) == str(raised.value)
     account(copy.batch, sessions[:5])
-    with pytest.raises(sideline.IncompleteError):
+    with pytest.raises(sideline.IncompleteBatch):
         batch.raise_if_incomplete()
-    with pytest.raises(sideline.IncompleteError):
+    with pytest.raises(sideline.IncompleteBatch):
         batch.retry()
     assert "2 failed" in repr(batch)
     shown = batch._repr_html_()
@@ -491,7 +491,7 @@ def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(se
     before = len(service.requests)
     with service.client(**wrong, max_concurrency=64) as asks:
         batch = asks.stats(ids, on_error="keep", progress=False)
-        with pytest.raises(sideline.IncompleteError, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not") as caught:
+        with pytest.raises(sideline.IncompleteBatch, match=r"2000 of 2000 units.*SIDELINE_SECRET.*refused the credentials, so 1[789]\d\d were not") as caught:
             batch.raise_if_incomplete()
         assert caught.value.__cause__ is batch.errors[ids[0]]
     asked = len(service.requests) - before
@@ -513,7 +513,7 @@ def test_refused_credentials_end_a_batch_at_once_and_every_id_has_the_refusal(se
 def test_a_batch_that_was_refused_is_retried_by_an_accepted_client(service: sideline.Simulator, sessions: list[str]) -> None:
     with service.client(secret="not the secret") as wrong, service.client() as right:
         batch = wrong.stats(sessions[:50], on_error="keep")
-        with pytest.raises(sideline.IncompleteError):
+        with pytest.raises(sideline.IncompleteBatch):
             batch.retry()
         whole = batch.retry(client=right)
         account(whole, sessions[:50])
@@ -650,9 +650,8 @@ def test_an_awaited_batch_is_the_same(service: sideline.Simulator, client: sidel
 
     async def ask() -> tuple[Any, Any]:
         async with service.async_client() as other:
-            with pytest.raises(sideline.IncompleteError) as raised:
+            with pytest.raises(sideline.IncompleteBatch) as raised:
                 await other.stats(sessions[:4])
-            assert raised.value.batch is not None
             steps: list[sideline.Progress] = []
             assert isinstance(await other.stats(sessions[0]), sideline.Payload)
             return await raised.value.batch.retry(progress=steps.append), steps

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline.cli import _score_so_far, main
+from sideline.cli import main
+from sideline.cli._live import score_so_far
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
 
@@ -136,13 +137,13 @@ def test_a_page_is_served_until_the_command_is_stopped(played: tuple[dict[str, s
 def test_the_box_score_so_far_brings_names_and_without_it_the_game_is_shown(
     service: sideline.Simulator, client: sideline.Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = _score_so_far(client, service.games[0]["event_id"]).table().to_dicts()
+    rows = score_so_far(client, service.games[0]["event_id"]).table().to_dicts()
     assert len({row["team_id"] for row in rows}) == 2
     assert all(row["last_name"] for row in rows if not row["is_team_total"])
     assert capsys.readouterr().err == ""
-    assert _score_so_far(client, "no-such-game").table().num_rows == 0
+    assert score_so_far(client, "no-such-game").table().num_rows == 0
     assert "sideline: names of players may be missing: " in capsys.readouterr().err
-    assert _score_so_far(client, None).table().num_rows == 0
+    assert score_so_far(client, None).table().num_rows == 0
 
 
 def test_a_page_that_cannot_be_served_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], service: sideline.Simulator) -> None:

@@ -140,7 +140,7 @@ def server(case: Case, way: str) -> Iterator[tuple[int, list[Frames]]]:
 def observe(case: Case, way: str) -> dict[str, Any]:
     """What a client makes of a case, with the keys of its expectation."""
     messages: list[bytes] = []
-    lost: list[sideline.Disconnected] = []
+    lost: list[sideline.live.Disconnected] = []
     is_connected, skipped = False, 0
     limit = {"max_event_bytes": case["limit"]} if "limit" in case else {}
     with server(case, way) as (port, frames):
@@ -154,11 +154,11 @@ def observe(case: Case, way: str) -> dict[str, Any]:
                         messages.append(item.raw)
                         if item.text == "the last":
                             break
-                    case sideline.Connected():
+                    case sideline.live.Connected():
                         is_connected = is_connected or not lost
-                    case sideline.Disconnected():
+                    case sideline.live.Disconnected():
                         lost.append(item)
-                    case sideline.Gap() if not lost:
+                    case sideline.live.Gap() if not lost:
                         skipped += 1
         assert frames[0].has_ended.wait(10)
     sent = frames[0].sent

@@ -223,9 +223,9 @@ def test_a_mistyped_source_is_not_waited_for_for_ever() -> None:
         token = service.live.token_for("g")
         options: dict[str, Any] = {"token": token, "notices": False, "quiet_after": 0.2}
         with client.live(sources=["typo"], **options) as stream:
-            assert isinstance(next(stream), sideline.Quiet)
+            assert isinstance(next(stream), sideline.live.Quiet)
         with client.live(sources=["typo", "stats"], **options) as stream:
-            assert isinstance(next(stream), sideline.Quiet)
+            assert isinstance(next(stream), sideline.live.Quiet)
             service.live.send(source="stats")
             assert next(stream).source == "stats"  # type: ignore[union-attr]
         with client.live(**options) as stream:

@@ -77,7 +77,7 @@ def test_each_row_of_both_sides_is_there() -> None:
     ours = players((1, 10, "Ann", "Lee", "4"), (2, 10, "Bea", "Moss", "5"), (3, 11, "Cleo", "Park", "6"))
     other = pl.DataFrame({"name": ["Moss, Bea", "Dora Quill", None], "player_id": ["x1", "x2", "x3"], "points": [7, 8, 9]})
     found = sideline.crosswalk(ours, other)
-    assert found.column_names == ["player_id", "name", "other_player_id", "points", "method", "confidence", "candidates"]
+    assert found.columns == ["player_id", "name", "other_player_id", "points", "method", "confidence", "candidates"]
     assert matched(found) == [(2, "name"), (None, "unmatched"), (None, "unmatched"), (1, "unmatched"), (3, "unmatched")]
     rows = found.to_dicts()
     assert [row["points"] for row in rows] == [7, 8, 9, None, None]

@@ -141,21 +141,21 @@ assert "IPython" not in sys.modules
 @pytest.mark.parametrize(
     ("notice", "line"),
     [
-        (sideline.Connected(datetime(2027, 3, 1, 12, tzinfo=UTC)), "12:00:00Z connected"),
+        (sideline.live.Connected(datetime(2027, 3, 1, 12, tzinfo=UTC)), "12:00:00Z connected"),
         (
-            sideline.Disconnected(datetime(2027, 3, 1, 12, tzinfo=UTC), "reset", None, 0, datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)),
+            sideline.live.Disconnected(datetime(2027, 3, 1, 12, tzinfo=UTC), "reset", None, 0, datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)),
             "12:00:00Z disconnected: reset; again at 12:00:05Z",
         ),
-        (sideline.Disconnected(datetime(2027, 3, 1, 12, tzinfo=UTC), "refused", 401, 1, None), "12:00:00Z disconnected: refused"),
+        (sideline.live.Disconnected(datetime(2027, 3, 1, 12, tzinfo=UTC), "refused", 401, 1, None), "12:00:00Z disconnected: refused"),
         (
-            sideline.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), datetime(2027, 3, 1, 12, 0, 7, tzinfo=UTC), "reset"),
+            sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), datetime(2027, 3, 1, 12, 0, 7, tzinfo=UTC), "reset"),
             "12:00:00Z to 12:00:07Z: nothing was received",
         ),
-        (sideline.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), None, "reset"), "12:00:00Z to the end: nothing was received"),
-        (sideline.Quiet(datetime(2027, 3, 1, 12, tzinfo=UTC)), "12:00:00Z quiet since then"),
+        (sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), None, "reset"), "12:00:00Z to the end: nothing was received"),
+        (sideline.live.Quiet(datetime(2027, 3, 1, 12, tzinfo=UTC)), "12:00:00Z quiet since then"),
     ],
 )
-def test_a_notice_is_a_line(notice: sideline.Notice, line: str) -> None:
+def test_a_notice_is_a_line(notice: sideline.live.Notice, line: str) -> None:
     assert describe_notice(notice) == line
 
 

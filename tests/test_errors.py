@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -45,7 +46,9 @@ def test_an_api_error_keeps_its_fields_when_it_travels(kind, copied) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        *(kind("text") for kind in EXCEPTIONS if not issubclass(kind, sideline.ApiError)),
+        *(kind("text") for kind in EXCEPTIONS if not issubclass(kind, (sideline.ApiError, sideline.IncompleteBatch, sideline.IncompleteSync))),
+        sideline.IncompleteBatch("text", cast("Any", ["a batch"])),
+        sideline.IncompleteSync("text", cast("Any", "a report")),
         sideline.DecodeError("text", path="$.teams[0].id", offset=17),
     ],
     ids=repr,

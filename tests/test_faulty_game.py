@@ -114,7 +114,7 @@ class PlayedGame(FaultyService):
     def read_all_that_is_there(self, which: int) -> None:
         self.read_a_stream(which, 5_000)
 
-    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.Notice) -> None:
+    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
         super().took(stream, item)
         known = self.boxes.get(id(stream))
         if known is None or known[0] is not stream:

@@ -110,7 +110,7 @@ INVALID: list[tuple[Ask, type[Exception]]] = [
     (lambda c: c.stats("../teams"), ValueError),
     (lambda c: c.stats(""), ValueError),
     (lambda c: c.stats(3.5), TypeError),
-    (lambda c: c.stats([["a"]]), sideline.IncompleteError),
+    (lambda c: c.stats([["a"]]), sideline.IncompleteBatch),
     (lambda c: c.stats({"a"}), TypeError),
     (lambda c: c.schedule("yesterday"), ValueError),
     (lambda c: c.schedule("2026-11-01T20:00:00"), ValueError),
@@ -304,7 +304,7 @@ class FaultyService(RuleBasedStateMachine):
             if not (session == "no-such-session" and isinstance(error, sideline.NotFound)):
                 self.is_allowed(error)
         if not batch.complete:
-            with pytest.raises(sideline.IncompleteError) as raised:
+            with pytest.raises(sideline.IncompleteBatch) as raised:
                 batch.raise_if_incomplete()
             assert raised.value.batch is batch
 
@@ -367,7 +367,7 @@ class FaultyService(RuleBasedStateMachine):
             assert list(stream) == [], "it told once, and ended"
         assert time.monotonic() - began < SOON
 
-    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.Notice) -> None:
+    def took(self, stream: sideline.LiveStream, item: sideline.Update | sideline.live.Notice) -> None:
         if isinstance(item, sideline.Update):
             item.to_dict()
 

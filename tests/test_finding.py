@@ -101,7 +101,7 @@ def test_the_same_awaited(second: Service) -> None:
 def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out(second: Service, asks: sideline.Client) -> None:
     team = next(one.id for one in second.season.teams if one.id != second.season.players[JOKIC].team_id)
     second.faults.add("roster", path=f"/{team}", status=500)
-    with pytest.raises(sideline.IncompleteError):
+    with pytest.raises(sideline.IncompleteBatch):
         asks.find_player("jokic")
     second.faults.clear()
     second.faults.add("roster", path=f"/{team}", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})

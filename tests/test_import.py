@@ -114,7 +114,11 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
 
 def test_completion_offers_public_names_alone() -> None:
     assert [name for name in dir(sideline) if name.startswith("_")] == ["__version__"]
-    assert {"court", "metrics", "plot"} < set(dir(sideline))
+    assert {"court", "errors", "live", "metrics", "plot", "typing"} < set(dir(sideline))
+
+
+def test_the_top_level_is_small() -> None:
+    assert len(set(sideline.__all__) - {"__version__"}) <= 48
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -88,7 +88,7 @@ def test_a_recording_with_faults_replayed_is_the_same_items(faults: Server, jour
     with faults.client() as client:
         items = until_the_last(client.live_stats("g1", **QUICK).record(journal))
     kinds = {type(item) for item in items}
-    assert kinds == {sideline.Connected, sideline.Update, sideline.Disconnected, sideline.Gap}
+    assert kinds == {sideline.live.Connected, sideline.Update, sideline.live.Disconnected, sideline.live.Gap}
     assert [seen(item) for item in replayed(journal)] == [seen(item) for item in items]
 
 
@@ -106,7 +106,7 @@ def test_async_the_same_items_in_both_directions(faults: Server, journal: Path) 
         return [item async for item in sideline.replay(str(journal), None)]
 
     items = asyncio.run(record())
-    assert any(isinstance(item, sideline.Gap) for item in items)
+    assert any(isinstance(item, sideline.live.Gap) for item in items)
     assert [seen(item) for item in asyncio.run(read())] == [seen(item) for item in items] == [seen(item) for item in replayed(journal)]
 
 
@@ -129,7 +129,7 @@ def test_a_replay_is_a_stream(faults: Server, journal: Path) -> None:
         assert sum(table.num_rows for table in tables) == len(items)
         assert [table.num_rows for table in tables[:-1]] == [4] * (len(tables) - 1)
         stats = stream.stats
-    assert (stats.updates, stats.gaps) == (len(updates), sum(isinstance(item, sideline.Gap) for item in items))
+    assert (stats.updates, stats.gaps) == (len(updates), sum(isinstance(item, sideline.live.Gap) for item in items))
     assert stream.state == "closed"
     copy = journal.with_name("copy.journal")
     assert [seen(item) for item in sideline.replay(journal, None).record(copy)] == [seen(item) for item in replayed(copy)]
@@ -141,7 +141,7 @@ def test_a_recording_continues_an_existing_journal(journal: Path) -> None:
         with server([then_hold(numbered(3, first))]) as made, made.client() as client, client.live_stats("g1").record(journal) as stream:
             items += [next(stream) for _ in range(4)]
     assert [item.id for item in items if isinstance(item, sideline.Update)] == list("012345")
-    assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.Gap)] == [seen(item) for item in items]
+    assert [seen(item) for item in replayed(journal) if not isinstance(item, sideline.live.Gap)] == [seen(item) for item in items]
 
 
 def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_time_between_two_recordings_is_a_gap(journal: Path) -> None:
             recordings.append([next(stream) for _ in range(1 if connection is refused else 4)])
     first, outage, last = recordings
     found = replayed(journal)
-    gaps = [item for item in found if isinstance(item, sideline.Gap)]
+    gaps = [item for item in found if isinstance(item, sideline.live.Gap)]
     # From the last that was recorded to the first, though that be a refusal; each hole once.
     assert [(gap.start, gap.end) for gap in gaps] == [(first[-1].received_at, outage[0].at), (outage[0].at, last[0].at)]
     assert all("not recorded" in gap.reason for gap in gaps)
@@ -280,7 +280,7 @@ def test_damage_is_a_gap_and_the_rest_is_replayed(journal: Path) -> None:
     journal.write_bytes(content)
     found = replayed(journal)
     assert [item.id for item in found if isinstance(item, sideline.Update)] == list("012678")
-    [gap] = [item for item in found if isinstance(item, sideline.Gap)]
+    [gap] = [item for item in found if isinstance(item, sideline.live.Gap)]
     assert (gap.reason, found[3], gap.start < gap.end) == ("damaged", gap, True)
     assert gap.end == items[6].received_at
     replay = sideline.replay(journal, None, notices=False)
@@ -403,8 +403,8 @@ def killed_twice(seed: int, journal: Path) -> None:
         for number in (1, 2):
             taken, killed = killed_recorder(made.base_url, journal, sync_every, chance.uniform(0.0, 2.0))
             found = replayed(journal)
-            assert [item.reason for item in found if isinstance(item, sideline.Gap)] == ["torn"] * number
-            assert isinstance(found[-1], sideline.Gap)
+            assert [item.reason for item in found if isinstance(item, sideline.live.Gap)] == ["torn"] * number
+            assert isinstance(found[-1], sideline.live.Gap)
             ids = [item.id for item in found if isinstance(item, sideline.Update)]
             assert ids[: len(kept)] == kept
             ids, kept = ids[len(kept) :], ids
@@ -496,7 +496,7 @@ def test_on_a_terminal_there_is_one_progress_line(journal: Path) -> None:
 
 @posix
 def test_elsewhere_a_line_comes_now_and_then(journal: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "_LINE_INTERVAL", 0.3)
+    monkeypatch.setattr("sideline.cli._record._LINE_INTERVAL", 0.3)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with server([ticking(0.05)]) as made:
         for name, value in environment(made).items():

@@ -133,7 +133,7 @@ def test_an_id_that_cannot_be_sent_fails_alone(client: sideline.Client, session_
     assert rows[1]["error"].startswith('session_id[1]: session_id "a/b" is not an id')
     assert rows[1]["unit"] == "stats/a/b"
     assert all(isinstance(error, ValueError) for error in batch.errors.values())
-    with pytest.raises(sideline.IncompleteError, match="10 of 12 units") as caught:
+    with pytest.raises(sideline.IncompleteBatch, match="10 of 12 units") as caught:
         client.stats([session_id, *odd, session_id])
     assert len(caught.value.batch) == 2
     again = batch.retry(on_error="keep")

@@ -348,7 +348,7 @@ def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_t
                 again = client.stats(SESSIONS[0])
                 try:
                     client.stats([SESSIONS[0], "none"])
-                except sideline.IncompleteError as error:
+                except sideline.IncompleteBatch as error:
                     return again, payload, batch.retry(), error
 
             if __name__ == "__main__":

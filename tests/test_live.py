@@ -50,7 +50,7 @@ def test_for_gives_updates_and_notices(three: Server) -> None:
     with three.client() as client, client.live_stats("g1") as stream:
         items = [item for _, item in zip(range(4), stream, strict=False)]
     connected, *rest = items
-    assert isinstance(connected, sideline.Connected)
+    assert isinstance(connected, sideline.live.Connected)
     assert before <= connected.at <= datetime.now(UTC)
     assert [update.to_dict() for update in rest] == [{"n": 0}, {"n": 1}, {"n": 2}]
     first = rest[0]
@@ -506,8 +506,8 @@ def test_updates_dropped_by_a_full_buffer_are_a_gap_in_place_and_in_the_journal(
             items = [next(stream) for _ in range(2 + len(kept))]
             stats = stream.stats
     connected, gap, *rest = items
-    assert isinstance(connected, sideline.Connected)
-    assert isinstance(gap, sideline.Gap)
+    assert isinstance(connected, sideline.live.Connected)
+    assert isinstance(gap, sideline.live.Gap)
     assert (gap.reason, gap.dropped, stats.dropped, stats.gaps) == ("overflow", 100 - len(kept), 100 - len(kept), 1)
     assert gap.end is not None
     assert connected.at <= gap.start <= gap.end <= rest[0].received_at
@@ -541,7 +541,7 @@ def test_an_outage_that_nobody_takes_is_a_few_notices() -> None:
         while len(made.requests) < 300:
             time.sleep(0.01)
         first = [stream._core.take() for _ in range(12)]
-    reasons = [item.reason for item in first if isinstance(item, sideline.Disconnected)]
+    reasons = [item.reason for item in first if isinstance(item, sideline.live.Disconnected)]
     assert any(int(found[1]) > 200 for reason in reasons if (found := re.search(r"the last of (\d+) such notices", reason))), reasons
 
 
@@ -595,7 +595,7 @@ def test_a_wrong_name_of_a_table_costs_no_item(three: Server) -> None:
     with three.client() as client, client.live_stats("g1") as stream:
         with pytest.raises(ValueError, match='no table "items"'):
             stream.batches(table="items")  # type: ignore[arg-type]
-        assert type(next(stream)) is sideline.Connected
+        assert type(next(stream)) is sideline.live.Connected
 
 
 def test_batches_are_awaited_too(three: Server) -> None:

@@ -171,8 +171,8 @@ def by_connection(items: list[Any]) -> list[list[Any]]:
     connections: list[list[Any]] = []
     before: Any = None
     for item in items:
-        if isinstance(item, sideline.Connected):
-            assert isinstance(before, sideline.Gap) or not connections, "a connection without a gap before it"
+        if isinstance(item, sideline.live.Connected):
+            assert isinstance(before, sideline.live.Gap) or not connections, "a connection without a gap before it"
             connections.append([])
         elif connections:
             connections[-1].append(item)
@@ -210,7 +210,7 @@ def check(schedule: Schedule, items: list[Any], stats: Any) -> None:
         number = next((number for number in numbers if is_exact or set(here) <= set(written.get(number, []))), None)
         assert number is not None, "more than was written to any connection"
         seen.update(here)
-        gaps = sum(isinstance(item, sideline.Gap) and item.dropped == 1 for item in found)
+        gaps = sum(isinstance(item, sideline.live.Gap) and item.dropped == 1 for item in found)
         skipped += gaps
         on_wire = written.get(number, [])
         read = -1
@@ -238,7 +238,7 @@ def check(schedule: Schedule, items: list[Any], stats: Any) -> None:
         assert order[item.raw] > last.get(source, -1) or messages[item.raw].epoch > 0, f"out of order: {item.text[:80]}"
         last[source] = order[item.raw]
     assert stats.updates >= len(updates)
-    assert stats.gaps >= sum(isinstance(item, sideline.Gap) for item in items)
+    assert stats.gaps >= sum(isinstance(item, sideline.live.Gap) for item in items)
 
 
 def run(seed: int, kind: type[Schedule]) -> Any:

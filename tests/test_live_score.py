@@ -39,8 +39,8 @@ def snapshot(points: Any, seconds: float = 0.0, **more: Any) -> sideline.Update:
     return update({"home_team_id": 1, "away_team_id": 2, "teams": teams, **more}, seconds)
 
 
-def gap(start: float, end: float, *, is_final: bool = False) -> sideline.Gap:
-    return sideline.Gap(later(start), later(end), "not recovered: refused" if is_final else "reset", is_final=is_final)
+def gap(start: float, end: float, *, is_final: bool = False) -> sideline.live.Gap:
+    return sideline.live.Gap(later(start), later(end), "not recovered: refused" if is_final else "reset", is_final=is_final)
 
 
 def score_of(*items: object) -> sideline.LiveBoxScore:
@@ -107,19 +107,19 @@ def test_it_is_stale_while_a_gap_is_open() -> None:
     score = score_of(snapshot(10), gap(1, 2))
     assert score.stale
     state = (snapshot(12, 3.0),)
-    score.feed(sideline.Recovering(gap(1, 2), state, ("plays",), later(2.5)))
+    score.feed(sideline.live.Recovering(gap(1, 2), state, ("plays",), later(2.5)))
     assert (score.home.points, score.stale) == (12, True)
-    score.feed(sideline.Recovered(gap(1, 2), state, later(8)))
+    score.feed(sideline.live.Recovered(gap(1, 2), state, later(8)))
     assert not score.stale
 
 
 def test_it_is_stale_when_the_connection_has_been_lost_for_a_second() -> None:
     now = datetime.now(UTC)
-    score = score_of(sideline.Disconnected(now, "reset", None, 0, None))
+    score = score_of(sideline.live.Disconnected(now, "reset", None, 0, None))
     assert not score.stale
     time.sleep(1.1)
     assert score.stale
-    score.feed(sideline.Connected(datetime.now(UTC)))
+    score.feed(sideline.live.Connected(datetime.now(UTC)))
     assert not score.stale
 
 

@@ -12,7 +12,7 @@ from needs import library, require
 from service import Service
 
 import sideline
-from sideline import metrics
+from polars_metrics import metrics
 from test_metrics import BOX, POSSESSIONS, STATS, possessions_body, read, row, stats_body
 
 require("polars")

@@ -19,6 +19,12 @@ pl = library("polars")
 KEY = ("row", "t_offset_s", "team_id", "player_id", "x", "y", "z")
 
 
+def moments(rows: pl.DataFrame, locations: object, **options: Any) -> sideline.Table:
+    """A frame of polars would return one."""
+    table = sideline.Table.from_arrow(rows)
+    return sideline.moments(table, locations, **options)  # type: ignore[arg-type]
+
+
 def by_hand(rows: list[dict[str, Any]], located: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:
     found = []
     for number, row in enumerate(rows):
@@ -52,10 +58,10 @@ def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, s
     expected = by_hand(rows, all_of_them, 3, 3)
     frame = located.to_polars()
     for source in (located, located.table(), frame, frame.lazy(), [located], frame.to_arrow()):
-        assert keys(sideline.moments(shots, source)) == expected
+        assert keys(moments(shots, source)) == expected
     assert len(expected) > 100
-    assert keys(sideline.moments(shots, located, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
-    found = sideline.moments(shots, located)
+    assert keys(moments(shots, located, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
+    found = moments(shots, located)
     assert found.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
     assert [row["row"] for row in found.to_dicts()] == sorted(row["row"] for row in found.to_dicts())
     assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
@@ -68,9 +74,9 @@ def test_frames_at_both_ends_of_the_window_are_in_it() -> None:
     located = pl.DataFrame({"session_id": "s", "t": seconds, "player_id": 1, "x": 0.0, "y": 0.0})
     shots = pl.DataFrame({"session_id": "s", "occurred_at": [start + timedelta(seconds=10)]}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
     for source in (located, located.lazy()):
-        found = sideline.moments(shots, source, before=2, after=2).to_polars()
+        found = moments(shots, source, before=2, after=2).to_polars()
         assert found["t_offset_s"].to_list() == [-2.0, -1.0, 0.0, 1.0, 2.0]
-        assert sideline.moments(shots, source, before=0, after=0).to_polars()["t_offset_s"].to_list() == [0.0]
+        assert moments(shots, source, before=0, after=0).to_polars()["t_offset_s"].to_list() == [0.0]
 
 
 def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None:
@@ -88,21 +94,21 @@ def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None
         {"session_id": ["b", "a", "d", "c"], "occurred_at": start + timedelta(minutes=5)}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")}
     )
     for source in (located, located.lazy()):
-        whole = sideline.moments(shots, source, before=300, after=300)
+        whole = moments(shots, source, before=300, after=300)
         gc.collect()
         frame = whole.to_polars()
         assert frame.height == located.height and frame.estimated_size() > 2**22
         for row, name in enumerate(shots["session_id"]):
             expected = located.filter(pl.col("session_id") == name).select("player_id", "y")
             assert frame.filter(pl.col("row") == row).select("player_id", "y").equals(expected)
-            some = sideline.moments(shots[row : row + 1], source, before=1, after=1).to_polars()
+            some = moments(shots[row : row + 1], source, before=1, after=1).to_polars()
             assert frame.filter(pl.col("row") == row, pl.col("t_offset_s").abs() <= 1).drop("row").equals(some.drop("row"))
 
 
 def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
     """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
     shots = near(client, session_id, located)
-    found = sideline.moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
+    found = moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
     closest = found.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
     assert closest.height == shots.height - 2
     away = ((closest["x"] - closest["player_x"]) ** 2 + (closest["y"] - closest["player_y"]) ** 2).sqrt()
@@ -113,23 +119,23 @@ def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id:
 def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
     shots = near(client, session_id, located)
     assert {hoop > 0 for hoop in shots["hoop_y"]} == {True, False}, "both hoops are attacked"
-    plain, turned = (sideline.moments(shots, located, normalize=way).to_polars() for way in (False, True))
+    plain, turned = (moments(shots, located, normalize=way).to_polars() for way in (False, True))
     hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
     expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
     assert turned.select("x", "y").equals(expected)
     with pytest.raises(ValueError, match="rows has no column hoop_y: it says which hoop is attacked"):
-        sideline.moments(shots.drop("hoop_y"), located, normalize=True)
+        moments(shots.drop("hoop_y"), located, normalize=True)
 
 
 def test_rows_without_a_frame_have_none(located: sideline.Payload, client: sideline.Client, session_id: str) -> None:
     shots = near(client, session_id, located)
     for rows in (shots.clear(), shots.with_columns(session_id=pl.lit("another")), shots.with_columns(occurred_at=pl.lit(None, shots.schema["occurred_at"]))):
-        found = sideline.moments(rows, located)
-        assert found.num_rows == 0 and found.schema.names == sideline.moments(shots, located).schema.names
+        found = moments(rows, located)
+        assert found.num_rows == 0 and found.schema.names == moments(shots, located).schema.names
     with pytest.raises(ValueError, match="locations has no column t and x"):
-        sideline.moments(shots, located.to_polars().drop("t", "x"))
+        moments(shots, located.to_polars().drop("t", "x"))
     with pytest.raises(ValueError, match="rows has no column session_id"):
-        sideline.moments(shots.drop("session_id"), located)
+        moments(shots.drop("session_id"), located)
 
 
 def test_of_an_archive_only_the_windows_are_read(tmp_path: Path) -> None:
@@ -140,8 +146,8 @@ def test_of_an_archive_only_the_windows_are_read(tmp_path: Path) -> None:
         archive.sync(game_ids=[event.id for event in service.season.events if event.is_game], tables=["locations", "shots"], on_error="keep", progress=False)
         truth = service.truth()
         shots = archive.scan("shots").collect()
-        found = sideline.moments(shots, archive.scan("locations"), before=2, after=1)
+        found = moments(shots, archive.scan("locations"), before=2, after=1)
         assert keys(found) == by_hand(shots.to_dicts(), truth["locations"], 2, 1)
         events = archive.scan("shots").collect().rename({"occurred_at": "timestamp"}).with_columns(pl.col("timestamp") + timedelta(seconds=1))
-        assert keys(sideline.moments(events, archive.scan("locations"))) == by_hand(events.to_dicts(), truth["locations"], 3, 3, "timestamp")
+        assert keys(moments(events, archive.scan("locations"))) == by_hand(events.to_dicts(), truth["locations"], 3, 3, "timestamp")
         client.close()

@@ -88,12 +88,13 @@ def rest(asks: sideline.Client, game: dict[str, Any]) -> dict[tuple[int, int], d
 
 def one_gap_for_each_hole(notices: list[Any]) -> None:
     """There is one gap between two connections, and no two overlap. Each is recovered at most once, later."""
-    holes = [notice for notice in notices if isinstance(notice, sideline.Gap) and not notice.is_final]
-    assert sum(isinstance(notice, sideline.Recovered) for notice in notices) <= len(holes)
+    holes = [notice for notice in notices if isinstance(notice, sideline.live.Gap) and not notice.is_final]
+    assert sum(isinstance(notice, sideline.live.Recovered) for notice in notices) <= len(holes)
     kinds = [
         type(notice).__name__
         for notice in notices
-        if not isinstance(notice, (sideline.Quiet, sideline.Recovering, sideline.Recovered)) and not (isinstance(notice, sideline.Gap) and notice.is_final)
+        if not isinstance(notice, (sideline.live.Quiet, sideline.live.Recovering, sideline.live.Recovered))
+        and not (isinstance(notice, sideline.live.Gap) and notice.is_final)
     ]
     assert kinds[0] == "Connected"
     for before, after in pairwise(kinds):
@@ -112,7 +113,7 @@ def told(item: Any) -> tuple[Any, ...]:
     """What an item says: updates are equal only to themselves."""
     if isinstance(item, sideline.Update):
         return item.text, item.seq, item.received_at
-    if isinstance(item, (sideline.Recovering, sideline.Recovered)):
+    if isinstance(item, (sideline.live.Recovering, sideline.live.Recovered)):
         return type(item), item.gap, item.requested_at, *map(told, item.updates)
     return type(item), item
 
@@ -135,7 +136,7 @@ def test_the_box_score_of_a_played_game_equals_that_of_the_rest_api(
 ) -> None:
     box = sideline.LiveBoxScore()
     with opens() as stream:
-        assert isinstance(next(stream), sideline.Connected)
+        assert isinstance(next(stream), sideline.live.Connected)
         season.play(game["event_id"], speed=speed)
         # On a busy machine a document tells of several moments.
         assert len(come_to_rest(box, stream, asks, game)) > 10
@@ -159,7 +160,7 @@ def test_a_thousand_cuts_at_random_bytes_lose_nothing_of_the_websocket(season: s
         assert stream.stats.reconnects >= 900
     assert seen == list(range(1, len(seen) + 1)), "none twice, none missing, in order"
     one_gap_for_each_hole(notices)
-    assert sum(isinstance(notice, sideline.Disconnected) for notice in notices) >= 1000
+    assert sum(isinstance(notice, sideline.live.Disconnected) for notice in notices) >= 1000
     assert lines(box.table()) == rest(asks, game)
 
 
@@ -178,7 +179,7 @@ def test_a_thousand_cuts_at_random_bytes_of_the_event_stream_end_in_the_rest_api
             box.feed(item)
     notices = [item for item in items if not isinstance(item, sideline.Update)]
     one_gap_for_each_hole(notices)
-    assert sum(isinstance(notice, sideline.Disconnected) for notice in notices) == 1000
+    assert sum(isinstance(notice, sideline.live.Disconnected) for notice in notices) == 1000
     # A half event is no event. A new connection begins with the game as it is: only then may a document come again.
     documents = [item.to_dict() if isinstance(item, sideline.Update) else None for item in items]
     told = [document for document in documents if document]
@@ -225,7 +226,7 @@ def test_a_revoked_token_is_renewed_and_nothing_is_lost(season: sideline.Simulat
                 seen.append(item.seq)
                 if len(seen) in (500, 1000, 1500):
                     season.revoke_tokens()
-            lost += isinstance(item, sideline.Disconnected)
+            lost += isinstance(item, sideline.live.Disconnected)
     assert lost == 3
     assert seen == list(range(1, len(seen) + 1))
     tokens = {request.query["token"] for request in season.requests if request.path == WEBSOCKET}
@@ -237,7 +238,7 @@ def test_a_given_token_serves_without_credentials_and_cannot_be_renewed(season: 
     with sideline.Client(websocket_url=season.websocket_url) as bare:
         stream = bare.live(token=token, sources=["marker"], retry_wait=0.001)
         with stream:
-            assert isinstance(next(stream), sideline.Connected)
+            assert isinstance(next(stream), sideline.live.Connected)
             season.revoke_tokens(token)
             with pytest.raises(sideline.ApiError) as refused:
                 list(stream)
@@ -263,8 +264,8 @@ def test_without_a_byte_the_connection_is_lost_after_the_limit_and_not_before(se
     for stream in (asks.live_stats(over, silence_limit=1.0), asks.live(over, sources=["broadcastsummary"], silence_limit=1.0)):
         with stream:
             connected, update, lost = next(stream), next(stream), next(stream)
-            assert isinstance(connected, sideline.Connected)
-            assert isinstance(lost, sideline.Disconnected)
+            assert isinstance(connected, sideline.live.Connected)
+            assert isinstance(lost, sideline.live.Disconnected)
             assert lost.attempt == 0
             assert 0.99 <= (lost.at - update.received_at).total_seconds() < 10
 

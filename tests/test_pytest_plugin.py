@@ -137,6 +137,7 @@ seen = []
 def base(sideline_simulator):
     return sideline_simulator.base_url
 
+@pytest.mark.sideline(strict=False)
 def test_a_fault_is_left(sideline_simulator, base):
     seen.append(sideline_simulator)
     sideline_simulator.faults.add(status=404)
@@ -179,11 +180,44 @@ def test_the_asynchronous_client_runs_under_plain_asyncio(project: Project) -> N
     project.pytest(ASYNC, passed=2)
 
 
+STRICT = """
+import pytest
+
+def test_a_fault_that_no_request_meets(sideline_simulator, sideline_client):
+    sideline_simulator.faults.add("*/shot", status=500)
+    sideline_client.teams()
+
+@pytest.mark.sideline(teams=4, games=8, faults=[{"path": "*/shot", "status": 500}])
+def test_a_fault_of_the_marker(sideline_client):
+    sideline_client.teams()
+
+@pytest.mark.sideline(strict=False)
+def test_one_that_may(sideline_simulator):
+    sideline_simulator.faults.add("*/shot", status=500)
+
+def test_a_fault_that_fires(sideline_simulator, sideline_client):
+    sideline_simulator.faults.add("*/teams", delay=0.001)
+    sideline_simulator.faults.add("/v1/data/roster", status=500, probability=0.5)
+    sideline_simulator.faults.clear()
+    sideline_client.teams()
+
+def test_its_own_failure_comes_first(sideline_simulator):
+    sideline_simulator.faults.add("*/shot", status=500)
+    assert 1 == 2
+"""
+
+
+def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(project: Project) -> None:
+    text = project.pytest(STRICT, passed=2, failed=3)
+    assert text.count("no request met faults.add('*/shot', status=500); correct its path") == 2
+    assert "1 == 2" in text
+
+
 @pytest.mark.parametrize(
     ("marker", "says"),
     [
-        ("team=4", "faults, not team"),
-        ("4", "faults, not 4"),
+        ("team=4", "strict, not team"),
+        ("4", "strict, not 4"),
         ("teams=0", "teams"),
         ("now='2027-03-01T12:00'", "time zone"),
         ("faults=[{'path': '*', 'stauts': 503}]", "stauts"),

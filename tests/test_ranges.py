@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from contract import operations
 from independent import Answer, Asked, as_json, server
 
 import sideline
@@ -118,3 +120,54 @@ def test_one_failed_piece_fails_the_call() -> None:
     with server(answer) as seen, sideline.Client(username="a", secret="b", base_url=seen.base_url) as client:
         with pytest.raises(sideline.PermissionDenied):
             client.team_events(46, "2026-01-01", "2026-11-01")
+
+
+# Ranges that hold nothing, of every operation that takes one.
+
+SERVICE_RULES = ("team_events", "team_game_stats")
+"""Operations whose rules the specification lists: they are refused in the service's words."""
+EMPTY_RANGES = {
+    "swapped": ("2026-12-01", "2026-11-01", "swap them", "from must be less than to"),
+    "empty": ("2026-12-01", "2026-12-01", "start equals end.*the range is empty", "from must be less than to"),
+    "before 1990": ("1989-06-01", "1989-07-01", "start is 1989-06-01.*from 1990 to 2100", "start is 1989-06-01.*from 1990 to 2100"),
+    "after 2100": ("2101-06-01", "2101-07-01", "start is 2101-06-01.*from 1990 to 2100", "start is 2101-06-01.*from 1990 to 2100"),
+}
+RANGE_OPERATIONS = [operation for operation in operations() if {"start", "end"} <= {argument["name"] for argument in operation["arguments"]}]
+
+
+def arguments_of(operation: dict[str, Any], start: str, end: str, first: Any) -> dict[str, Any]:
+    """What the operation needs, with `first` in place of its ids."""
+    arguments: dict[str, Any] = {"start": start, "end": end}
+    for argument in operation["arguments"]:
+        if argument["takes_many"]:
+            arguments[argument["name"]] = first
+        elif argument["is_required"] and argument["name"] not in arguments:
+            arguments[argument["name"]] = argument["choices"][0] if argument["choices"] else 1
+    return arguments
+
+
+@pytest.mark.parametrize("kind", EMPTY_RANGES)
+@pytest.mark.parametrize("operation", RANGE_OPERATIONS, ids=lambda operation: operation["name"])
+def test_a_range_that_holds_nothing_is_refused_by_every_operation(operation: dict[str, Any], kind: str) -> None:
+    start, end, general, of_service = EMPTY_RANGES[kind]
+    message = of_service if operation["name"] in SERVICE_RULES else general
+    takes_many = any(argument["takes_many"] for argument in operation["arguments"])
+    options: dict[str, Any] = {"username": "a", "secret": "b", "api_key": "c"}
+
+    async def request(base_url: str, arguments: dict[str, Any]) -> None:
+        async with sideline.AsyncClient(**options, base_url=base_url, broadcast_base_url=base_url) as client:
+            await getattr(client, operation["name"])(**arguments)
+
+    with server(lambda _: as_json({})) as seen:
+        for first in (1, [1, 2]) if takes_many else (1,):
+            arguments = arguments_of(operation, start, end, first)
+            with sideline.Client(**options, base_url=seen.base_url, broadcast_base_url=seen.base_url) as client:
+                with pytest.raises(ValueError, match=message):
+                    getattr(client, operation["name"])(**arguments)
+            with pytest.raises(ValueError, match=message):
+                asyncio.run(request(seen.base_url, arguments))
+    assert list(seen.asked) == []
+
+
+def test_operations_with_a_range_are_found() -> None:
+    assert {operation["name"] for operation in RANGE_OPERATIONS} >= {"schedule", "broadcast_schedule", "matchup", "locations", *SERVICE_RULES}

@@ -89,7 +89,7 @@ def test_a_closed_port_stops_a_batch() -> None:
     assert {type(error) for error in batch.errors.values()} == {sideline.ConnectError}
     unsent = [error for error in batch.errors.values() if str(error).startswith("not attempted:")]
     assert {(error.url, error.attempts) for error in unsent} == {("", 0)}
-    with pytest.raises(sideline.IncompleteError, match="400 of 400"):
+    with pytest.raises(sideline.IncompleteBatch, match="400 of 400"):
         batch.raise_if_incomplete()
 
 
@@ -217,7 +217,7 @@ def test_closing_the_client_ends_its_batch_with_what_was_fetched(on_error: Any) 
         if on_error == "keep":
             closed_in_time(client.stats(ids(100), on_error="keep", progress=False))
         else:
-            with pytest.raises(sideline.IncompleteError, match="80 of 100") as raised:
+            with pytest.raises(sideline.IncompleteBatch, match="80 of 100") as raised:
                 client.stats(ids(100), progress=False)
             closed_in_time(cast(Batch, raised.value.batch))
         closing.join()

@@ -97,19 +97,19 @@ def take_until(stream: sideline.LiveStream, condition: Callable[[Any], bool]) ->
 
 
 def is_connected(item: Any) -> bool:
-    return isinstance(item, sideline.Connected)
+    return isinstance(item, sideline.live.Connected)
 
 
 def is_recovered(item: Any) -> bool:
-    return isinstance(item, sideline.Recovered)
+    return isinstance(item, sideline.live.Recovered)
 
 
 def is_final(item: Any) -> bool:
-    return isinstance(item, sideline.Gap) and item.is_final
+    return isinstance(item, sideline.live.Gap) and item.is_final
 
 
 def missing(items: list[Any]) -> list[tuple[str, ...]]:
-    return [item.missing for item in items if isinstance(item, sideline.Recovering)]
+    return [item.missing for item in items if isinstance(item, sideline.live.Recovering)]
 
 
 def cut_and_lose(service: Service, game: PlayedGame) -> None:
@@ -134,8 +134,8 @@ def test_a_gap_is_closed_by_a_second_request_that_confirms_the_first(second: Ser
         assert_same(score, game.totals(), has_totals=False)
         assert not score.stale
         stats = stream.stats
-    gap, connected, recovering, recovered = [item for item in items if not isinstance(item, (sideline.Update, sideline.Disconnected))]
-    assert isinstance(gap, sideline.Gap)
+    gap, connected, recovering, recovered = [item for item in items if not isinstance(item, (sideline.Update, sideline.live.Disconnected))]
+    assert isinstance(gap, sideline.live.Gap)
     assert is_connected(connected)
     assert (recovering.gap, recovered.gap, gap.is_final) == (gap, gap, False)
     assert recovering.missing == ("stats",)
@@ -176,8 +176,8 @@ def test_nothing_is_requested_where_recovery_is_off_or_impossible(how: str, seco
         second.live.wait_for_connections(2)
         game.play(1)
         items = take_until(stream, lambda item: isinstance(item, sideline.Update))
-    assert sum(isinstance(item, sideline.Gap) for item in items) == (how != "without notices")
-    assert not any(isinstance(item, (sideline.Recovering, sideline.Recovered)) for item in items)
+    assert sum(isinstance(item, sideline.live.Gap) for item in items) == (how != "without notices")
+    assert not any(isinstance(item, (sideline.live.Recovering, sideline.live.Recovered)) for item in items)
     assert second.requests.all("catch_up") == []
 
 
@@ -245,7 +245,7 @@ def test_a_response_that_closes_a_part_is_applied_and_says_what_is_missing(
         take_until(stream, is_connected)
         game.play(10)
         cut_and_lose(second, game)
-        items = take_until(stream, lambda item: isinstance(item, sideline.Recovering))
+        items = take_until(stream, lambda item: isinstance(item, sideline.live.Recovering))
         score.feed_all(items)
         assert (score.unreadable, [problem.path for problem in score.problems]) == ((1, [*names]) if names[0].startswith("$") else (0, []))
         assert len(box(score)) > 1
@@ -307,7 +307,7 @@ def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict
             cut_and_lose(second, game)
             items = take_until(stream, is_final)
             final = items[-1]
-            (gap,) = [item for item in items[:-1] if isinstance(item, sideline.Gap)]
+            (gap,) = [item for item in items[:-1] if isinstance(item, sideline.live.Gap)]
             assert (final.start, final.end, final.dropped) == (gap.start, gap.end, gap.dropped)
             assert final.reason.startswith("not recovered: ")
             assert "returned 404: no Route matched" in final.reason
@@ -376,7 +376,7 @@ def test_dropped_updates_are_recovered_and_the_requests_are_paced(second: Servic
             before = stream.stats.dropped
             while stream.stats.dropped == before:
                 game.play(3)
-            items += take_until(stream, lambda item: isinstance(item, sideline.Gap))
+            items += take_until(stream, lambda item: isinstance(item, sideline.live.Gap))
         while not missing(items):
             items.append(next(stream))
         assert stream.stats.recovered == 0, "what confirms it waits for its turn"
@@ -439,7 +439,7 @@ def test_the_next_snapshot_closes_a_gap_of_an_event_stream_without_a_request(sec
     update, recovered = items[-2:]
     assert (recovered.requested_at, recovered.at) == (None, update.received_at)
     assert recovered.updates[0].text == update.text
-    assert sum(isinstance(item, sideline.Gap) for item in items) == 1
+    assert sum(isinstance(item, sideline.live.Gap) for item in items) == 1
     assert second.requests.all("broadcast_stats") == []
 
 
@@ -491,7 +491,7 @@ class Reader(threading.Thread):
         self.stream, self.dice, self.is_async = stream, dice, is_async
         self.score = sideline.LiveBoxScore()
         self.items: list[Any] = []
-        self.open: list[sideline.Gap] = []
+        self.open: list[sideline.live.Gap] = []
         self.has_end = False
         self.error: BaseException | None = None
         self.lock = threading.Lock()
@@ -521,7 +521,7 @@ class Reader(threading.Thread):
                 closed = item.gap if is_recovered(item) else item
                 assert [(gap.start, gap.end) for gap in self.open[:1]] == [(closed.start, closed.end)], "in the order of the gaps"
                 del self.open[0]
-            elif isinstance(item, sideline.Gap) and item.end is not None:
+            elif isinstance(item, sideline.live.Gap) and item.end is not None:
                 self.open.append(item)
             self.has_end |= isinstance(item, sideline.Update) and END in item.text
             return self.has_end and not self.open
@@ -651,14 +651,14 @@ def end_events(service: Service, game: PlayedGame, reader: Reader) -> None:
 
 
 def check(schedule: Schedule, reader: Reader, items: list[Any], stats: Any, *, has_totals: bool) -> tuple[int, int, int]:
-    gaps = [item for item in items if isinstance(item, sideline.Gap) and not item.is_final]
+    gaps = [item for item in items if isinstance(item, sideline.live.Gap) and not item.is_final]
     outcomes = [item for item in items if is_recovered(item) or is_final(item)]
     recovered = [item for item in outcomes if is_recovered(item)]
     assert len(outcomes) == len(gaps), "each gap is closed or final, once"
     assert stats.recovered >= len(recovered)
     assert stats.gaps >= len(gaps)
     assert all(item.reason.startswith("not recovered: ") for item in outcomes if is_final(item))
-    assert all(item.missing for item in items if isinstance(item, sideline.Recovering))
+    assert all(item.missing for item in items if isinstance(item, sideline.live.Recovering))
     if not outcomes or is_recovered(outcomes[-1]):
         assert_same(reader.score, schedule.game.totals(), has_totals=has_totals)
         assert not reader.score.stale

@@ -144,12 +144,12 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
         assert first is not None and (datetime.now(UTC) - first).total_seconds() < 600
         service.change.correct_stat()
         archive.sync(**span)
-        assert archive.corrections(first).height > 0
+        assert archive.corrections(first).num_rows > 0
         second = archive.report(out).html
         assert "Corrections since the last report" in second
-        assert f"new corrections</dt><dd>{archive.corrections(first).height:,}" in second
+        assert f"new corrections</dt><dd>{archive.corrections(first).num_rows:,}" in second
         assert "new corrections</dt><dd>0" in archive.report(out).html
-        assert f"new corrections</dt><dd>{archive.corrections().height:,}" in archive.report(out, since="2020-01-01").html
+        assert f"new corrections</dt><dd>{archive.corrections().num_rows:,}" in archive.report(out, since="2020-01-01").html
 
 
 def test_a_folder_without_an_archive_or_a_file_that_is_no_report(tmp_path: Path) -> None:

@@ -142,9 +142,9 @@ def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
 
 
 def test_a_recovered_state_counts_and_an_item_of_an_unknown_class_is_a_notice() -> None:
-    gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
-    recovering = sideline.Recovering(gap, (stats(HOME, 0, 9, {"PTS": 21}),), ("stats", "plays"), AT + timedelta(seconds=3))
-    recovered = sideline.Recovered(gap, (stats(HOME, 0, 10, {"PTS": 23}),), AT + timedelta(seconds=9))
+    gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
+    recovering = sideline.live.Recovering(gap, (stats(HOME, 0, 9, {"PTS": 21}),), ("stats", "plays"), AT + timedelta(seconds=3))
+    recovered = sideline.live.Recovered(gap, (stats(HOME, 0, 10, {"PTS": 23}),), AT + timedelta(seconds=9))
     seen = view(summary(), gap, recovering, object())
     assert [notice["kind"] for notice in seen["notices"]] == ["object", "recovering", "gap"]
     assert [notice["text"] for notice in seen["notices"][1:]] == [
@@ -169,7 +169,7 @@ def test_whatever_is_received_the_view_is_bounded() -> None:
     for number in range(MAX_SHOTS + 50):
         made.add(shot(HOME, 11, number))
         made.add(stats(HOME, 11, number, {}, "STEAL\x00" * 1000, at=number))
-        made.add(sideline.Disconnected(AT, "reset" * 1000, None, number, None))
+        made.add(sideline.live.Disconnected(AT, "reset" * 1000, None, number, None))
     seen = made.view("waiting", STATS, "x" * 10_000)
     assert (len(seen["shots"]), len(seen["plays"]), len(seen["notices"])) == (MAX_SHOTS, MAX_PLAYS, MAX_NOTICES)
     assert seen["shots"][-1]["text"].startswith("Ada Lane")
@@ -237,7 +237,7 @@ def printed(seen: GameView, width: int) -> str:
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
-    gap = sideline.Gap(AT, AT + timedelta(seconds=3), "reset")
+    gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
     text = printed(view(summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), gap), width)
     assert text.startswith("[red]Home[/red] –   Away –")
     assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
@@ -266,7 +266,7 @@ def test_a_gap_is_red_while_it_is_open_and_only_then() -> None:
 
 def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
     scoreboard = board(summary(), stats(HOME, 11, 2, {"PTS": "x"}))  # type: ignore[dict-item]
-    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    scoreboard.add(sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset"))
     text = printed(scoreboard.view("connected", STATS), 120)
     assert "values may be missing" in text
     assert "1 row unreadable" in text
@@ -276,8 +276,8 @@ def test_unreadable_rows_and_doubts_are_said_beside_the_rows() -> None:
 def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: int) -> None:
     names = {"id": 1, "player_details": {"id": 1, "firstname": "Ada", "lastname": "Lane"}, "version": 1, "stats": {"PTS": 2}}
     teams = [{"id": team, "name": f"Team {team}", "player_stats": [names | {"id": n} for n in range(15)]} for team in (HOME, AWAY)]
-    scoreboard = board(summary(teams=teams), *(sideline.Connected(AT) for _ in range(9)), *(stats(HOME, n, 9, {}, "STEAL", at=n) for n in range(1, 9)))
-    scoreboard.add(sideline.Gap(AT, AT + timedelta(seconds=3), "reset"))
+    scoreboard = board(summary(teams=teams), *(sideline.live.Connected(AT) for _ in range(9)), *(stats(HOME, n, 9, {}, "STEAL", at=n) for n in range(1, 9)))
+    scoreboard.add(sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset"))
     scoreboard.add(stats(HOME, 1, 10, {"PTS": "x"}))  # type: ignore[dict-item]
     seen = scoreboard.view("connected", replace(STATS, gaps=7, open_gaps=1))
     text = StringIO()

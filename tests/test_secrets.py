@@ -158,7 +158,7 @@ def _(world: World) -> Any:
 @situation("the sync command")
 def _(world: World) -> Any:
     environment = {**os.environ, **world.service.environ, "SIDELINE_SECRET": SECRET, "SIDELINE_USERNAME": "ann"}
-    command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "no-such-game"]
+    command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "--games", "no-such-game"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3, done.stderr
     return [done.stdout, done.stderr]
@@ -485,7 +485,7 @@ def _(world: World) -> Any:
         with stream:
             found += [stream, next(stream), next(stream)]
             world.service.revoke_tokens()
-            found += [item for _, item in zip(range(200), stream, strict=False) if isinstance(item, sideline.Notice)]
+            found += [item for _, item in zip(range(200), stream, strict=False) if isinstance(item, sideline.live.Notice)]
         for wrong in ({"buffer": 0}, {"overflow": "x"}, {"silence_limit": -1.0}, {"sources": "stats"}, {"sources": 5}, {"last_seq": -1}, {"give_up_on": 5}):
             found.append(tried(client.live, token=TOKEN, **wrong))
         for token in (f"{TOKEN}\n", TOKEN.encode(), [TOKEN]):

@@ -83,11 +83,11 @@ def until_it_ends(stream: sideline.LiveStream) -> tuple[list[Any], sideline.Side
     return items, caught.value
 
 
-def losses(stream: sideline.LiveStream, count: int) -> list[sideline.Disconnected]:
-    found: list[sideline.Disconnected] = []
+def losses(stream: sideline.LiveStream, count: int) -> list[sideline.live.Disconnected]:
+    found: list[sideline.live.Disconnected] = []
     with stream:
         for item in stream:
-            if isinstance(item, sideline.Disconnected):
+            if isinstance(item, sideline.live.Disconnected):
                 found.append(item)
                 if len(found) == count:
                     break
@@ -135,7 +135,7 @@ def test_a_certificate_that_cannot_be_trusted_ends_a_stream_at_once_with_its_cau
     assert type(error) is sideline.ConnectError
     assert cause in str(error)
     assert advice in str(error)
-    assert [type(item) for item in items] == [sideline.Disconnected, sideline.Gap]
+    assert [type(item) for item in items] == [sideline.live.Disconnected, sideline.live.Gap]
     assert cause in items[0].reason
     assert items[0].retry_at is None
     assert stream.state == "closed"
@@ -156,7 +156,7 @@ def test_a_certificate_that_becomes_bad_ends_a_stream_that_stood(
         season.streams.cut()
         items, error = until_it_ends(stream)
     assert "certificate expired" in str(error)
-    assert isinstance(items[-1], sideline.Gap)
+    assert isinstance(items[-1], sideline.live.Gap)
     assert items[-1].end is None
 
 
@@ -190,8 +190,8 @@ def test_a_handshake_that_is_cut_is_reported_and_tried_again(
     well = secure(certified("127.0.0.1"), to(season))
     with listener(lambda connection: next(serves, well)(connection)) as seen:
         with given(f"127.0.0.1:{seen.port}", bundle, **known(season), max_retries=0) as client, of_the_season(season, over, opened, client) as stream:
-            items = list(islice((item for item in stream if not isinstance(item, sideline.Recovered)), 5))
-    assert [type(item) for item in items] == [sideline.Disconnected] * 2 + [sideline.Gap, sideline.Connected, sideline.Update]
+            items = list(islice((item for item in stream if not isinstance(item, sideline.live.Recovered)), 5))
+    assert [type(item) for item in items] == [sideline.live.Disconnected] * 2 + [sideline.live.Gap, sideline.live.Connected, sideline.Update]
     assert all("handshake" in item.reason or "connection" in item.reason.lower() for item in items[:2])
 
 
@@ -280,7 +280,7 @@ def test_a_proxy_that_lies_is_named_and_nothing_of_it_is_an_update(opened: Any, 
         with opened(client, "g") as stream:
             items = [next(stream) for _ in range(2)]
             assert stream.stats.updates == 0
-    assert [type(item) for item in items] == [sideline.Disconnected] * 2
+    assert [type(item) for item in items] == [sideline.live.Disconnected] * 2
     assert text in items[0].reason
     assert "proxy" in items[0].reason
     assert "canary" not in repr(items)

@@ -42,7 +42,7 @@ def connected(stream: sideline.LiveStream, within: float) -> float:
     """Reads until the stream is connected; returns how long that took."""
     began = time.monotonic()
     while (took := time.monotonic() - began) < within:
-        if isinstance(stream._core.next_within(0.1), sideline.Connected):
+        if isinstance(stream._core.next_within(0.1), sideline.live.Connected):
             return time.monotonic() - began
     raise AssertionError(f"{stream!r}: not connected after {took:.1f} s")
 
@@ -84,6 +84,6 @@ def test_retry_after_delays_a_stream_too_and_is_no_silence() -> None:
         with client.live(service.games[0]["event_id"], sources=["stats"], **QUICK) as stream:
             first = next(stream)
         assert time.monotonic() - began > 1.5
-        assert isinstance(first, sideline.Connected), first
+        assert isinstance(first, sideline.live.Connected), first
         call.join(10)
         assert [seen.path.rpartition("/")[2] for seen in service.requests].count("_subscribe") == 1

@@ -79,7 +79,7 @@ class TrustMachine(RuleBasedStateMachine):
             found = unnamed(self.archive, report, self.service, self.memory, self.tables)
             assert not found, f"nothing names these rows:\n{shown(found)}"
 
-    def run(self) -> sideline.SyncReport:
+    def run(self) -> sideline.archive.SyncReport:
         return self.archive.sync(**SEASON, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
 
     @rule(name=st.sampled_from(MUTATIONS))

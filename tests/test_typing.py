@@ -80,7 +80,8 @@ def pyright(at: Path) -> tuple[dict[str, set[int]], str]:
 
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
 def test_a_users_program_is_clean_and_a_mistake_is_refused(checker: Callable[[Path], tuple[dict[str, set[int]], str]], elsewhere: Path) -> None:
-    assert len(REFUSED) >= 20
+    assert len(REFUSED) >= 50
+    assert (TYPED / "uses.py").read_text(encoding="utf-8").count("print(") >= 40
     found, told = checker(elsewhere)
     assert found == {name: REFUSED if name == "mistakes.py" else set() for name in PROGRAMS}, told
 

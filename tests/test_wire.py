@@ -77,23 +77,39 @@ EVENTS: dict[str, Any] = {"events": []}
         (lambda c: c.teams(), NO_TEAMS, "/v1/data/teams"),
         (lambda c: c.roster(46), {"id": 46, "players": []}, "/v1/data/teams/46"),
         (lambda c: c.roster(46, game_id="g-1", reference="NCAA"), {"id": 46, "players": []}, "/v1/data/teams/46?game_event_id=g-1&reference=NCAA"),
-        (lambda c: c.schedule(1), NO_GAMES, "/v1/data/schedule/games?type=BASKETBALL&from=1"),
-        (lambda c: c.schedule(1, 2, sport="football"), NO_GAMES, "/v1/data/schedule/games?type=FOOTBALL&from=1&to=2"),
-        (lambda c: c.schedule(9, 5), NO_GAMES, "/v1/data/schedule/games?type=BASKETBALL&from=9&to=5"),
+        (lambda c: c.schedule(1_800_000_000_001), NO_GAMES, "/v1/data/schedule/games?type=BASKETBALL&from=1800000000001"),
         (
-            lambda c: c.schedule(1, 2, team_id=46, location_id="a@b"),
+            lambda c: c.schedule(1_800_000_000_001, 1_800_000_000_002, sport="football"),
             NO_GAMES,
-            "/v1/data/schedule/games?type=BASKETBALL&from=1&to=2&team_id=46&location_id=a@b",
+            "/v1/data/schedule/games?type=FOOTBALL&from=1800000000001&to=1800000000002",
+        ),
+        (lambda c: c.schedule(1_800_000_000_005, 1_800_000_000_009), NO_GAMES, "/v1/data/schedule/games?type=BASKETBALL&from=1800000000005&to=1800000000009"),
+        (
+            lambda c: c.schedule(1_800_000_000_001, 1_800_000_000_002, team_id=46, location_id="a@b"),
+            NO_GAMES,
+            "/v1/data/schedule/games?type=BASKETBALL&from=1800000000001&to=1800000000002&team_id=46&location_id=a@b",
         ),
         (
-            lambda c: c.schedule(1, season_type="pre", week=3),
+            lambda c: c.schedule(1_800_000_000_001, season_type="pre", week=3),
             NO_GAMES,
-            "/v1/data/schedule/games?type=BASKETBALL&from=1&seasonType=PRE&weekNumber=3",
+            "/v1/data/schedule/games?type=BASKETBALL&from=1800000000001&seasonType=PRE&weekNumber=3",
         ),
-        (lambda c: c.team_events(46, 1, 2), EVENTS, "/v1/data/teams/46/events?from=1&to=2"),
-        (lambda c: c.team_events(46, 1, 2, games_only=True), EVENTS, "/v1/data/teams/46/events?from=1&to=2&gamesonly=true"),
-        (lambda c: c.team_events(46, 1, 2, workouts_only=True), EVENTS, "/v1/data/teams/46/events?from=1&to=2&workoutsonly=true"),
-        (lambda c: c.team_game_stats(46, start=1, end=2), {"id": 46, "player_stats": []}, "/v1/data/teams/46/players/game/stats?from=1&to=2"),
+        (lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002), EVENTS, "/v1/data/teams/46/events?from=1800000000001&to=1800000000002"),
+        (
+            lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002, games_only=True),
+            EVENTS,
+            "/v1/data/teams/46/events?from=1800000000001&to=1800000000002&gamesonly=true",
+        ),
+        (
+            lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002, workouts_only=True),
+            EVENTS,
+            "/v1/data/teams/46/events?from=1800000000001&to=1800000000002&workoutsonly=true",
+        ),
+        (
+            lambda c: c.team_game_stats(46, start=1_800_000_000_001, end=1_800_000_000_002),
+            {"id": 46, "player_stats": []},
+            "/v1/data/teams/46/players/game/stats?from=1800000000001&to=1800000000002",
+        ),
         (
             lambda c: c.team_game_stats(46, game_id="g-1"),
             {"id": 46, "player_stats": []},
@@ -106,8 +122,7 @@ EVENTS: dict[str, Any] = {"events": []}
         (lambda c: c.stats_details("s-1"), NO_TEAMS, "/v1/data/stats/s-1/stats/details"),
         (lambda c: c.possessions("s-1"), NO_TEAMS, "/v1/data/stats/s-1/possessions"),
         (lambda c: c.shots("s-1"), NO_TEAMS, "/v1/data/stats/s-1/shots"),
-        (lambda c: c.locations("s-1", 1, 2), [], "/v1/data/sensors/locations?id=s-1&from=1&to=2"),
-        (lambda c: c.locations("s-1", 2, 1), [], "/v1/data/sensors/locations?id=s-1&from=2&to=1"),
+        (lambda c: c.locations("s-1", 1_800_000_000_001, 1_800_000_000_002), [], "/v1/data/sensors/locations?id=s-1&from=1800000000001&to=1800000000002"),
         (lambda c: c.game_stats_details("g-1"), NO_TEAMS, "/v1/data/stats/games/g-1/stats/details"),
         (lambda c: c.game_shots("g-1"), {"shots": []}, "/v1/data/stats/games/g-1/shots"),
         (lambda c: c.videos("g-1"), {"videos": []}, "/v1/data/stats/games/g-1/videos"),
@@ -115,18 +130,22 @@ EVENTS: dict[str, Any] = {"events": []}
         (lambda c: c.ball_screens("g-1"), {"ballscreens": []}, "/v1/data/stats/games/g-1/ballscreens"),
         (lambda c: c.catch_up("g-1", ["shots", "details"]), {"shots": [], "details": []}, "/v1/data/stats/games/g-1/shots,details"),
         (
-            lambda c: c.matchup([46, "7"], 1, 2, reference="NCAA", gender="men"),
+            lambda c: c.matchup([46, "7"], 1_800_000_000_001, 1_800_000_000_002, reference="NCAA", gender="men"),
             NO_GAMES,
-            "/v1/data/schedule/games/matchup?from=1&to=2&team_id=46&team_id=7&reference=NCAA&gender=MEN",
+            "/v1/data/schedule/games/matchup?from=1800000000001&to=1800000000002&team_id=46&team_id=7&reference=NCAA&gender=MEN",
         ),
         (
-            lambda c: c.matchup(46, 9, 5, reference="NCAA", gender="WOMEN"),
+            lambda c: c.matchup(46, 1_800_000_000_005, 1_800_000_000_009, reference="NCAA", gender="WOMEN"),
             NO_GAMES,
-            "/v1/data/schedule/games/matchup?from=9&to=5&team_id=46&reference=NCAA&gender=WOMEN",
+            "/v1/data/schedule/games/matchup?from=1800000000005&to=1800000000009&team_id=46&reference=NCAA&gender=WOMEN",
         ),
         (lambda c: c.subscription_token("g-1"), {"token": "t"}, "/v1/data/schedule/games/g-1/_subscribe"),
         (lambda c: c.broadcast_schedule(), {}, "/broadcast/v1/games/schedule?apikey=k3y"),
-        (lambda c: c.broadcast_schedule(9, 5), {}, "/broadcast/v1/games/schedule?from=9&to=5&apikey=k3y"),
+        (
+            lambda c: c.broadcast_schedule(1_800_000_000_005, 1_800_000_000_009),
+            {},
+            "/broadcast/v1/games/schedule?from=1800000000005&to=1800000000009&apikey=k3y",
+        ),
         (lambda c: c.broadcast_schedule(mock=True), {}, "/broadcast/v1/games/schedule?mock=true&apikey=k3y"),
         (lambda c: c.broadcast_teams(), {}, "/broadcast/v1/games/teams?apikey=k3y"),
         (lambda c: c.broadcast_roster(46, game_id="g-1"), {"id": 46, "players": []}, "/broadcast/v1/games/teams/46?game_event_id=g-1&apikey=k3y"),
@@ -143,7 +162,7 @@ def test_each_operation_requests_its_documented_address(call: Callable[[sideline
 
 
 def test_a_football_client_requests_football_games() -> None:
-    assert target(lambda c: c.schedule(1), NO_GAMES, sport="football") == "/v1/data/schedule/games?type=FOOTBALL&from=1"
+    assert target(lambda c: c.schedule(1_800_000_000_001), NO_GAMES, sport="football") == "/v1/data/schedule/games?type=FOOTBALL&from=1800000000001"
 
 
 @pytest.mark.parametrize(
@@ -290,18 +309,18 @@ def test_a_scheduled_game_has_its_twenty_one_fields() -> None:
         "fan_engagement_enabled": True, "source": "SHOTTRACKER",
     }  # fmt: skip
     expected = {("game_id" if name == "event_id" else "results_link" if name == "_results" else name): value for name, value in game.items()}
-    table = got(lambda c: c.schedule(1), {"games": [game]}).table()
+    table = got(lambda c: c.schedule(1_800_000_000_001), {"games": [game]}).table()
     assert row(table) == {**expected, "tipoff_at": AT, "court_id": "c-1", "facility_id": "f-1"}
 
 
 def test_an_undocumented_status_is_an_ordinary_value() -> None:
     body = {"games": [{"event_id": "e-1", "status": "RAINED_OUT", "type": "CURLING", "gender": "MIXED"}]}
-    found = row(got(lambda c: c.schedule(1), body).table())
+    found = row(got(lambda c: c.schedule(1_800_000_000_001), body).table())
     assert (found["status"], found["type"], found["gender"]) == ("RAINED_OUT", "CURLING", "MIXED")
 
 
 def test_a_location_id_without_an_at_sign_is_left_whole() -> None:
-    found = row(got(lambda c: c.matchup(1, 1, reference="X", gender="MEN"), {"games": [{"event_id": "e-1", "location_id": "/a/b"}]}).table())
+    found = row(got(lambda c: c.matchup(1, 1_800_000_000_001, reference="X", gender="MEN"), {"games": [{"event_id": "e-1", "location_id": "/a/b"}]}).table())
     assert (found["location_id"], found["court_id"], found["facility_id"]) == ("/a/b", None, None)
 
 
@@ -327,7 +346,7 @@ def event(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("root", [lambda one: {"events": [one]}, lambda one: [one], lambda one: one])
 def test_an_event_has_its_fields_whatever_the_root(root: Callable[[Any], Any]) -> None:
-    payload = got(lambda c: c.team_events(46, 1, 2), root(event()))
+    payload = got(lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002), root(event()))
     found = row(payload.table("events"))
     assert (found["event_id"], found["game_id"], found["team_id"], found["name"], found["source"]) == ("e-1", "e-1", 46, "A at B", "SHOTTRACKER")
     assert (found["is_practice_event"], found["is_game_event"], found["game_type"], found["started_at"]) == (False, True, "HALF", AT)
@@ -633,15 +652,20 @@ REFUSALS = [
     (lambda c: c.stats_details("s"), 404, "Invalid id", sideline.NotFound),
     (lambda c: c.possessions("s"), 404, "Invalid id", sideline.NotFound),
     (
-        lambda c: c.locations("s", 1, 2),
+        lambda c: c.locations("s", 1_800_000_000_001, 1_800_000_000_002),
         400,
         "Valid from and to timestamps are required | Locations must be requested in 30 min timeframes",
         sideline.InvalidRequest,
     ),
-    (lambda c: c.team_events(46, 1, 2), 422, "from must be less than to | the range may not exceed 8 months", sideline.InvalidRequest),
-    (lambda c: c.team_game_stats(46, start=1, end=2), 422, "from must be less than to", sideline.InvalidRequest),
+    (
+        lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002),
+        422,
+        "from must be less than to | the range may not exceed 8 months",
+        sideline.InvalidRequest,
+    ),
+    (lambda c: c.team_game_stats(46, start=1_800_000_000_001, end=1_800_000_000_002), 422, "from must be less than to", sideline.InvalidRequest),
     (lambda c: c.teams(), 500, "General system error", sideline.ServerError),
-    (lambda c: c.schedule(1), 500, "General system error", sideline.ServerError),
+    (lambda c: c.schedule(1_800_000_000_001), 500, "General system error", sideline.ServerError),
 ]
 
 

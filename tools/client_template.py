@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import AsyncBatch, checked, fetch_async, query
+from ..batch import AsyncBatch, checked, fetch_async, one_id, query
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_async, plan_async
 from .find import (
@@ -25,7 +25,7 @@ from .find import (
 )
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
-from .types import CatchUpResource, GameIds, Id, Ids, Many, OnError, TableName, Time
+from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
     from .. import _answers as _tracking, _client, _engines, doctor
@@ -59,7 +59,8 @@ class AsyncClient(BaseClient):
         environment: "production" (default) or "development".
         sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
         base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
-        timeout: seconds for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        timeout: seconds (or a `timedelta`) for a call with all its attempts, or
+            `sideline.Timeout(connect=10, read=30, total=120)`.
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
@@ -84,7 +85,7 @@ class AsyncClient(BaseClient):
         self,
         operation: str,
         arguments: dict[str, Any],
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
             arguments = checked(operation, arguments)
@@ -105,7 +106,7 @@ class AsyncClient(BaseClient):
         arguments: dict[str, Any],
         on_error: OnError,
         progress: ProgressOption,
-        timeout: Timeout | float | None,
+        timeout: Timeout | Duration | None,
     ) -> Payload | AsyncBatch:
         """Return a payload for one id, a batch for several."""
         found = query(operation, arguments, timeout)
@@ -117,7 +118,7 @@ class AsyncClient(BaseClient):
 
     # operations
 
-    async def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
+    async def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
         """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
@@ -134,7 +135,7 @@ class AsyncClient(BaseClient):
         """
         return await self._core.token_async(game_id, call_limits(timeout))
 
-    async def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
+    async def find_team(self, name: str, *, timeout: Timeout | Duration | None = None) -> Table:
         """Return the teams whose name has these words, as the table `teams`.
 
         Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
@@ -154,7 +155,7 @@ class AsyncClient(BaseClient):
         name: str,
         *,
         team_id: Ids | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Table:
         """Return the players whose name has these words, as the table `players` with a column `team_name`.
 
@@ -175,8 +176,56 @@ class AsyncClient(BaseClient):
         teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
+    async def box_score(
+        self,
+        game_id: Id,
+        *,
+        periods: bool = False,
+        timeout: Timeout | Duration | None = None,
+    ) -> Table:
+        """Return the box score of a whole game, of both teams, as the table `game_box_score`.
+
+        It has the service's own sums (`source` is "service"), which take one request for each team. For a team without
+        them, and with `periods`, it requests the sessions of the game ("sessions"), which it sums unless `periods` is
+        set.
+
+        Parameters:
+            game_id: the game.
+            periods: return a row for each period instead, with a column `period` at the end.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        A team total has the player name "Team total". A code that a row of the game has is 0 for a player who played;
+        all are null for one who did not (`did_not_play`).
+
+        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
+        session could not be read.
+
+        >>> box = await client.box_score(game_id)
+        >>> box.column_names[:8]
+        ['game_id', 'team_id', 'team_name', 'player_id', 'player_name', 'is_team_total', 'did_not_play', 'source']
+        """
+        from .._answers import game_box_score, session_periods
+
+        game = await self.game(game_id, timeout=timeout)
+        sessions, teams = game.table("sessions"), game_teams(game)
+        payloads: list[Payload] = []
+        if teams and not periods:
+            options: Any = {"game_id": game_id, "on_error": "keep", "progress": False, "timeout": timeout}
+            payloads = list(await self.team_game_stats(teams, **options))
+        service = [payload.table("box_score") for payload in payloads]
+        parts: list[Payload] = []
+        if len({team for table in service for team in table["team_id"]}) < max(len(teams), 1):
+            parts = list(await self.stats(sessions, progress=False, timeout=timeout))
+        names: dict[str, str | None] | None = None
+        if periods:
+            unknown_ids = [row["session_id"] for row in sessions.to_dicts() if row["name"] is None]
+            details = await self.stats_details(unknown_ids, progress=False, timeout=timeout)
+            names = session_periods(sessions, [payload.table("stat_events") for payload in details])
+        boxes = [payload.table("box_score") for payload in parts]
+        return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
+
     async def tracking(
-        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | float | None = None
+        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
     ) -> _tracking.Tracking:
         """Return the positions of a game, which answer who guarded whom, how open a shot was and who ran how much.
 

@@ -8,9 +8,24 @@
 Nothing happens at import: each name is loaded when it is first used.
 """
 
-TYPE_CHECKING = False
+# Not `False`, and not from `typing`: completion by jedi skips what `False` hides, and importing `typing` takes time.
+TYPE_CHECKING = not __name__
 if TYPE_CHECKING:
-    from . import court as court, metrics as metrics, plot as plot, spark as spark
+    from . import (
+        archive as archive,
+        batch as batch,
+        cli as cli,
+        court as court,
+        doctor as doctor,
+        errors as errors,
+        journal as journal,
+        live as live,
+        metrics as metrics,
+        plot as plot,
+        simulator as simulator,
+        spark as spark,
+        typing as typing,
+    )
 
     # generated
     from ._answers import Clips, Tracking, audit, clips, crosswalk, moments
@@ -18,7 +33,7 @@ if TYPE_CHECKING:
     from ._core import Field, Payload, Schema, Table, Update, __version__
     from ._engines import Part, Plan
     from ._rows import SCHEMAS
-    from .archive import Archive, SyncReport
+    from .archive import Archive
     from .batch import AsyncBatch, Batch
     from .errors import (
         ApiError,
@@ -26,7 +41,9 @@ if TYPE_CHECKING:
         ConfigurationError,
         ConnectError,
         DecodeError,
+        IncompleteBatch,
         IncompleteError,
+        IncompleteSync,
         InternalError,
         InvalidRequest,
         NotFound,
@@ -40,18 +57,7 @@ if TYPE_CHECKING:
         TransportError,
     )
     from .journal import replay
-    from .live import (
-        Connected,
-        Disconnected,
-        Gap,
-        LiveBoxScore,
-        LivePage,
-        LiveStream,
-        Notice,
-        Quiet,
-        Recovered,
-        Recovering,
-    )
+    from .live import LiveBoxScore, LiveStream
     from .simulator import Simulator
     # end
 
@@ -69,28 +75,22 @@ __all__ = [
     "Clips",
     "ConfigurationError",
     "ConnectError",
-    "Connected",
     "DecodeError",
-    "Disconnected",
     "Field",
-    "Gap",
+    "IncompleteBatch",
     "IncompleteError",
+    "IncompleteSync",
     "InternalError",
     "InvalidRequest",
     "LiveBoxScore",
-    "LivePage",
     "LiveStream",
     "NotFound",
-    "Notice",
     "Part",
     "Payload",
     "PermissionDenied",
     "Plan",
     "Progress",
-    "Quiet",
     "RateLimited",
-    "Recovered",
-    "Recovering",
     "RequestTimeout",
     "Schema",
     "SchemaDriftWarning",
@@ -99,7 +99,6 @@ __all__ = [
     "SidelineError",
     "Simulator",
     "StreamClosed",
-    "SyncReport",
     "Table",
     "Timeout",
     "Tracking",
@@ -124,25 +123,16 @@ _MODULES = {
     "Batch": "batch",
     "Client": "_client",
     "Clips": "_answers",
-    "Connected": "live",
-    "Disconnected": "live",
     "Field": "_core",
-    "Gap": "live",
     "LiveBoxScore": "live",
-    "LivePage": "live",
     "LiveStream": "live",
-    "Notice": "live",
     "Part": "_engines",
     "Payload": "_core",
     "Plan": "_engines",
     "Progress": "_client",
-    "Quiet": "live",
-    "Recovered": "live",
-    "Recovering": "live",
     "Schema": "_core",
     "Season": "_client",
     "Simulator": "simulator",
-    "SyncReport": "archive",
     "Table": "_core",
     "Timeout": "_client",
     "Tracking": "_answers",
@@ -157,19 +147,25 @@ _MODULES = {
 
 
 # Not in __all__, so that "import *" works without their optional libraries.
-_SUBMODULES = ("court", "metrics", "plot", "spark")
+_SUBMODULES = (
+    *("archive", "batch", "cli", "court", "doctor", "errors", "journal"),
+    *("live", "metrics", "plot", "simulator", "spark", "typing"),
+)
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__ and name not in _SUBMODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+# Hidden from type checkers, which would accept any name.
+if not TYPE_CHECKING:
 
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    value: object = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        if name not in __all__ and name not in _SUBMODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
+        value: object = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -12,9 +12,8 @@ import polars
 import pyarrow
 from typing_extensions import disjoint_base
 
-from sideline._client import Environment, Sport, TableName
+from sideline._client import Environment, Operation, Sport, TableName
 from sideline.errors import DecodeError
-from sideline.live import Notice
 
 __version__: str
 
@@ -98,6 +97,8 @@ class CoreSimulator:
         """Return the request log: a dict for each request that got a response or was cut."""
     def add_fault(self, options: dict[str, object]) -> None:
         """Add a fault; `options` are the arguments of `faults.add`, by name."""
+    def unused_faults(self) -> list[int]:
+        """Return the positions of the faults that no request met."""
     def clear_faults(self) -> None: ...
     heartbeat: float
     with_ids: bool
@@ -132,7 +133,7 @@ class Payload:
     @classmethod
     def from_bytes(
         cls,
-        operation: str,
+        operation: Operation,
         raw: bytes | bytearray | memoryview,
         *,
         session_id: str | int | UUID | None = None,
@@ -166,8 +167,16 @@ class Payload:
         """The unknown fields found on arrival: path, JSON type, byte offset, and whether they are new to the client."""
     def _refusal(self) -> DecodeError | None:
         """Return the exception that `strict=True` raises; `None` without unknown fields."""
-    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
+    def table(
+        self,
+        name: TableName | None = None,
+        columns: Sequence[str] | None = None,
+        names: bool = False,
+        tz: str | None = None,
+    ) -> Table:
         """Return one table of the body, by default the first. `columns` limits and orders the columns.
+
+        With `tz`, such as "America/New_York", timestamps are shown in that zone; the instants stay.
 
         With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
         `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
@@ -346,6 +355,8 @@ class Table:
         """Return some columns, in the order named."""
     def _take(self, places: Sequence[int]) -> Table:
         """Return the rows at these positions, in this order."""
+    def _in_zone(self, zone: str) -> Table:
+        """Return the table with its timestamps in another time zone: the instants stay."""
     def _with_texts(self, columns: Sequence[tuple[str, str, list[Any], bool]]) -> Table:
         """Add columns of texts or lists of texts: name, description, a value for each row."""
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -435,15 +446,15 @@ class CoreStream:
     """A live stream. It belongs to one process: a forked child has neither its thread nor its socket."""
     def open(self) -> None:
         """Connect; only the first call has an effect."""
-    def take(self) -> Update | Notice | None:
+    def take(self) -> Any:
         """Return the next item if there is one, else `None`; see `ended`."""
-    def next(self) -> Update | Notice | None:
+    def next(self) -> Any:
         """Wait for the next item; `None` at the end. Ctrl-C ends the wait."""
-    def next_within(self, seconds: float) -> Update | Notice | None:
+    def next_within(self, seconds: float) -> Any:
         """Wait for the next item for at most `seconds`; `None` if there is none."""
     def wait(self) -> Awaitable[None]:
         """Complete when there is an item. The call takes no item, so cancelling it loses none."""
-    def take_in_turn(self) -> Update | Notice | None:
+    def take_in_turn(self) -> Any:
         """Return the next item like `take`, but `None` if the event loop is due for a turn; see `is_turn_due`."""
     @property
     def is_turn_due(self) -> bool:
@@ -571,6 +582,9 @@ def _certificate(der: bytes) -> tuple[str, int] | None:
 def _arrow_ids(name: str, given: object) -> list[int | str | None] | None:
     """Return the ids of an Arrow array, from any library; `None` if the object has no Arrow data."""
 
+def _check_range(start: object, end: object) -> None:
+    """Raise `ValueError` for a range that is swapped, empty or outside the years 1990 to 2100."""
+
 def _epoch_ms(name: str, time: object) -> int:
     """Return a time in epoch milliseconds; accepts the same values as operations."""
 
@@ -617,7 +631,7 @@ def _logger() -> Logger:
 def _operations() -> list[dict[str, Any]]:
     """Return every operation that is a method of the clients, in order."""
 
-def _own_table(name: str, json: bytes) -> Table:
+def _own_table(name: str, json: bytes, sport: Sport = "basketball") -> Table:
     """Return a table of the package's own, from rows as a JSON array."""
 
 def _replay(path: str | PathLike[str], speed: float | None, max_pause: float, options: dict[str, Any]) -> CoreStream:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
-from ._client import UPDATE_INTERVAL, OnError, ProgressOption, TableName, Timeout, bar, call_limits
+from ._client import UPDATE_INTERVAL, Duration, OnError, ProgressOption, TableName, Timeout, bar, call_limits
 from ._core import (
     CoreProgress,
     CoreUnits,
@@ -19,7 +19,7 @@ from ._core import (
 )
 from ._lazy import LazyModule
 from ._rows import report_drift
-from .errors import AuthenticationError, IncompleteError
+from .errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
     import pandas
@@ -125,11 +125,17 @@ class BaseBatch:
         """The names of the tables; the first is the default."""
         return self._shape.tables
 
-    def table(self, name: TableName | None = None, columns: Sequence[str] | None = None, names: bool = False) -> Table:
+    def table(
+        self,
+        name: TableName | None = None,
+        columns: Sequence[str] | None = None,
+        names: bool = False,
+        tz: str | None = None,
+    ) -> Table:
         """Return one table over all payloads, in the order of the ids; by default the first of `tables`.
 
         It keeps an Arrow batch for each payload, without copying. `box_score` has a column for each code of any
-        payload; codes without a fixed position are at the end, by name. `names=True` is as for a payload, with the
+        payload; codes without a fixed position are at the end, by name. `names` and `tz` are as for a payload, with the
         names of all bodies. Raises `ValueError` if there is no such table or column.
 
         >>> client.stats([session_id, session_id]).table(columns=["session_id", "stat"]).column_names
@@ -139,7 +145,11 @@ class BaseBatch:
         if names:
             from ._rows import with_names
 
-            return with_names(table, self)
+            table = with_names(table, self)
+        if tz is not None:
+            from ._rows import in_zone
+
+            table = in_zone(table, tz)
         return table
 
     def to_arrow(self, name: TableName | None = None, columns: Sequence[str] | None = None) -> "pyarrow.Table":
@@ -191,7 +201,7 @@ class BaseBatch:
         return {unit.id: unit.error for unit in self._units if unit.error is not None}
 
     def raise_if_incomplete(self) -> None:
-        """Raise `IncompleteError`, which carries this batch, unless it is complete.
+        """Raise `IncompleteBatch`, which carries this batch, unless it is complete.
 
         >>> client.stats([session_id]).raise_if_incomplete()
         """
@@ -202,7 +212,7 @@ class BaseBatch:
         batch: Any = self
         skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
         refused = f" The service refused the credentials, so {skipped} were not requested." if skipped else ""
-        raise IncompleteError(
+        raise IncompleteBatch(
             f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
             f"{self._query.name} {holes[0].id}: {holes[0].error}.{refused} The exception's .batch holds the fetched "
@@ -426,7 +436,7 @@ def several(name: str, value: object) -> list[int | str] | None:
     return many(name, value) if resolved is None else _ids(name, resolved[0])
 
 
-def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | float | None) -> Query | None:
+def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Duration | None) -> Query | None:
     """Return the query of a call with many ids as its first argument; `None`: it is one id."""
     (name, given), *others = arguments.items()
     if given is None or isinstance(given, (str, int)):

@@ -20,7 +20,9 @@ __all__ = [
     "ConfigurationError",
     "ConnectError",
     "DecodeError",
+    "IncompleteBatch",
     "IncompleteError",
+    "IncompleteSync",
     "InternalError",
     "InvalidRequest",
     "NotFound",
@@ -293,33 +295,62 @@ class InternalError(SidelineError):
 
 
 class IncompleteError(SidelineError):
-    """Units of a batch or of a sync are missing.
+    """Units of a batch, a sync or a plan are missing. A batch raises `IncompleteBatch`, a sync `IncompleteSync`.
 
-    What to do: use the rest, in `batch` (docs/batches.md) or `report` (docs/trust.md), and request the missing units
-    again.
+    What to do: request the missing units again, or leave out those that the message names.
+
+    >>> try:
+    ...     client.plan("shots", game_ids=["no-such-game"])
+    ... except sideline.IncompleteError as error:
+    ...     print("no-such-game" in str(error))
+    True
+    """
+
+
+class IncompleteBatch(IncompleteError):
+    """Units of a batch are missing.
+
+    What to do: use the rest, in `batch` (docs/batches.md), and request the missing units again: `error.batch.retry()`.
 
     >>> try:
     ...     client.stats([session_id, "no-such-session"])
-    ... except sideline.IncompleteError as error:
-    ...     print(error.batch.counts["missing"], error.report)
-    1 None
+    ... except sideline.IncompleteBatch as error:
+    ...     print(error.batch.counts["missing"])
+    1
     """
 
-    batch: "batches.Batch | batches.AsyncBatch | None"
-    """The batch, with the fetched responses and how each unit ended; `None` for a sync."""
-    report: "archive.SyncReport | None"
-    """The report of the sync; `None` for a batch."""
+    batch: "batches.Batch | batches.AsyncBatch"
+    """The batch, with the fetched responses and how each unit ended."""
 
-    def __init__(
-        self,
-        text: str = "",
-        *,
-        batch: "batches.Batch | batches.AsyncBatch | None" = None,
-        report: "archive.SyncReport | None" = None,
-    ) -> None:
+    def __init__(self, text: str, batch: "batches.Batch | batches.AsyncBatch") -> None:
         super().__init__(text)
         self.batch = batch
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.batch), self.__dict__
+
+
+class IncompleteSync(IncompleteError):
+    """Units of a sync are missing; the others are stored.
+
+    What to do: read the holes of `report` (docs/trust.md), and sync again to request them.
+
+    >>> try:
+    ...     archive.sync(game_ids=[game_id, "no-such-game"], tables="shots")
+    ... except sideline.IncompleteSync as error:
+    ...     print(len(error.report.holes))
+    1
+    """
+
+    report: "archive.SyncReport"
+    """The report of the sync."""
+
+    def __init__(self, text: str, report: "archive.SyncReport") -> None:
+        super().__init__(text)
         self.report = report
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.report), self.__dict__
 
 
 class StreamClosed(SidelineError):

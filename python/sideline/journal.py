@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from . import live
 else:
     live = LazyModule("sideline.live")
-from ._client import Overflow, named
+from ._client import Duration, Overflow, as_seconds, named
 from ._core import _replay
 
 __all__ = ["replay"]
@@ -19,7 +19,7 @@ def replay(
     path: str | PathLike[str],
     speed: float | None = 1.0,
     *,
-    max_pause: float = 1.0,
+    max_pause: Duration = 1.0,
     notices: bool = True,
     overflow: Overflow = "block",
     buffer: int = 1024,
@@ -47,5 +47,5 @@ def replay(
 
     wanted = "a number such as 2.0, or None for as fast as possible"
     with named(speed=wanted, max_pause="a number of seconds, such as 1.0", path="a str or a path"):
-        core = _replay(path, speed, max_pause, {"notices": notices, "overflow": overflow, "buffer": buffer})
+        core = _replay(path, speed, as_seconds(max_pause), {"notices": notices, "overflow": overflow, "buffer": buffer})
     return LiveStream(core, f"replay of {fspath(path)}")

@@ -4,7 +4,7 @@ pytest loads this module whenever the package is installed, so it imports nothin
 `-p no:sideline` disables it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,11 +21,12 @@ _NOW = "2027-03-01T12:00:00Z"
 
 _SHARED = pytest.StashKey["Simulator"]()
 
-_OPTIONS = ("seed", "teams", "games", "now", "sport", "tracking_hz", "faults")
+_OPTIONS = ("seed", "teams", "games", "now", "sport", "tracking_hz", "faults", "strict")
 
 _MARKER = (
     "sideline(seed=, teams=, games=, now=, sport=, tracking_hz=, faults=[{...}]): run the test with its own simulated "
-    "service, of this size and with these faults (each the arguments of faults.add)."
+    "service, of this size and with these faults (each the arguments of faults.add). sideline(strict=False): let the "
+    "test pass although no request met one of its faults."
 )
 
 
@@ -54,6 +55,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         params: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
         if "sideline_simulator" not in params:
             pytest.fail("the marker sideline has no effect on a method of unittest.TestCase", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Any, Any]":
+    """Fail a test that added a fault which no request met: its path may be misspelt."""
+    result = yield
+    service: Simulator | None = getattr(item, "funcargs", {}).get("sideline_simulator")
+    if service is not None and _options(item).get("strict", True) and (unused := service.faults.unused):
+        pytest.fail(
+            f"no request met {', '.join(f'faults.{fault}' for fault in unused)}; correct its path, or mark the test "
+            "with @pytest.mark.sideline(strict=False)",
+            pytrace=False,
+        )
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -112,12 +127,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def _marked(node: pytest.Item) -> dict[str, Any] | None:
-    """Merge the markers of a test, the nearest last; return `None` without any."""
-    marks = list(node.iter_markers("sideline"))
-    if not marks:
-        return None
+    """Return the options of a test's own season; `None` if it has none."""
+    options = _options(node)
+    is_strict = options.pop("strict", None)
+    has_own = bool(options) or (is_strict is None and node.get_closest_marker("sideline") is not None)
+    return options if has_own else None
+
+
+def _options(node: pytest.Item) -> dict[str, Any]:
+    """Merge the markers of a test, the nearest last."""
     options: dict[str, Any] = {}
-    for mark in reversed(marks):
+    for mark in reversed(list(node.iter_markers("sideline"))):
         unknown = [*map(repr, mark.args), *(name for name in mark.kwargs if name not in _OPTIONS)]
         if unknown:
             pytest.fail(f"the marker sideline takes {', '.join(_OPTIONS)}, not {', '.join(unknown)}", pytrace=False)

@@ -140,6 +140,17 @@ class Faults:
         changed = "".join(f", {name}={reprlib.repr(value)}" for name, value in others if value != defaults[name])
         self._added.append(f"add({path!r}{changed})")
 
+    @property
+    def unused(self) -> list[str]:
+        """The faults that no request met, as they were added: the path may be misspelt.
+
+        >>> service.faults.clear()
+        >>> service.faults.add("*/shot", status=500)
+        >>> service.faults.unused
+        ["add('*/shot', status=500)"]
+        """
+        return [self._added[place] for place in self._core.unused_faults()]
+
     def clear(self) -> None:
         """Remove all faults."""
         self._core.clear_faults()

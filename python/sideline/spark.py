@@ -13,8 +13,9 @@ to files. Example, with `spark` a SparkSession:
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from ._client import Operation
 from ._core import Payload
 from ._engines import Part, Plan, bodies_schema, body_tables, operation_of, rows_of_unit, schema
 from ._rows import library
@@ -83,7 +84,7 @@ def decode(bodies: "DataFrame", table: "TableName") -> "DataFrame":
                 if row["operation"] != operation:
                     raise ValueError(f"{table} is a table of {operation}, and the bodies are of {row['operation']}")
                 keys = {name: row[name] for name in ("session_id", "game_id") if row[name] is not None}
-                payload = Payload.from_bytes(operation, bytes(row["body"]), **keys)
+                payload = Payload.from_bytes(cast("Operation", operation), bytes(row["body"]), **keys)
                 until = round(row["end"].timestamp() * 1000) if row["has_next"] else None
                 yield from conformed(rows_of_unit(payload, table, None, until).to_arrow().to_batches(), target)
 

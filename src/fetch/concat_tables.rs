@@ -26,8 +26,8 @@ pub fn table(
     let resource = shape.with_tables()?;
     let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
     let Some(declared) = found else {
-        let (asked, has) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
-        return Err(Error::Argument(DecodeError::NoTable { asked, has }.to_string()));
+        let (name, candidates) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
+        return Err(Error::decode(DecodeError::NoTable { name, candidates }, &Scrubber::default()));
     };
     let fixed = tables::schema(declared);
     // A code that one body has and another lacks must not be an error.
@@ -60,9 +60,9 @@ fn schema(name: &str, fixed: &SchemaRef, parts: &[RecordBatch], asked: Option<&[
     let all: Vec<FieldRef> = fixed.fields().iter().cloned().chain(more.into_values()).collect();
     let one = |column: &String| {
         all.iter().find(|field| field.name() == column).cloned().ok_or_else(|| {
-            let has = all.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
-            let error = DecodeError::NoColumn { table: name.to_owned(), asked: column.clone(), has };
-            Error::Argument(error.to_string())
+            let candidates = all.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+            let error = DecodeError::NoColumn { table: name.to_owned(), name: column.clone(), candidates };
+            Error::decode(error, &Scrubber::default())
         })
     };
     let fields = asked.map(|asked| asked.iter().map(one).collect::<Result<Vec<_>>>()).transpose()?;

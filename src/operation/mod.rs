@@ -109,10 +109,25 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     let call = match name {
         FOLLOW => single(link::follow(&reader.required("link")?, config.sport)?),
         GET => single(link::get(&reader.required("path")?, reader.take_rest())?),
-        _ => operation.call(&mut reader, config)?,
+        _ => declared_call(operation, &mut reader, arguments, config)?,
     };
     reader.deny_unknown(name)?;
     Ok(call)
+}
+
+/// Refuses a range that holds nothing, after the rules that the service has of its own.
+fn declared_call(
+    operation: &'static Operation,
+    reader: &mut ArgumentReader,
+    arguments: &Arguments,
+    config: &Config,
+) -> Result<Call> {
+    let call = operation.call(reader, config);
+    if !matches!(call, Err(Error::Api(_))) {
+        let (start, end) = range(arguments);
+        ranges::check(start, end)?;
+    }
+    call
 }
 
 /// The arguments of an operation or an event stream. Empty for an unknown name, which [`call`] refuses.

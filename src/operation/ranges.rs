@@ -37,6 +37,40 @@ pub(super) fn bounded_rules(from: i64, to: i64) -> Vec<&'static str> {
     violated
 }
 
+/// 1990 and 2101 in epoch milliseconds: a time outside is in the wrong unit, or misspelt.
+const YEARS: std::ops::Range<i64> = 631_152_000_000..4_133_980_800_000;
+
+/// Refuses a range that is swapped or empty, or lies outside the years of which the service can have data.
+pub fn check(start: Option<i64>, end: Option<i64>) -> Result<()> {
+    for (name, time) in [("start", start), ("end", end)] {
+        if let Some(time) = time.filter(|time| !YEARS.contains(time)) {
+            return Err(Error::Argument(format!(
+                "{name} is {}; write a time from 1990 to 2100, in epoch milliseconds if as a number",
+                utc(time)
+            )));
+        }
+    }
+    let (Some(start), Some(end)) = (start, end) else { return Ok(()) };
+    if start > end {
+        return Err(Error::Argument(format!("start {} is after end {}: swap them", utc(start), utc(end))));
+    }
+    if start == end {
+        let next_day = utc(end + 24 * 60 * 60 * 1000);
+        return Err(Error::Argument(format!(
+            "start equals end, {}: the range is empty; for a whole day, end it with {}",
+            utc(start),
+            &next_day[..10.min(next_day.len())]
+        )));
+    }
+    Ok(())
+}
+
+/// A time as a message shows it.
+fn utc(time: i64) -> String {
+    DateTime::from_timestamp_millis(time)
+        .map_or_else(|| time.to_string(), |time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
 /// Adds calendar months in UTC; the day is clamped to the end of the month.
 fn eight_months_after(from: i64) -> i64 {
     DateTime::from_timestamp_millis(from)
@@ -101,7 +135,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn utc(text: &str) -> i64 {
+    fn utc_ms(text: &str) -> i64 {
         DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis()
     }
 
@@ -114,14 +148,14 @@ mod tests {
 
     #[test]
     fn eight_months_end_on_the_same_day_or_the_months_last() {
-        assert_eq!(eight_months_after(utc("2026-03-15T10:00:00Z")), utc("2026-11-15T10:00:00Z"));
-        assert_eq!(eight_months_after(utc("2026-06-30T00:00:00Z")), utc("2027-02-28T00:00:00Z"));
-        assert_eq!(eight_months_after(utc("2027-06-30T00:00:00Z")), utc("2028-02-29T00:00:00Z"));
+        assert_eq!(eight_months_after(utc_ms("2026-03-15T10:00:00Z")), utc_ms("2026-11-15T10:00:00Z"));
+        assert_eq!(eight_months_after(utc_ms("2026-06-30T00:00:00Z")), utc_ms("2027-02-28T00:00:00Z"));
+        assert_eq!(eight_months_after(utc_ms("2027-06-30T00:00:00Z")), utc_ms("2028-02-29T00:00:00Z"));
     }
 
     #[test]
     fn a_range_of_exactly_eight_months_is_one_piece_and_a_millisecond_more_is_two() {
-        let (from, to) = (utc("2026-01-01T00:00:00Z"), utc("2026-09-01T00:00:00Z"));
+        let (from, to) = (utc_ms("2026-01-01T00:00:00Z"), utc_ms("2026-09-01T00:00:00Z"));
         assert_eq!(months(from, to), [(from, to)]);
         assert_eq!(months(from, to + 1), [(from, to), (to, to + 1)]);
         assert!(bounded_rules(from, to).is_empty());
@@ -133,8 +167,31 @@ mod tests {
         assert_eq!(order_rules(0, 5), [POSITIVE]);
         assert_eq!(order_rules(5, 5), [IN_ORDER]);
         assert_eq!(order_rules(5, -1), [POSITIVE, IN_ORDER]);
-        assert_eq!(bounded_rules(-1, utc("2026-01-01T00:00:00Z")), [POSITIVE, AT_MOST_8_MONTHS]);
+        assert_eq!(bounded_rules(-1, utc_ms("2026-01-01T00:00:00Z")), [POSITIVE, AT_MOST_8_MONTHS]);
         assert!(order_rules(1, 2).is_empty());
+    }
+
+    #[test]
+    fn a_range_that_holds_nothing_is_refused() {
+        let refusal = |start: &str, end: &str| match check(Some(utc_ms(start)), Some(utc_ms(end))) {
+            Err(Error::Argument(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = ("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
+        assert_eq!(
+            refusal(second, first),
+            "start 2026-12-01 00:00:00 UTC is after end 2026-11-01 00:00:00 UTC: swap them"
+        );
+        assert_eq!(
+            refusal(first, first),
+            "start equals end, 2026-11-01 00:00:00 UTC: the range is empty; for a whole day, end it with 2026-11-02"
+        );
+        assert!(refusal("1989-12-31T23:59:59Z", second).contains("start is 1989-12-31 23:59:59 UTC"));
+        assert!(refusal(first, "2101-01-01T00:00:00Z").contains("from 1990 to 2100"));
+        assert!(check(Some(utc_ms("1990-01-01T00:00:00Z")), Some(utc_ms("2100-12-31T23:59:59Z"))).is_ok());
+        assert!(check(Some(utc_ms(first)), None).is_ok());
+        assert!(check(None, None).is_ok());
+        assert!(check(None, Some(0)).is_err());
     }
 
     #[test]

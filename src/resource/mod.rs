@@ -7,6 +7,7 @@ pub(crate) mod corrections;
 pub mod coverage;
 pub mod drift;
 pub mod event;
+pub(crate) mod game_box_score;
 pub(crate) mod game_shots;
 pub mod live;
 pub mod locations;
@@ -47,6 +48,7 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &videos::VIDEOS,
     &catch_up::CATCH_UP,
     &broadcast::BROADCAST_ROSTER,
+    &game_box_score::GAME_BOX_SCORE,
     &drift::DRIFT,
     &corrections::CORRECTIONS,
     &coverage::COVERAGE,
@@ -71,11 +73,12 @@ pub fn by_name(name: &str) -> Option<&'static Resource> {
     RESOURCES.iter().copied().find(|r| r.name == name)
 }
 
-/// The resource as a sport's bodies are read: only the columns of `box_score` differ.
-pub(crate) fn of_sport(resource: &'static Resource, sport: Sport) -> &'static Resource {
+/// The resource as a sport's bodies are read: only columns of stat codes differ.
+pub fn of_sport(resource: &'static Resource, sport: Sport) -> &'static Resource {
     match (sport, resource.name) {
         (Sport::Football, "stats") => &stats::FOOTBALL_STATS,
         (Sport::Football, "team_game_stats") => &stats::FOOTBALL_TEAM_GAME_STATS,
+        (Sport::Football, "game_box_score") => &game_box_score::FOOTBALL_GAME_BOX_SCORE,
         (Sport::Football, "catch_up") => &catch_up::FOOTBALL_CATCH_UP,
         _ => resource,
     }

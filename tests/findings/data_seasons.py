@@ -37,7 +37,7 @@ def client_of(service: Service) -> sideline.Client:
     return sideline.Client(**service.client_options(), max_retries=0)
 
 
-def sync(archive: sideline.Archive, tables: Any = TABLES, **options: Any) -> sideline.SyncReport:
+def sync(archive: sideline.Archive, tables: Any = TABLES, **options: Any) -> sideline.archive.SyncReport:
     chosen = {"game_ids": options.pop("game_ids")} if "game_ids" in options else SPAN
     return archive.sync(**chosen, tables=tables, on_error="keep", progress=False, **options)
 

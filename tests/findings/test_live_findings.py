@@ -182,11 +182,11 @@ def recovered(rest: Callable[[str], Answer | None], seconds: float, **options: A
 
     def is_settled(item: Any) -> bool:
         score.feed(item)
-        return by_player(score).get(7) == 10 or (isinstance(item, sideline.Gap) and item.is_final)
+        return by_player(score).get(7) == 10 or (isinstance(item, sideline.live.Gap) and item.is_final)
 
     with fake(with_a_lost_message, rest) as service, service.client(**options) as client:
         items = take(client.live("g1", **QUICK), seconds, is_settled)
-    assert any(isinstance(item, sideline.Gap) for item in items)
+    assert any(isinstance(item, sideline.live.Gap) for item in items)
     return score, items
 
 
@@ -212,8 +212,8 @@ def test_an_odd_line_of_a_recovery_costs_only_itself(line: dict[str, Any]) -> No
 def test_a_gap_is_not_recovered_by_a_response_with_an_unreadable_line() -> None:
     with fake(with_a_lost_message, lambda _: catch_up(ODD_LINES["a text as a value"])) as service, service.client() as client:
         stream = client.live("g1", **QUICK)
-        items = take(stream, 1.5, lambda item: isinstance(item, sideline.Recovered))
-    assert not any(isinstance(item, sideline.Recovered) for item in items)
+        items = take(stream, 1.5, lambda item: isinstance(item, sideline.live.Recovered))
+    assert not any(isinstance(item, sideline.live.Recovered) for item in items)
     assert len(updates(items)) > 1
 
 
@@ -289,8 +289,8 @@ def test_right_stats_without_details_are_applied() -> None:
 
 def test_a_gap_is_not_final_as_long_as_it_is_tried_again() -> None:
     with fake(with_a_lost_message, lambda _: (503, b"{}")) as service, service.client() as client:
-        items = take(client.live("g1", **QUICK), 1.5, lambda item: isinstance(item, sideline.Gap) and item.is_final)
-    assert [item.reason for item in items if isinstance(item, sideline.Gap) and item.is_final] == []
+        items = take(client.live("g1", **QUICK), 1.5, lambda item: isinstance(item, sideline.live.Gap) and item.is_final)
+    assert [item.reason for item in items if isinstance(item, sideline.live.Gap) and item.is_final] == []
 
 
 # 4. Batches.
@@ -444,7 +444,7 @@ def replayed(path: Path, data: bytes) -> tuple[list[int], list[str]]:
     path.write_bytes(data)
     items = list(sideline.replay(path, None))
     numbers = [json.loads(item.text)["n"] for item in updates(items) if not is_end(item)]
-    return numbers, [item.reason for item in items if isinstance(item, sideline.Gap)]
+    return numbers, [item.reason for item in items if isinstance(item, sideline.live.Gap)]
 
 
 def without(index: int) -> Callable[[list[Part]], list[Part]]:
@@ -522,7 +522,7 @@ def test_a_stamp_of_the_delivery_does_not_make_a_message_new() -> None:
 
 
 def test_a_stamp_of_the_delivery_is_no_evidence_of_a_restarted_counter() -> None:
-    assert "restarted" not in [item.reason for item in stamped_items() if isinstance(item, sideline.Gap)]
+    assert "restarted" not in [item.reason for item in stamped_items() if isinstance(item, sideline.live.Gap)]
 
 
 # 9. Waits and positions.
@@ -653,9 +653,9 @@ def test_a_rest_call_without_asyncio_raises_the_error_of_streams() -> None:
 def test_a_recovered_gap_is_not_open() -> None:
     with fake(with_a_lost_message, lambda _: catch_up()) as service, service.client() as client:
         stream = client.live("g1", **QUICK)
-        items = take(stream, 6, lambda item: isinstance(item, sideline.Recovered))
+        items = take(stream, 6, lambda item: isinstance(item, sideline.live.Recovered))
         stats = stream.stats
-    assert isinstance(items[-1], sideline.Recovered)
+    assert isinstance(items[-1], sideline.live.Recovered)
     assert stats.open_gaps == 0
 
 
@@ -679,6 +679,6 @@ def test_a_stream_that_never_delivers_within_its_silence_limit_names_the_option(
 
     with fake(buffered) as service, service.client() as client:
         items = take(client.live_stats("g1", silence_limit=0.3, recover="off", **QUICK), 2.0)
-    reasons = [item.reason for item in items if isinstance(item, sideline.Disconnected)]
+    reasons = [item.reason for item in items if isinstance(item, sideline.live.Disconnected)]
     assert len(reasons) >= 3
     assert any("silence_limit" in reason for reason in reasons)

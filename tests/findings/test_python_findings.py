@@ -58,8 +58,6 @@ def session(league: Service) -> str:
 # 2. Public modules.
 
 MODULES = ("errors", "archive", "live", "journal", "simulator", "doctor", "batch", "cli", "court", "metrics", "plot", "spark", "typing")
-ATTRIBUTES = {"court", "metrics", "plot", "spark"}
-"""What today's package loads by itself."""
 
 _LOOK = """
 import json, sys, sideline
@@ -85,17 +83,12 @@ def attributes() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ATTRIBUTES else red(2, f"sideline.{name} is no attribute until something loads it")) for name in MODULES]
-)
+@pytest.mark.parametrize("name", MODULES)
 def test_a_public_module_is_an_attribute_from_the_first_line(attributes: list[str], name: str) -> None:
     assert name in attributes
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [pytest.param("sideline.Cl", "Client", marks=red(2, "static completion offers no class")), pytest.param("sideline.me", "metrics")],
-)
+@pytest.mark.parametrize(("typed", "meant"), [("sideline.Cl", "Client"), ("sideline.me", "metrics"), ("sideline.typing.Tab", "TableName")])
 def test_static_completion_offers_the_public_names(typed: str, meant: str) -> None:
     jedi = pytest.importorskip("jedi", reason="jedi is not installed (pip install ipykernel)")
     assert meant in [completion.name for completion in jedi.Script(f"import sideline\n{typed}").complete()]
@@ -114,12 +107,12 @@ MISTAKES: dict[str, tuple[int, str]] = {
     "as_of": (3, 'archive.as_of("2026-11-01").scan("shot")'),
     "from_bytes": (3, 'sideline.Payload.from_bytes("statz", b"")'),
     "metrics": (3, "metrics.minutes(5)"),
-    "audit": (3, "sideline.audit(stats=5)"),
+    "audit": (3, "sideline.audit(player_stats=5)"),
     "clips": (3, "sideline.clips(5, 5)"),
     "moments": (3, "sideline.moments(5, 5)"),
     "plan": (3, 'client.plan("shot", start="2026-11-01")'),
 }
-REFUSED = {"plan"}
+REFUSED = {"plan", "a name of the package"}
 """What today's types refuse."""
 
 USES: dict[str, str] = {
@@ -175,14 +168,12 @@ def test_a_planted_mistake_is_refused(complaints: dict[str, str], name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["ClientOptions", "Ids", "TableName", "Time", "Violations"])
-@red(3, "a name of signatures has no public path", (ModuleNotFoundError, AttributeError))
 def test_a_name_of_signatures_has_a_public_path(name: str) -> None:
     assert getattr(importlib.import_module("sideline.typing"), name)
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", USES)
-@red(3, "type checkers refuse a correct use")
 def test_a_correct_use_is_accepted(complaints: dict[str, str], name: str) -> None:
     assert complaints[name] == ""
 
@@ -192,17 +183,16 @@ def test_a_correct_use_is_accepted(complaints: dict[str, str], name: str) -> Non
 KINDS: dict[str, Callable[[sideline.Client, sideline.Archive, str], Any]] = {
     "metrics of a payload": lambda client, archive, session: metrics.minutes(client.possessions(session)),
     "corrections": lambda client, archive, session: archive.corrections(),
-    "audit": lambda client, archive, session: sideline.audit(stats=client.stats(session)),
+    "audit": lambda client, archive, session: sideline.audit(player_stats=client.stats(session)),
     "sql": lambda client, archive, session: archive.sql("select 1 as one"),
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "audit" else red(4, "rows come in another kind than a Table")) for name in KINDS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=red(4, "rows come in another kind than a Table") if name == "sql" else ()) for name in KINDS])
 def test_eager_rows_are_a_table(client: sideline.Client, archive: sideline.Archive, session: str, name: str) -> None:
     assert isinstance(KINDS[name](client, archive, session), sideline.Table)
 
 
-@red(4, "the table stat_events is named details as an argument", TypeError)
 def test_an_argument_has_the_name_of_its_table(client: sideline.Client, session: str) -> None:
     found = sideline.audit(player_stats=client.stats(session), stat_events=client.stats_details(session))  # type: ignore[call-arg]
     assert found.num_rows == 0
@@ -220,12 +210,10 @@ DURATIONS: dict[str, Callable[[Service, sideline.Client, sideline.Archive, str],
 
 
 @pytest.mark.parametrize("name", DURATIONS)
-@red(4, "a duration is seconds here and a timedelta there", TypeError)
 def test_every_duration_accepts_seconds_and_timedelta(league: Service, client: sideline.Client, archive: sideline.Archive, session: str, name: str) -> None:
     DURATIONS[name](league, client, archive, session)
 
 
-@red(4, "moments accepts no timedelta", TypeError)
 def test_moments_accept_a_timedelta(league: Service, client: sideline.Client, session: str) -> None:
     half = played(league)[0].sessions[0]
     locations = client.locations(session, half.start, half.end)
@@ -233,7 +221,6 @@ def test_moments_accept_a_timedelta(league: Service, client: sideline.Client, se
     assert sideline.moments(client.shots(session), locations, before=timedelta(seconds=2), after=timedelta(seconds=1)).num_rows == expected  # type: ignore[arg-type]
 
 
-@red(4, "columns= refuses the one name that tables= accepts", TypeError)
 def test_every_list_of_names_accepts_one_name(client: sideline.Client, session: str) -> None:
     assert client.stats(session).table("box_score", columns="PTS").column_names == ["PTS"]  # type: ignore[call-overload]
 
@@ -247,7 +234,6 @@ def error_of(call: Callable[[], object]) -> BaseException | None:
     return None
 
 
-@red(4, "sync takes a range as its third argument, and the error does not say so")
 def test_a_range_in_place_of_ids_works_or_the_error_says_what_to_write(archive: sideline.Archive) -> None:
     error = error_of(lambda: archive.sync(SPAN["start"], SPAN["end"], tables=["teams"]))
     assert error is None or isinstance(error, TypeError) or "start=" in str(error), str(error)
@@ -275,7 +261,6 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("style", ["repeated", "with commas"])
-@red(5, "--games swallows PATH")
 def test_a_list_does_not_swallow_the_path(league: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, style: str) -> None:
     for name, value in league.environ.items():
         monkeypatch.setenv(name, value)
@@ -286,14 +271,12 @@ def test_a_list_does_not_swallow_the_path(league: Service, tmp_path: Path, monke
     assert set(stored["game_id"]) == {first, second}
 
 
-@red(5, "an error of --teams blames the path")
 def test_an_error_of_a_list_does_not_blame_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("sync", "--teams", "1", "2", "season") == 2
     assert "invalid int value: 'season'" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "meant"), [(["sycn", "season"], "sync"), (["sync", "season", "--form", "2026-11-01"], "--from")])
-@red(5, "a misspelt command or option gets no suggestion")
 def test_a_misspelt_word_of_the_command_gets_a_suggestion(arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
     assert re.search(rf"did you mean [^?]*{meant}\b", capsys.readouterr().err)
@@ -302,13 +285,7 @@ def test_a_misspelt_word_of_the_command_gets_a_suggestion(arguments: list[str], 
 COMMANDS = ("simulate", "sync", "status", "report", "vacuum", "doctor", "live")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(command, marks=red(5, "the help states a default and no meaning") if command in ("sync", "status", "report", "vacuum") else ())
-        for command in COMMANDS
-    ],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_an_option_states_its_meaning(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run(command, "--help") == 0
@@ -316,7 +293,6 @@ def test_the_help_of_an_option_states_its_meaning(command: str, capsys: pytest.C
 
 
 @pytest.mark.source
-@red(5, "completion reads the private parts of argparse")
 def test_completion_uses_no_private_part_of_argparse() -> None:
     reading = [path.name for path in PACKAGE.rglob("*.py") if re.search(r"\._actions\b|argparse\._|_SubParsersAction", path.read_text(encoding="utf-8"))]
     assert reading == []
@@ -384,7 +360,6 @@ METRICS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", ["minutes", "pace", "per_36"])
-@red(10, "metrics return polars to pandas users")
 def test_a_metric_of_pandas_frames_is_a_pandas_frame(client: sideline.Client, session: str, name: str) -> None:
     pandas = pytest.importorskip("pandas", reason="needs pandas: pip install 'sideline[pandas]'")
     box, possessions = client.stats(session).to_pandas("box_score"), client.possessions(session).to_pandas("possessions")
@@ -392,7 +367,6 @@ def test_a_metric_of_pandas_frames_is_a_pandas_frame(client: sideline.Client, se
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("moments", "shots and locations"), ("crosswalk", "rosters")])
-@red(10, "answers return a Table to pandas users")
 def test_an_answer_of_pandas_frames_is_a_pandas_frame(league: Service, client: sideline.Client, session: str, name: str, arguments: str) -> None:
     pandas = pytest.importorskip("pandas", reason="needs pandas: pip install 'sideline[pandas]'")
     half, roster = played(league)[0].sessions[0], client.roster(played(league)[0].home_id).to_pandas()

@@ -50,19 +50,8 @@ CALLS: dict[str, Callable[[sideline.Client, tuple[str, str]], Any]] = {
 }
 
 
-def is_refused(name: str, span: tuple[str, str]) -> bool:
-    """Whether today's code refuses it already."""
-    return name == "plan" and span in (SWAPPED, EMPTY)
-
-
-@pytest.mark.parametrize(
-    ("name", "span"),
-    [
-        pytest.param(name, span, marks=() if is_refused(name, span) else red(1, "a range that holds nothing is sent", (DID_NOT_RAISE, sideline.SidelineError)))
-        for name in CALLS
-        for span in (SWAPPED, EMPTY, EARLY, LATE)
-    ],
-)
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("span", [SWAPPED, EMPTY, EARLY, LATE])
 def test_a_range_that_holds_nothing_is_refused_before_a_request(service: sideline.Simulator, client: sideline.Client, name: str, span: tuple[str, str]) -> None:
     said = {SWAPPED: "swap them", EMPTY: "the range is empty"}.get(span, "1990|2100")
     before = len(service.requests)
@@ -72,7 +61,6 @@ def test_a_range_that_holds_nothing_is_refused_before_a_request(service: sidelin
 
 
 @pytest.mark.parametrize("name", ["schedule", "broadcast_schedule"])
-@red(1, "the asynchronous client sends a swapped range", DID_NOT_RAISE)
 def test_the_asynchronous_client_refuses_a_swapped_range(service: sideline.Simulator, name: str) -> None:
     async def ask() -> None:
         async with service.async_client() as client:
@@ -85,9 +73,8 @@ def test_the_asynchronous_client_refuses_a_swapped_range(service: sideline.Simul
 # 2. The box score of a game.
 
 
-@red(2, "no call returns the box score of a whole game", AttributeError)
 def test_the_box_score_of_a_game_is_one_call(service: sideline.Simulator, client: sideline.Client) -> None:
-    table: sideline.Table = client.box_score(service.games[0]["event_id"])  # type: ignore[attr-defined]
+    table: sideline.Table = client.box_score(service.games[0]["event_id"])
     rows = table.to_dicts()
     assert table.column_names[: table.column_names.index("source") + 1] == [
         *("game_id", "team_id", "team_name", "player_id", "player_name", "is_team_total", "did_not_play", "source")
@@ -99,13 +86,11 @@ def test_the_box_score_of_a_game_is_one_call(service: sideline.Simulator, client
     assert len({(row["team_id"], row["player_id"]) for row in rows}) == len(rows), "a row for each player, not for each half"
 
 
-@red(2, "the box score of a game has no period", AttributeError)
 def test_the_box_score_of_a_game_by_period_names_the_period(service: sideline.Simulator, client: sideline.Client) -> None:
-    table: sideline.Table = client.box_score(service.games[0]["event_id"], periods=True)  # type: ignore[attr-defined]
+    table: sideline.Table = client.box_score(service.games[0]["event_id"], periods=True)
     assert set(table["period"]) == {"H1", "H2"}
 
 
-@red(2, "the added player_name is among the columns that print hides")
 def test_the_names_that_were_asked_for_are_shown(client: sideline.Client, session: str) -> None:
     table = client.shots(session).table("shots", names=True)
     assert "player_name" in table.column_names
@@ -148,7 +133,6 @@ WRONG: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@red(3, "a wrong value exits with 1, not with the documented 2")
 def test_a_wrong_value_exits_with_2(
     service: sideline.Simulator, folder: str, wrong: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,7 +143,6 @@ def test_a_wrong_value_exits_with_2(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
-@red(3, "a closed pipe is printed as an error")
 def test_a_closed_pipe_is_not_an_error() -> None:
     with sideline.Simulator(seed=7, teams=4, games=8) as season:
         game = season.games[-1]["event_id"]
@@ -184,7 +167,6 @@ def test_the_pipeline(sideline_simulator, sideline_client):
 """
 
 
-@red(4, "a fault whose path never matches passes silently")
 def test_a_fault_that_never_fired_fails_its_test(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text(PLUGIN, encoding="utf-8")
@@ -195,13 +177,12 @@ def test_a_fault_that_never_fired_fails_its_test(tmp_path: Path) -> None:
     assert "*/shot" in done.stdout
 
 
-@red(4, "a simulator does not name the faults that never fired", AttributeError)
 def test_a_simulator_names_the_faults_that_never_fired() -> None:
     with sideline.Simulator(teams=2, games=1) as simulator, simulator.client() as client:
         simulator.faults.add("*/shot", status=500)
         simulator.faults.add("*/teams", delay=0.001)
         client.teams()
-        assert ["*/shot" in str(fault) for fault in simulator.faults.unused] == [True]  # type: ignore[attr-defined]
+        assert ["*/shot" in str(fault) for fault in simulator.faults.unused] == [True]
 
 
 # 5. A game to watch.
@@ -311,7 +292,6 @@ def test_the_readme_has_a_picture() -> None:
 
 
 @pytest.mark.usefixtures("agg")
-@red(7, "a name of several players lists every player")
 def test_a_name_that_several_players_have_lists_those(client: sideline.Client, session: str) -> None:
     players = {row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]}
     names = [row["last_name"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]]
@@ -333,7 +313,6 @@ MISSPELLED: dict[str, tuple[str, Callable[[sideline.Client, str], Any]]] = {
 
 @pytest.mark.usefixtures("agg")
 @pytest.mark.parametrize("kind", MISSPELLED)
-@red(7, "a misspelled name gets no suggestion")
 def test_a_misspelled_name_gets_a_suggestion(client: sideline.Client, session: str, kind: str) -> None:
     meant, call = MISSPELLED[kind]
     with pytest.raises(ValueError, match=r".") as refused:
@@ -444,10 +423,9 @@ def test_a_small_terminal_shows_both_teams_or_says_what_it_leaves_out(page: Call
 # 9. What a newcomer looked for.
 
 
-@red(9, "no table has the tip-off in the reader's zone", TypeError)
 def test_a_table_has_its_times_in_the_readers_zone(client: sideline.Client) -> None:
     schedule = client.schedule("2026-11-01", "2026-11-10")
-    local: Any = schedule.table("games", tz="America/New_York")  # type: ignore[call-overload]
+    local: Any = schedule.table("games", tz="America/New_York")
     [utc, there] = [table["tipoff_at"][0] for table in (schedule.table("games"), local)]
     assert there == utc
     assert there.utcoffset() != utc.utcoffset()

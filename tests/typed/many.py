@@ -28,7 +28,7 @@ def ask(client: sideline.Client, session_ids: list[str]) -> sideline.Table:
     shots = client.shots(polars.Series(session_ids))
     try:
         shots.raise_if_incomplete()
-    except sideline.IncompleteError as error:
+    except sideline.IncompleteBatch as error:
         print(error)
     return batch.coverage
 

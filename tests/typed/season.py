@@ -12,11 +12,11 @@ import sideline
 def keep(client: sideline.Client, folder: Path) -> polars.DataFrame:
     archive = sideline.Archive(folder, client)
     report = archive.sync(team_ids=[1001, 1002], start="2026-11-01", end=datetime.date(2027, 4, 10))
-    assert_type(report, sideline.SyncReport)
+    assert_type(report, sideline.archive.SyncReport)
     assert_type(report.coverage, sideline.Table)
     report.raise_if_incomplete()
     now = datetime.datetime.now(datetime.UTC)
-    assert_type(archive.corrections(since=now), polars.DataFrame)
+    assert_type(archive.corrections(since=now), sideline.Table)
     assert_type(archive.as_of(now).scan("shots"), polars.LazyFrame)
     violations: sideline.Table = archive.audit()
     print(violations)

@@ -7,19 +7,19 @@ from typing import assert_type
 import sideline
 
 
-def told(item: sideline.Update | sideline.Notice) -> str:
+def told(item: sideline.Update | sideline.live.Notice) -> str:
     match item:
         case sideline.Update():
             assert_type(item.received_at, datetime.datetime)
             return item.text
-        case sideline.Disconnected():
+        case sideline.live.Disconnected():
             assert_type(item.retry_at, datetime.datetime | None)
             return item.reason
-        case sideline.Gap():
+        case sideline.live.Gap():
             return f"{item.start} to {item.end}"
-        case sideline.Connected():
+        case sideline.live.Connected():
             return f"{item.at}"
-        case sideline.Quiet():
+        case sideline.live.Quiet():
             return f"{item.since}"
         case _:
             return "a notice of a later version"
@@ -38,7 +38,7 @@ def watch(client: sideline.Client, game_id: str, journal: Path) -> sideline.Tabl
         assert_type(table, sideline.Table)
     print(told(next(sideline.replay(journal, speed=None))))
     with sideline.replay(journal).serve(score, port=0) as page:
-        assert_type(page, sideline.LivePage)
+        assert_type(page, sideline.live.LivePage)
         assert_type(page.url, str)
         assert_type(page.wait(timeout=0.1), bool)
     return score.table()

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use sideline::error::{Error, Result};
 use sideline::fetch::{self, Counters, UnitOutcome};
 use sideline::machine;
-use sideline::operation::Value;
+use sideline::operation::{self, Value};
 use sideline::resource::coverage::Covered;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -140,6 +140,16 @@ pub(crate) fn arrow_ids<'py>(
 #[pyo3(name = "_epoch_ms")]
 pub(crate) fn epoch_ms(py: Python<'_>, name: &str, time: &Bound<'_, PyAny>) -> PyResult<i64> {
     errors::guard(py, || convert::epoch_ms(name, time))
+}
+
+/// Raise `ValueError` for a range that is swapped, empty or outside the years 1990 to 2100.
+#[pyfunction]
+#[pyo3(name = "_check_range")]
+pub(crate) fn check_range(py: Python<'_>, start: &Bound<'_, PyAny>, end: &Bound<'_, PyAny>) -> PyResult<()> {
+    errors::guard(py, || {
+        let (start, end) = (convert::epoch_ms("start", start)?, convert::epoch_ms("end", end)?);
+        operation::ranges::check(Some(start), Some(end)).map_err(|error| errors::raise(py, error))
+    })
 }
 
 /// Wait for all units. `tick` is called about twenty times a second, and an exception in it ends the call.

@@ -233,11 +233,11 @@ pub(crate) fn id(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// Column names. A single name is rejected: Python would iterate its letters.
+/// Column names, or one.
 pub(crate) fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
     let Some(given) = given else { return Ok(None) };
     if let Ok(name) = given.cast::<PyString>() {
-        return Err(PyTypeError::new_err(format!("columns is a list of names: write [{}]", name.repr()?)));
+        return Ok(Some(vec![name.extract()?]));
     }
     let names = || given.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>();
     let wrong = |_| PyTypeError::new_err(format!("columns is a list of names, not {}", kind(given)));

@@ -17,7 +17,7 @@ pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     let (advice, found) = (error.advice(), error.found());
     let fields = PyDict::new(py);
     let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
-    let Some(class) = error.class_name() else { return builtin(&error, text) };
+    let Some(class) = error.class_name() else { return builtin(py, &error, text) };
     if let Err(error) = describe(&error, &fields) {
         return error;
     }
@@ -29,7 +29,7 @@ pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// The exception of an error that has a class of Python's own.
-fn builtin(error: &Error, text: String) -> PyErr {
+fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
     match error {
         // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
         Error::File { path, errno: Some(errno), message } => {
@@ -37,7 +37,18 @@ fn builtin(error: &Error, text: String) -> PyErr {
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
         Error::File { errno: None, .. } => PyBlockingIOError::new_err(text),
+        Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
+    }
+}
+
+/// `ValueError` for an unknown name, with the known names that resemble it.
+pub(crate) fn unknown_name(py: Python<'_>, text: &str, name: &str, candidates: Vec<&str>) -> PyErr {
+    let resembling =
+        || py.import("sideline._rows")?.call_method1("did_you_mean", (name, candidates))?.extract::<String>();
+    match resembling() {
+        Ok(suggestion) => PyValueError::new_err(format!("{text}{suggestion}")),
+        Err(error) => error,
     }
 }
 

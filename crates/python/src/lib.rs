@@ -80,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(client::read_certificate, module)?)?;
     module.add_function(wrap_pyfunction!(batch::ids, module)?)?;
     module.add_function(wrap_pyfunction!(batch::arrow_ids, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::check_range, module)?)?;
     module.add_function(wrap_pyfunction!(batch::epoch_ms, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_sync, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_async, module)?)?;

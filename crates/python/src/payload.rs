@@ -157,6 +157,8 @@ impl PyPayload {
 
     /// Return one table of the body, by default the first. `columns` limits and orders the columns.
     ///
+    /// With `tz`, such as "America/New_York", timestamps are shown in that zone; the instants stay.
+    ///
     /// With `names=True` each column of ids is followed, at the end of the table, by one of names: `team_name`,
     /// `player_name`, or of lists of ids `player_names`. They are those of the same body; where it has none they are null.
     /// Raises `DecodeError` where the body does not fit, `ValueError` where there is no such table or column.
@@ -166,19 +168,30 @@ impl PyPayload {
     ///
     /// >>> client.shots(session_id).table(columns=["player_id", "points"], names=True).column_names
     /// ['player_id', 'points', 'player_name']
-    #[pyo3(signature = (name = None, columns = None, names = false))]
+    #[pyo3(signature = (name = None, columns = None, names = false, tz = None))]
     fn table<'py>(
         slf: &Bound<'py, Self>,
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
         names: bool,
+        tz: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let table = Bound::new(py, slf.get().decoded(py, name, columns)?)?;
-        if !names {
-            return Ok(table.into_any());
+        let table = Bound::new(py, slf.get().decoded(py, name, columns)?)?.into_any();
+        if !names && tz.is_none() {
+            return Ok(table);
         }
-        errors::guard(py, || py.import("sideline._rows")?.call_method1("with_names", (table, PyList::new(py, [slf])?)))
+        errors::guard(py, || {
+            let rows = py.import("sideline._rows")?;
+            let table = match names {
+                true => rows.call_method1("with_names", (table, PyList::new(py, [slf])?))?,
+                false => table,
+            };
+            match tz {
+                Some(tz) => rows.call_method1("in_zone", (table, tz)),
+                None => Ok(table),
+            }
+        })
     }
 
     /// Return every table of the body by name, the default first: like `table(name)` for each, but in one pass.

@@ -109,6 +109,11 @@ impl CoreSimulator {
         })
     }
 
+    /// Return the positions of the faults that no request met.
+    fn unused_faults(&self) -> Vec<usize> {
+        self.inner.faults().unused()
+    }
+
     fn clear_faults(&self) {
         self.inner.faults().clear();
     }

@@ -3,11 +3,12 @@
 use crate::schema::Schema;
 use crate::{capsule, convert, errors, gather, pickle_table, to_dicts};
 use arrow_array::builder::{ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
+use sideline::config::Sport;
 use sideline::resource;
 use sideline::scrub::{self, Scrubber};
 use std::collections::HashMap;
@@ -55,6 +56,10 @@ impl PyTable {
 
     fn place(&self, name: &str) -> Option<usize> {
         self.schema.fields().iter().position(|field| field.name() == name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
     fn there_are(&self) -> String {
@@ -217,7 +222,9 @@ impl PyTable {
         };
         let name = name.to_cow()?;
         let Some(place) = self.place(&name) else {
-            return Err(PyKeyError::new_err(format!("no column {name:?}; there are: {}", self.there_are())));
+            let text = format!("no column {name:?}; there are: {}", self.there_are());
+            let error = errors::unknown_name(py, &text, &name, self.names().collect());
+            return Err(PyKeyError::new_err(error.value(py).to_string()));
         };
         errors::guard(py, || to_dicts::column(py, self.batches.iter().map(|batch| batch.column(place))))
     }
@@ -229,11 +236,9 @@ impl PyTable {
             let columns = convert::columns(columns)?.unwrap_or_else(|| self.column_names());
             let place = |name: &String| {
                 self.place(name).ok_or_else(|| {
-                    PyValueError::new_err(format!(
-                        "{} has no column {name:?}; there are: {}",
-                        scrub::visible(&self.name),
-                        self.there_are()
-                    ))
+                    let name_of_table = scrub::visible(&self.name);
+                    let text = format!("{name_of_table} has no column {name:?}; there are: {}", self.there_are());
+                    errors::unknown_name(py, &text, name, self.names().collect())
                 })
             };
             let places = columns.iter().map(place).collect::<PyResult<Vec<_>>>()?;
@@ -266,6 +271,30 @@ impl PyTable {
             let schema = ArrowSchema::new_with_metadata(fields, self.schema.metadata().clone());
             let rows = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
             self.remade(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows).map(|batch| vec![batch]))
+        })
+    }
+
+    /// Return the table with its timestamps in another time zone: the instants stay.
+    fn _in_zone(&self, py: Python<'_>, zone: &str) -> PyResult<PyTable> {
+        errors::guard(py, || {
+            let fields = self.schema.fields().iter().map(|field| match field.data_type() {
+                DataType::Timestamp(unit, Some(_)) => {
+                    Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(*unit, Some(zone.into()))))
+                }
+                _ => field.clone(),
+            });
+            let metadata = self.schema.metadata().clone();
+            let schema = Arc::new(ArrowSchema::new_with_metadata(fields.collect::<Vec<_>>(), metadata));
+            let in_zone = |(array, field): (&ArrayRef, &Arc<ArrowField>)| {
+                let data = array.to_data().into_builder().data_type(field.data_type().clone()).build()?;
+                Ok(make_array(data))
+            };
+            let convert = |batch: &RecordBatch| {
+                let columns = batch.columns().iter().zip(schema.fields()).map(in_zone);
+                let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                RecordBatch::try_new_with_options(schema.clone(), columns.collect::<Result<_, ArrowError>>()?, &rows)
+            };
+            self.remade(self.batches.iter().map(convert).collect())
         })
     }
 
@@ -367,10 +396,12 @@ fn texts(values: &Bound<'_, PyList>, is_list: bool) -> PyResult<ArrayRef> {
 
 /// Return a table of the package's own, from rows as a JSON array.
 #[pyfunction]
-#[pyo3(name = "_own_table")]
-pub(crate) fn own_table(py: Python<'_>, name: &str, json: &[u8]) -> PyResult<PyTable> {
+#[pyo3(name = "_own_table", signature = (name, json, sport = "basketball"))]
+pub(crate) fn own_table(py: Python<'_>, name: &str, json: &[u8], sport: &str) -> PyResult<PyTable> {
     errors::guard(py, || {
-        let Some(resource) = resource::by_name(name) else { return Err(errors::internal(py, "no such table")) };
+        let sport = Sport::parse(sport).unwrap_or(Sport::Basketball);
+        let resource = resource::by_name(name).map(|resource| resource::of_sport(resource, sport));
+        let Some(resource) = resource else { return Err(errors::internal(py, "no such table")) };
         let batch = tables::decode(resource, name, None, &reader::Body::from(json), &tables::Context::default());
         let batch =
             batch.map_err(|error| errors::raise(py, sideline::error::Error::decode(error, &Scrubber::default())))?;

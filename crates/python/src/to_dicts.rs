@@ -62,8 +62,10 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
         DataType::Binary => {
             objects(py, column.as_binary::<i32>().iter().map(|value| value.map(|raw| PyBytes::new(py, raw))))
         }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+        DataType::Timestamp(TimeUnit::Millisecond, zone) => {
             let (epoch, delta) = (epoch(py)?, py.import("datetime")?.getattr("timedelta")?);
+            let zone = zone.as_deref().filter(|zone| *zone != "UTC");
+            let zone = zone.map(|zone| py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((zone,))).transpose()?;
             let times = column.as_primitive::<TimestampMillisecondType>().iter();
             // As whole days and milliseconds: a single number of milliseconds would pass through a float.
             let time = |ms: i64| {
@@ -71,7 +73,11 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Vec<Option<Bound<
                     return odd_time(ms).into_bound_py_any(py);
                 }
                 let delta = delta.call1((ms.div_euclid(86_400_000), 0, 0, ms.rem_euclid(86_400_000)))?;
-                epoch.call_method1("__add__", (delta,))
+                let time = epoch.call_method1("__add__", (delta,))?;
+                match &zone {
+                    None => Ok(time),
+                    Some(zone) => time.call_method1("astimezone", (zone,)),
+                }
             };
             times.map(|ms| ms.map(time).transpose()).collect()
         }

@@ -23,6 +23,8 @@ struct AddedFault {
     fault: Fault,
     /// Number of applications.
     applications: u32,
+    /// Whether a request for its path came while no earlier fault applied.
+    was_met: bool,
     bucket: Bucket,
 }
 
@@ -33,11 +35,16 @@ impl Faults {
     /// Adds a fault; earlier ones take precedence.
     pub fn add(&self, fault: Fault) -> Result<()> {
         fault.check()?;
-        self.state().faults.push(AddedFault { fault, applications: 0, bucket: Bucket::default() });
+        self.state().faults.push(AddedFault { fault, applications: 0, was_met: false, bucket: Bucket::default() });
         Ok(())
     }
     pub fn clear(&self) {
         self.state().faults.clear();
+    }
+    /// The positions of the faults that no request met, in the order added.
+    pub fn unused(&self) -> Vec<usize> {
+        let state = self.state();
+        state.faults.iter().enumerate().filter(|(_, entry)| !entry.was_met).map(|(place, _)| place).collect()
     }
     /// The first fault that applies to a request for `path`.
     pub(super) fn inject(&self, path: &str, now: Instant) -> Option<Fault> {
@@ -51,9 +58,13 @@ impl Faults {
 
 impl AddedFault {
     fn inject(&mut self, path: &str, random: &mut SimRandom, now: Instant) -> Option<Fault> {
-        let AddedFault { fault, applications, bucket } = self;
+        let AddedFault { fault, applications, was_met, bucket } = self;
         let is_spent = fault.times.is_some_and(|times| *applications >= times);
-        if is_spent || !matches(&fault.path, path) || !random.chance(fault.probability) {
+        if is_spent || !matches(&fault.path, path) {
+            return None;
+        }
+        *was_met = true;
+        if !random.chance(fault.probability) {
             return None;
         }
         let mut fault = fault.clone();

@@ -72,10 +72,10 @@ pub enum DecodeError {
     /// The body does not match the declaration.
     #[error("{message} at {path} (byte {offset})")]
     Body { message: String, path: String, offset: usize },
-    #[error("there is no table {asked:?} here; it has {has}")]
-    NoTable { asked: String, has: String },
-    #[error("table {table} has no column {asked:?}; it has {has}")]
-    NoColumn { table: String, asked: String, has: String },
+    #[error("there is no table {name:?} here; it has {candidates}")]
+    NoTable { name: String, candidates: String },
+    #[error("table {table} has no column {name:?}; it has {candidates}")]
+    NoColumn { table: String, name: String, candidates: String },
 }
 
 /// Decodes one table of a body; `columns` selects and orders the columns (`None`: all).
@@ -89,8 +89,8 @@ pub fn decode(
     context: &Context,
 ) -> Result<RecordBatch, DecodeError> {
     let Some(table) = resource.tables.iter().copied().find(|t| t.name == table) else {
-        let has = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-        return Err(DecodeError::NoTable { asked: table.into(), has });
+        let candidates = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+        return Err(DecodeError::NoTable { name: table.into(), candidates });
     };
     let one = |body: &Body, policy| {
         let batches = decode_once(resource, &[table], columns, body, context, policy)?;

@@ -289,7 +289,7 @@ fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<(Vec<Result
 
 pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
     let has: Vec<&str> = table.cols.iter().filter(|col| !col.hidden).map(|col| col.name).collect();
-    DecodeError::NoColumn { table: table.name.into(), asked: asked.into(), has: has.join(", ") }
+    DecodeError::NoColumn { table: table.name.into(), name: asked.into(), candidates: has.join(", ") }
 }
 
 /// The indexes of the columns shown and of their inputs.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .positions import moments as moments
     from .tracking import Tracking as Tracking
     from .videos import Clips as Clips, clips as clips
+    from .whole_game import game_box_score as game_box_score, session_periods as session_periods
 else:
     from .._lazy import open_door
 
@@ -49,5 +50,6 @@ else:
             "positions": "moments",
             "tracking": "Tracking",
             "videos": "Clips clips",
+            "whole_game": "game_box_score session_periods",
         },
     )

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._core import Table
-from .._rows import library
-from .frames import frame_of, table_of
+from .._rows import did_you_mean, library
+from .frames import frame_of
+from .kinds import Frame, Source, of_kind
 from .names import Name, grade, keys, parse
 
 if TYPE_CHECKING:
@@ -79,15 +80,35 @@ class _Match:
     method: str
 
 
-def crosswalk(
-    players: object,
-    other: object,
+@overload
+def crosswalk(  # type: ignore[overload-overlap]
+    players: Frame,
+    other: Source,
     *,
     name: str | Sequence[str] = "name",
     team: str | None = None,
     jersey: str | None = None,
     birth_date: str | None = None,
-) -> Table:
+) -> Frame: ...
+@overload
+def crosswalk(
+    players: Source,
+    other: Source,
+    *,
+    name: str | Sequence[str] = "name",
+    team: str | None = None,
+    jersey: str | None = None,
+    birth_date: str | None = None,
+) -> Table: ...
+def crosswalk(
+    players: Source,
+    other: Source,
+    *,
+    name: str | Sequence[str] = "name",
+    team: str | None = None,
+    jersey: str | None = None,
+    birth_date: str | None = None,
+) -> Any:
     """Match the service's players with the rows of another source, by name and other facts that both sides have.
 
     The result has a row for each row of `other`, in order, and then one for each unmatched player: `player_id`, the
@@ -130,7 +151,10 @@ def crosswalk(
     for argument, columns in requested_columns.items():
         for column in columns:
             if column is not None and column not in rows.columns:
-                raise ValueError(f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}")
+                hint = did_you_mean(column, rows.columns)
+                raise ValueError(
+                    f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}{hint}"
+                )
     if not names:
         raise ValueError("name must be the column of other with the names, or a list of several")
     known_players = _players(players)
@@ -174,7 +198,7 @@ def crosswalk(
         }
     )
     complete_frame = pl.concat([pl.concat([found_rows, matches], how="horizontal"), unmatched_players], how="diagonal")
-    return table_of("crosswalk", complete_frame.select("player_id", *found_rows.columns, *_RESULT_COLUMNS))
+    return of_kind(players, "crosswalk", complete_frame.select("player_id", *found_rows.columns, *_RESULT_COLUMNS))
 
 
 _RESULT_COLUMNS = ("method", "confidence", "candidates")

@@ -3,12 +3,13 @@
 import mmap
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from .._client import table_from_arrow
+from .._client import Duration, as_seconds, table_from_arrow
 from .._core import Table
 from .._rows import library
 from .frames import arrow_of, frame_of, time_column
+from .kinds import Frame, Source, table_of_kind
 
 if TYPE_CHECKING:
     import polars
@@ -20,7 +21,15 @@ _MAX_BYTES_IN_MEMORY = 2**22
 _REQUIRED_COLUMNS = ("session_id", "t", "player_id", "x", "y")
 
 
-def moments(rows: object, locations: object, before: float = 3, after: float = 3, normalize: bool = False) -> Table:
+@overload
+def moments(  # type: ignore[overload-overlap]
+    rows: Frame, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False
+) -> Frame: ...
+@overload
+def moments(
+    rows: Source, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False
+) -> Table: ...
+def moments(rows: Source, locations: Source, before: Duration = 3, after: Duration = 3, normalize: bool = False) -> Any:
     """Find the sensor frames around shots, stat events, possessions or ball screens.
 
     The result has a row for each position in a frame: `row` (the position among `rows`, from 0), `session_id`, `at`
@@ -34,7 +43,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         locations: one or several responses of `client.locations`, a table or frame, or a polars LazyFrame such as
             `archive.scan("locations")`. From a LazyFrame only the needed sessions and times are read, one session at
             a time. A result above 4 MiB is in a temporary file without a name, not in memory, until it is read.
-        before, after: seconds around each row.
+        before, after: time around each row: seconds, or a `timedelta`.
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
             `hoop_y`, which shots have.
 
@@ -48,6 +57,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
     >>> sideline.moments(shot, near).to_polars()["t_offset_s"].is_between(-3, 3).all()
     True
     """
+    before, after = as_seconds(before), as_seconds(after)
     if before < 0 or after < 0:
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")
@@ -92,7 +102,7 @@ def moments(rows: object, locations: object, before: float = 3, after: float = 3
         )
         for part in _around(windows, lazy, is_lazy=isinstance(locations, pl.LazyFrame))
     )
-    return table_from_arrow("moments", _join_parts(parts))
+    return table_of_kind(rows, table_from_arrow("moments", _join_parts(parts)))
 
 
 def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree
 
+from .._client import Duration, as_seconds
 from .._core import Table
 from .._rows import library, replaced_file
 from .frames import arrow_of, frame_of, time_column
+from .kinds import Source
 
 if TYPE_CHECKING:
     import polars
@@ -159,7 +161,13 @@ class Clips(Table):
             video, ended_at = row["video"], max(end, ended_at if row["video"] == video else 0.0)
 
 
-def clips(rows: object, videos: object, before: float = 5, after: float = 3, offset: float = 0) -> Clips:
+def clips(
+    rows: Source,
+    videos: Source,
+    before: Duration = 5,
+    after: Duration = 3,
+    offset: Duration = 0,
+) -> Clips:
     """Find the seconds of video that show shots, stat events, possessions or ball screens.
 
     The result has a row for each of `rows`, in order: `row` (its position, from 0), `game_id`, `session_id`, `video`,
@@ -175,8 +183,8 @@ def clips(rows: object, videos: object, before: float = 5, after: float = 3, off
             `hls_start_offset`, the available part of the file in seconds; `hls_video_delay_ms`, the delay of the
             picture behind the clock; and `game_id` and `session_id`. All but the first two are optional. Several rows
             of one file are combined.
-        before, after: seconds around each row.
-        offset: seconds by which the picture lags behind the service's clock, in addition to the delay of the videos.
+        before, after: time around each row: seconds, or a `timedelta`.
+        offset: time by which the picture lags behind the service's clock, in addition to the delay of the videos.
 
     The service does not document how the clocks of videos and sensors relate: see `docs/answers.md` for the
     assumptions. Requires polars and pyarrow. Raises `ValueError` for a missing column.
@@ -185,6 +193,7 @@ def clips(rows: object, videos: object, before: float = 5, after: float = 3, off
     >>> sideline.clips(client.shots(session_id), []).to_dicts()[0]["reason"]
     'no video'
     """
+    before, after, offset = as_seconds(before), as_seconds(after), as_seconds(offset)
     if before < 0 or after < 0:
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         core_of_stream as core_of_stream,
         drift_of as drift_of,
         finding_of as finding_of,
+        in_zone as in_zone,
         is_entered as is_entered,
         keep_alive as keep_alive,
         options_of as options_of,
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
         waits as waits,
         with_texts as with_texts,
     )
-    from .arguments import check_range as check_range, named as named
+    from .arguments import (
+        as_seconds as as_seconds,
+        as_timedelta as as_timedelta,
+        check_range as check_range,
+        named as named,
+    )
     from .async_client import AsyncClient as AsyncClient
     from .base import BaseClient as BaseClient
     from .client import Client as Client
@@ -39,13 +45,21 @@ if TYPE_CHECKING:
         progress_text as progress_text,
     )
     from .season import AsyncSeason as AsyncSeason, Season as Season
-    from .streams import Overflow as Overflow
+    from .streams import Overflow as Overflow, Recover as Recover
     from .timeout import Timeout as Timeout, call_limits as call_limits
     from .types import (
+        ArchiveTable as ArchiveTable,
+        CatchUpResource as CatchUpResource,
+        Duration as Duration,
         Environment as Environment,
+        GameIds as GameIds,
+        Id as Id,
         Ids as Ids,
+        Many as Many,
         OnError as OnError,
+        Operation as Operation,
         Sport as Sport,
+        SyncTable as SyncTable,
         TableName as TableName,
         Time as Time,
     )
@@ -57,11 +71,11 @@ else:
         __name__,
         {
             "access": (
-                "check_sync core_of core_of_stream drift_of finding_of is_entered keep_alive options_of "
+                "check_sync core_of core_of_stream drift_of finding_of in_zone is_entered keep_alive options_of "
                 "planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
                 "waits with_texts"
             ),
-            "arguments": "check_range named",
+            "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",
             "base": "BaseClient",
             "client": "Client",
@@ -71,8 +85,11 @@ else:
             "options": "ClientOptions",
             "progress": "UPDATE_INTERVAL Progress ProgressOption bar progress_text",
             "season": "AsyncSeason Season",
-            "streams": "Overflow",
+            "streams": "Overflow Recover",
             "timeout": "Timeout call_limits",
-            "types": "Environment Ids OnError Sport TableName Time",
+            "types": (
+                "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport "
+                "SyncTable TableName Time"
+            ),
         },
     )

@@ -107,6 +107,11 @@ def take_rows(table: Table, places: "Sequence[int]") -> Table:
     return table._take(places)
 
 
+def in_zone(table: Table, zone: str) -> Table:
+    """Return a table with its timestamps in another time zone."""
+    return table._in_zone(zone)
+
+
 def with_texts(table: Table, columns: "Sequence[tuple[str, str, list[Any], bool]]") -> Table:
     """Return a table with more columns of strings."""
     return table._with_texts(columns)

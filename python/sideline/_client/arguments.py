@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from .._core import _epoch_ms
+from .._core import _check_range, _epoch_ms
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
+
+    from .types import Duration
 
 
 @contextmanager
@@ -29,18 +31,35 @@ def named(**written: str) -> Iterator[None]:
         raise
 
 
-def check_range(start: Any, end: Any, now: "datetime | None") -> None:
-    """Raise `ValueError` for an empty range; without `end` it ends `now`."""
-    ends = _epoch_ms("start", start), _epoch_ms("end", now if end is None else end)
-    if ends[0] < ends[1]:
-        return
-    # Not at the top: a call that is right needs no calendar.
-    from datetime import UTC, datetime, timedelta
+@overload
+def as_seconds(duration: "Duration") -> float: ...
+@overload
+def as_seconds(duration: "Duration | None") -> float | None: ...
+def as_seconds(duration: Any) -> Any:
+    """Return a duration in seconds; what is no `timedelta` is unchanged."""
+    total_seconds = getattr(duration, "total_seconds", None)
+    return duration if total_seconds is None else total_seconds()
 
-    first, last = (datetime.fromtimestamp(milliseconds / 1000, UTC) for milliseconds in ends)
-    if end is None:
-        raise ValueError(f"start {first} is in the future, and a range without end ends now, {last}: pass end too")
-    if first == last:
-        day = (first + timedelta(days=1)).date()
-        raise ValueError(f"start and end are both {first}: the range is empty; for a whole day, end it with {day}")
-    raise ValueError(f"start {first} is after end {last}: swap them")
+
+def as_timedelta(name: str, duration: "Duration") -> "timedelta":
+    """Return a duration as a `timedelta`. Raises `TypeError`, or `ValueError` for a negative or infinite one."""
+    from datetime import timedelta
+
+    seconds = as_seconds(duration)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        kind = type(duration).__name__
+        raise TypeError(f"{name} is a timedelta or a number of seconds, not {kind}: write timedelta(days=7)")
+    try:
+        period = duration if isinstance(duration, timedelta) else timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} is {seconds} seconds; it must be finite: write timedelta(days=7)") from None
+    if seconds < 0:
+        raise ValueError(f"{name} is {duration}: it cannot be negative; write timedelta(days=7)")
+    return period
+
+
+def check_range(start: Any, end: Any, now: "datetime | None") -> None:
+    """Raise `ValueError` for a range that holds nothing; without `end` it ends `now`."""
+    if end is None and _epoch_ms("start", start) >= _epoch_ms("now", now):
+        raise ValueError(f"start {start} is in the future, and a range without end ends now, {now}: pass end too")
+    _check_range(start, now if end is None else end)

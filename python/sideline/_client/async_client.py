@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import AsyncBatch, checked, fetch_async, query
+from ..batch import AsyncBatch, checked, fetch_async, one_id, query
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_async, plan_async
 from .find import (
@@ -26,13 +26,13 @@ from .find import (
 )
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
-from .types import CatchUpResource, GameIds, Id, Ids, Many, OnError, TableName, Time
+from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
-    from .. import _answers as _tracking, _client, _engines, doctor
+    from .. import _answers, _client, _engines, doctor
     from . import season as _season
 else:
-    _tracking, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
+    _answers, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
     _season = LazyModule("sideline._client.season")
 
 __all__ = ["AsyncClient"]
@@ -61,7 +61,8 @@ class AsyncClient(BaseClient):
         environment: "production" (default) or "development".
         sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
         base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
-        timeout: seconds for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        timeout: seconds (or a `timedelta`) for a call with all its attempts, or
+            `sideline.Timeout(connect=10, read=30, total=120)`.
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
@@ -91,7 +92,7 @@ class AsyncClient(BaseClient):
         self,
         operation: str,
         arguments: dict[str, Any],
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
             arguments = checked(operation, arguments)
@@ -112,7 +113,7 @@ class AsyncClient(BaseClient):
         arguments: dict[str, Any],
         on_error: OnError,
         progress: ProgressOption,
-        timeout: Timeout | float | None,
+        timeout: Timeout | Duration | None,
     ) -> Payload | AsyncBatch:
         """Return a payload for one id, a batch for several."""
         found = query(operation, arguments, timeout)
@@ -122,7 +123,7 @@ class AsyncClient(BaseClient):
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return await self._request(operation, arguments, timeout)
 
-    async def teams(self, *, timeout: Timeout | float | None = None) -> Payload:
+    async def teams(self, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return all teams that this credential may see.
 
         Table: `teams`.
@@ -144,7 +145,7 @@ class AsyncClient(BaseClient):
         *,
         game_id: Id | Table | None = None,
         reference: str | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     async def roster(
@@ -155,7 +156,7 @@ class AsyncClient(BaseClient):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def roster(
         self,
@@ -165,7 +166,7 @@ class AsyncClient(BaseClient):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the current players of a team, or those at the time of a game.
 
@@ -175,7 +176,7 @@ class AsyncClient(BaseClient):
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -201,7 +202,7 @@ class AsyncClient(BaseClient):
         location_id: str | None = None,
         season_type: Literal["EXH", "PRE", "REG", "POST"] | None = None,
         week: int | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the games whose tip-off lies in a range, by default of one day.
 
@@ -242,7 +243,7 @@ class AsyncClient(BaseClient):
         *,
         games_only: bool = False,
         workouts_only: bool = False,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     async def team_events(
@@ -255,7 +256,7 @@ class AsyncClient(BaseClient):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def team_events(
         self,
@@ -267,7 +268,7 @@ class AsyncClient(BaseClient):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the games and practices of a team, with their sessions.
 
@@ -281,7 +282,7 @@ class AsyncClient(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -314,7 +315,7 @@ class AsyncClient(BaseClient):
         game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     async def team_game_stats(
@@ -326,7 +327,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def team_game_stats(
         self,
@@ -337,7 +338,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return a team's box score of one game, or summed over a range.
 
@@ -348,7 +349,7 @@ class AsyncClient(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -368,7 +369,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def game_events(
-        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | float | None = None
+        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def game_events(
@@ -378,7 +379,7 @@ class AsyncClient(BaseClient):
         team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def game_events(
         self,
@@ -387,7 +388,7 @@ class AsyncClient(BaseClient):
         team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the events of a whole game, unchanged from the service.
 
@@ -396,7 +397,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -413,7 +414,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("game_events", arguments, on_error, progress, timeout)
 
     @overload
-    async def game(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def game(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def game(
         self,
@@ -421,7 +422,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def game(
         self,
@@ -429,7 +430,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return one game with its sessions.
 
@@ -437,7 +438,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -455,7 +456,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def stats(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def stats(
@@ -465,7 +466,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def stats(
         self,
@@ -474,7 +475,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the box score of one session.
 
@@ -485,7 +486,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -507,7 +508,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def stats_details(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def stats_details(
@@ -517,7 +518,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def stats_details(
         self,
@@ -526,7 +527,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return each occurrence of each stat in a session, with clocks and place.
 
@@ -536,7 +537,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -554,7 +555,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def possessions(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def possessions(
@@ -564,7 +565,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def possessions(
         self,
@@ -573,7 +574,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the possessions of a session.
 
@@ -583,7 +584,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -601,7 +602,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def shots(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def shots(
@@ -611,7 +612,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def shots(
         self,
@@ -620,7 +621,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the shots of a session.
 
@@ -630,7 +631,7 @@ class AsyncClient(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return an `AsyncBatch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -656,7 +657,7 @@ class AsyncClient(BaseClient):
         end: Time,
         *,
         game_id: Id | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     async def locations(
@@ -668,7 +669,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def locations(
         self,
@@ -679,7 +680,7 @@ class AsyncClient(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the positions of players and ball, step by step.
 
@@ -691,7 +692,7 @@ class AsyncClient(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -709,7 +710,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("locations", arguments, on_error, progress, timeout)
 
     @overload
-    async def game_stats_details(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def game_stats_details(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def game_stats_details(
         self,
@@ -717,7 +718,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def game_stats_details(
         self,
@@ -725,7 +726,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return each occurrence of each stat in a whole game.
 
@@ -733,7 +734,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -750,7 +751,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("game_stats_details", arguments, on_error, progress, timeout)
 
     @overload
-    async def game_shots(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def game_shots(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def game_shots(
         self,
@@ -758,7 +759,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def game_shots(
         self,
@@ -766,7 +767,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the shots of a whole game.
 
@@ -775,7 +776,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -793,7 +794,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("game_shots", arguments, on_error, progress, timeout)
 
     @overload
-    async def play_by_play(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def play_by_play(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def play_by_play(
         self,
@@ -801,7 +802,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def play_by_play(
         self,
@@ -809,7 +810,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the events of a whole game, one after the other.
 
@@ -817,7 +818,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -835,7 +836,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("play_by_play", arguments, on_error, progress, timeout)
 
     @overload
-    async def ball_screens(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def ball_screens(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def ball_screens(
         self,
@@ -843,7 +844,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def ball_screens(
         self,
@@ -851,7 +852,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the predicted ball screens of a whole game.
 
@@ -860,7 +861,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -877,7 +878,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("ball_screens", arguments, on_error, progress, timeout)
 
     @overload
-    async def videos(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def videos(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def videos(
         self,
@@ -885,7 +886,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def videos(
         self,
@@ -893,7 +894,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the videos of a whole game, which `sideline.clips` searches.
 
@@ -901,7 +902,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -923,7 +924,7 @@ class AsyncClient(BaseClient):
         game_id: Id,
         resources: CatchUpResource | Iterable[CatchUpResource] = ("stats", "details", "shots", "possessions"),
         *,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     async def catch_up(
@@ -933,7 +934,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def catch_up(
         self,
@@ -942,7 +943,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return several resources of a whole game in one response.
 
@@ -953,7 +954,7 @@ class AsyncClient(BaseClient):
         Parameters:
             game_id: the game; several return an `AsyncBatch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -977,7 +978,7 @@ class AsyncClient(BaseClient):
         *,
         reference: str,
         gender: Literal["MEN", "WOMEN"],
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the games of one team, or of two against each other, by the ids of another system.
 
@@ -1002,7 +1003,7 @@ class AsyncClient(BaseClient):
         arguments = {"team_ids": team_ids, "start": start, "end": end, "reference": reference, "gender": gender}
         return await self._request("matchup", arguments, timeout)
 
-    async def follow(self, link: str, *, timeout: Timeout | float | None = None) -> Payload:
+    async def follow(self, link: str, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return the resource behind a link of a response, requested from this client's host.
 
         The tables are those of the linked resource.
@@ -1026,7 +1027,7 @@ class AsyncClient(BaseClient):
             del link
 
     async def get(
-        self, path: str, params: Mapping[str, object] | None = None, *, timeout: Timeout | float | None = None
+        self, path: str, params: Mapping[str, object] | None = None, *, timeout: Timeout | Duration | None = None
     ) -> Payload:
         """Return the response of any path of the service, including paths without a method.
 
@@ -1054,7 +1055,7 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         *,
         mock: bool = False,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the Broadcast API's games; without a range those of the coming day.
 
@@ -1073,7 +1074,7 @@ class AsyncClient(BaseClient):
         """
         return await self._request("broadcast_schedule", {"start": start, "end": end, "mock": mock}, timeout)
 
-    async def broadcast_teams(self, *, timeout: Timeout | float | None = None) -> Payload:
+    async def broadcast_teams(self, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return the Broadcast API's teams.
 
         No table: use `to_dict()`. What the body holds is not documented.
@@ -1090,7 +1091,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def broadcast_roster(
-        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | float | None = None
+        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def broadcast_roster(
@@ -1100,7 +1101,7 @@ class AsyncClient(BaseClient):
         game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def broadcast_roster(
         self,
@@ -1109,7 +1110,7 @@ class AsyncClient(BaseClient):
         game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the Broadcast API's roster of a team, or that of a game.
 
@@ -1119,7 +1120,7 @@ class AsyncClient(BaseClient):
         Parameters:
             team_id: the team; several return an `AsyncBatch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1135,7 +1136,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def broadcast_stats(
-        self, schedule_id: Id, *, mock: bool = False, timeout: Timeout | float | None = None
+        self, schedule_id: Id, *, mock: bool = False, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def broadcast_stats(
@@ -1145,7 +1146,7 @@ class AsyncClient(BaseClient):
         mock: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def broadcast_stats(
         self,
@@ -1154,7 +1155,7 @@ class AsyncClient(BaseClient):
         mock: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the Broadcast API's current statistics of a game.
 
@@ -1163,7 +1164,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1180,7 +1181,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("broadcast_stats", arguments, on_error, progress, timeout)
 
     @overload
-    async def broadcast_colors(self, schedule_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    async def broadcast_colors(self, schedule_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     async def broadcast_colors(
         self,
@@ -1188,7 +1189,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def broadcast_colors(
         self,
@@ -1196,7 +1197,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the jersey colours of a game in progress.
 
@@ -1205,7 +1206,7 @@ class AsyncClient(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1226,7 +1227,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def broadcast_locomotion(
-        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | float | None = None
+        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     async def broadcast_locomotion(
@@ -1236,7 +1237,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> AsyncBatch: ...
     async def broadcast_locomotion(
         self,
@@ -1245,7 +1246,7 @@ class AsyncClient(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | AsyncBatch:
         """Return the movement of a team's players in a game.
 
@@ -1254,7 +1255,7 @@ class AsyncClient(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return an `AsyncBatch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1268,7 +1269,7 @@ class AsyncClient(BaseClient):
         arguments = {"schedule_id": schedule_id, "team_id": team_id}
         return await self._request_many("broadcast_locomotion", arguments, on_error, progress, timeout)
 
-    async def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
+    async def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
         """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
@@ -1285,7 +1286,7 @@ class AsyncClient(BaseClient):
         """
         return await self._core.token_async(game_id, call_limits(timeout))
 
-    async def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
+    async def find_team(self, name: str, *, timeout: Timeout | Duration | None = None) -> Table:
         """Return the teams whose name has these words, as the table `teams`.
 
         Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
@@ -1305,7 +1306,7 @@ class AsyncClient(BaseClient):
         name: str,
         *,
         team_id: Ids | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Table:
         """Return the players whose name has these words, as the table `players` with a column `team_name`.
 
@@ -1326,9 +1327,53 @@ class AsyncClient(BaseClient):
         teams = as_list(await self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
+    async def box_score(
+        self, game_id: Id, *, periods: bool = False, timeout: Timeout | Duration | None = None
+    ) -> Table:
+        """Return the box score of a whole game, of both teams, as the table `game_box_score`.
+
+        It has the service's own sums (`source` is "service"), which take one request for each team. For a team without
+        them, and with `periods`, it requests the sessions of the game ("sessions"), which it sums unless `periods` is
+        set.
+
+        Parameters:
+            game_id: the game.
+            periods: return a row for each period instead, with a column `period` at the end.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        A team total has the player name "Team total". A code that a row of the game has is 0 for a player who played;
+        all are null for one who did not (`did_not_play`).
+
+        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
+        session could not be read.
+
+        >>> box = await client.box_score(game_id)
+        >>> box.column_names[:8]
+        ['game_id', 'team_id', 'team_name', 'player_id', 'player_name', 'is_team_total', 'did_not_play', 'source']
+        """
+        from .._answers import game_box_score, session_periods
+
+        game = await self.game(game_id, timeout=timeout)
+        sessions, teams = game.table("sessions"), game_teams(game)
+        given: list[Payload] = []
+        if teams and not periods:
+            options: Any = {"game_id": game_id, "on_error": "keep", "progress": False, "timeout": timeout}
+            given = list(await self.team_game_stats(teams, **options))
+        service = [payload.table("box_score") for payload in given]
+        parts: list[Payload] = []
+        if len({team for table in service for team in table["team_id"]}) < max(len(teams), 1):
+            parts = list(await self.stats(sessions, progress=False, timeout=timeout))
+        names: dict[str, str | None] | None = None
+        if periods:
+            unnamed = [key for key, name in zip(sessions["session_id"], sessions["name"], strict=True) if name is None]
+            details = await self.stats_details(unnamed, progress=False, timeout=timeout)
+            names = session_periods(sessions, [payload.table("stat_events") for payload in details])
+        boxes = [payload.table("box_score") for payload in parts]
+        return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
+
     async def tracking(
-        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | float | None = None
-    ) -> _tracking.Tracking:
+        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
+    ) -> _answers.Tracking:
         """Return the positions of a game, which answer who guarded whom, how open a shot was and who ran how much.
 
         It requests the game, its rosters, and positions, shots, possessions and stat events of each session.

@@ -8,7 +8,7 @@ from .._lazy import LazyModule
 from .._rows import check_drift
 from .streams import Streams
 from .timeout import Timeout, limits
-from .types import Environment, Sport, TableName, Time
+from .types import Duration, Environment, Sport, TableName, Time
 
 if TYPE_CHECKING:
     import polars
@@ -42,7 +42,7 @@ class BaseClient(Streams):
         base_url: str | None = None,
         websocket_url: str | None = None,
         broadcast_base_url: str | None = None,
-        timeout: float | Timeout | None = None,
+        timeout: Timeout | Duration | None = None,
         max_retries: int = 3,
         max_concurrency: int = 16,
         requests_per_second: float | None = None,

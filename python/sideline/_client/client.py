@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import Batch, checked, fetch_sync, query
+from ..batch import Batch, checked, fetch_sync, one_id, query
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_sync, plan_sync
 from .find import (
@@ -26,13 +26,13 @@ from .find import (
 )
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
-from .types import CatchUpResource, GameIds, Id, Ids, Many, OnError, TableName, Time
+from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
-    from .. import _answers as _tracking, _client, _engines, doctor
+    from .. import _answers, _client, _engines, doctor
     from . import season as _season
 else:
-    _tracking, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
+    _answers, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
     _season = LazyModule("sideline._client.season")
 
 __all__ = ["Client"]
@@ -60,7 +60,8 @@ class Client(BaseClient):
         environment: "production" (default) or "development".
         sport: "basketball" (default) or "football"; with `environment` it picks the documented addresses.
         base_url, websocket_url, broadcast_base_url: other addresses than those; origins, without a path.
-        timeout: seconds for a call with all its attempts, or `sideline.Timeout(connect=10, read=30, total=120)`.
+        timeout: seconds (or a `timedelta`) for a call with all its attempts, or
+            `sideline.Timeout(connect=10, read=30, total=120)`.
         max_retries: how often a request is sent again where that can help.
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
@@ -88,7 +89,7 @@ class Client(BaseClient):
         self,
         operation: str,
         arguments: dict[str, Any],
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
             arguments = checked(operation, arguments)
@@ -109,7 +110,7 @@ class Client(BaseClient):
         arguments: dict[str, Any],
         on_error: OnError,
         progress: ProgressOption,
-        timeout: Timeout | float | None,
+        timeout: Timeout | Duration | None,
     ) -> Payload | Batch:
         """Return a payload for one id, a batch for several."""
         found = query(operation, arguments, timeout)
@@ -119,7 +120,7 @@ class Client(BaseClient):
             raise TypeError("on_error and progress are for many ids: write [id] for a batch of one")
         return self._request(operation, arguments, timeout)
 
-    def teams(self, *, timeout: Timeout | float | None = None) -> Payload:
+    def teams(self, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return all teams that this credential may see.
 
         Table: `teams`.
@@ -141,7 +142,7 @@ class Client(BaseClient):
         *,
         game_id: Id | Table | None = None,
         reference: str | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     def roster(
@@ -152,7 +153,7 @@ class Client(BaseClient):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def roster(
         self,
@@ -162,7 +163,7 @@ class Client(BaseClient):
         reference: str | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the current players of a team, or those at the time of a game.
 
@@ -172,7 +173,7 @@ class Client(BaseClient):
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game; default: the current ones.
             reference: the system that the ids are of; default: the service's own.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -198,7 +199,7 @@ class Client(BaseClient):
         location_id: str | None = None,
         season_type: Literal["EXH", "PRE", "REG", "POST"] | None = None,
         week: int | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the games whose tip-off lies in a range, by default of one day.
 
@@ -239,7 +240,7 @@ class Client(BaseClient):
         *,
         games_only: bool = False,
         workouts_only: bool = False,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     def team_events(
@@ -252,7 +253,7 @@ class Client(BaseClient):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def team_events(
         self,
@@ -264,7 +265,7 @@ class Client(BaseClient):
         workouts_only: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the games and practices of a team, with their sessions.
 
@@ -278,7 +279,7 @@ class Client(BaseClient):
             end: the end of the range.
             games_only: leave practices out.
             workouts_only: return live workouts, which are left out otherwise.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -311,7 +312,7 @@ class Client(BaseClient):
         game_id: Id | Table | None = None,
         start: Time | None = None,
         end: Time | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     def team_game_stats(
@@ -323,7 +324,7 @@ class Client(BaseClient):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def team_game_stats(
         self,
@@ -334,7 +335,7 @@ class Client(BaseClient):
         end: Time | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return a team's box score of one game, or summed over a range.
 
@@ -345,7 +346,7 @@ class Client(BaseClient):
             game_id: one game; without it give a range.
             start: the beginning of the range.
             end: the end of the range.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -365,7 +366,7 @@ class Client(BaseClient):
 
     @overload
     def game_events(
-        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | float | None = None
+        self, game_id: Id, *, team_id: Id | Table | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def game_events(
@@ -375,7 +376,7 @@ class Client(BaseClient):
         team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def game_events(
         self,
@@ -384,7 +385,7 @@ class Client(BaseClient):
         team_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the events of a whole game, unchanged from the service.
 
@@ -393,7 +394,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             team_id: only events of this team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -410,7 +411,7 @@ class Client(BaseClient):
         return self._request_many("game_events", arguments, on_error, progress, timeout)
 
     @overload
-    def game(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def game(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def game(
         self,
@@ -418,7 +419,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def game(
         self,
@@ -426,7 +427,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return one game with its sessions.
 
@@ -434,7 +435,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -452,7 +453,7 @@ class Client(BaseClient):
 
     @overload
     def stats(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def stats(
@@ -462,7 +463,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def stats(
         self,
@@ -471,7 +472,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the box score of one session.
 
@@ -482,7 +483,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -504,7 +505,7 @@ class Client(BaseClient):
 
     @overload
     def stats_details(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def stats_details(
@@ -514,7 +515,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def stats_details(
         self,
@@ -523,7 +524,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return each occurrence of each stat in a session, with clocks and place.
 
@@ -533,7 +534,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -551,7 +552,7 @@ class Client(BaseClient):
 
     @overload
     def possessions(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def possessions(
@@ -561,7 +562,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def possessions(
         self,
@@ -570,7 +571,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the possessions of a session.
 
@@ -580,7 +581,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -598,7 +599,7 @@ class Client(BaseClient):
 
     @overload
     def shots(
-        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | float | None = None
+        self, session_id: Id, *, game_id: Id | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def shots(
@@ -608,7 +609,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def shots(
         self,
@@ -617,7 +618,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the shots of a session.
 
@@ -627,7 +628,7 @@ class Client(BaseClient):
         Parameters:
             session_id: the session: a period of a game, or a drill; several return a `Batch`.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -653,7 +654,7 @@ class Client(BaseClient):
         end: Time,
         *,
         game_id: Id | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     def locations(
@@ -665,7 +666,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def locations(
         self,
@@ -676,7 +677,7 @@ class Client(BaseClient):
         game_id: GameIds | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the positions of players and ball, step by step.
 
@@ -688,7 +689,7 @@ class Client(BaseClient):
             start: the beginning of the range.
             end: the end of the range.
             game_id: fills the column `game_id`, which no response names: one game for all sessions, or one for each.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -706,7 +707,7 @@ class Client(BaseClient):
         return self._request_many("locations", arguments, on_error, progress, timeout)
 
     @overload
-    def game_stats_details(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def game_stats_details(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def game_stats_details(
         self,
@@ -714,7 +715,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def game_stats_details(
         self,
@@ -722,7 +723,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return each occurrence of each stat in a whole game.
 
@@ -730,7 +731,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -747,7 +748,7 @@ class Client(BaseClient):
         return self._request_many("game_stats_details", arguments, on_error, progress, timeout)
 
     @overload
-    def game_shots(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def game_shots(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def game_shots(
         self,
@@ -755,7 +756,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def game_shots(
         self,
@@ -763,7 +764,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the shots of a whole game.
 
@@ -772,7 +773,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -790,7 +791,7 @@ class Client(BaseClient):
         return self._request_many("game_shots", arguments, on_error, progress, timeout)
 
     @overload
-    def play_by_play(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def play_by_play(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def play_by_play(
         self,
@@ -798,7 +799,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def play_by_play(
         self,
@@ -806,7 +807,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the events of a whole game, one after the other.
 
@@ -814,7 +815,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -832,7 +833,7 @@ class Client(BaseClient):
         return self._request_many("play_by_play", arguments, on_error, progress, timeout)
 
     @overload
-    def ball_screens(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def ball_screens(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def ball_screens(
         self,
@@ -840,7 +841,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def ball_screens(
         self,
@@ -848,7 +849,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the predicted ball screens of a whole game.
 
@@ -857,7 +858,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -874,7 +875,7 @@ class Client(BaseClient):
         return self._request_many("ball_screens", arguments, on_error, progress, timeout)
 
     @overload
-    def videos(self, game_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def videos(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def videos(
         self,
@@ -882,7 +883,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def videos(
         self,
@@ -890,7 +891,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the videos of a whole game, which `sideline.clips` searches.
 
@@ -898,7 +899,7 @@ class Client(BaseClient):
 
         Parameters:
             game_id: the game; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -920,7 +921,7 @@ class Client(BaseClient):
         game_id: Id,
         resources: CatchUpResource | Iterable[CatchUpResource] = ("stats", "details", "shots", "possessions"),
         *,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload: ...
     @overload
     def catch_up(
@@ -930,7 +931,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def catch_up(
         self,
@@ -939,7 +940,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return several resources of a whole game in one response.
 
@@ -950,7 +951,7 @@ class Client(BaseClient):
         Parameters:
             game_id: the game; several return a `Batch`.
             resources: "stats", "details", "shots" or "possessions"; one or several, each once.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -974,7 +975,7 @@ class Client(BaseClient):
         *,
         reference: str,
         gender: Literal["MEN", "WOMEN"],
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the games of one team, or of two against each other, by the ids of another system.
 
@@ -999,7 +1000,7 @@ class Client(BaseClient):
         arguments = {"team_ids": team_ids, "start": start, "end": end, "reference": reference, "gender": gender}
         return self._request("matchup", arguments, timeout)
 
-    def follow(self, link: str, *, timeout: Timeout | float | None = None) -> Payload:
+    def follow(self, link: str, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return the resource behind a link of a response, requested from this client's host.
 
         The tables are those of the linked resource.
@@ -1023,7 +1024,7 @@ class Client(BaseClient):
             del link
 
     def get(
-        self, path: str, params: Mapping[str, object] | None = None, *, timeout: Timeout | float | None = None
+        self, path: str, params: Mapping[str, object] | None = None, *, timeout: Timeout | Duration | None = None
     ) -> Payload:
         """Return the response of any path of the service, including paths without a method.
 
@@ -1051,7 +1052,7 @@ class Client(BaseClient):
         end: Time | None = None,
         *,
         mock: bool = False,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload:
         """Return the Broadcast API's games; without a range those of the coming day.
 
@@ -1070,7 +1071,7 @@ class Client(BaseClient):
         """
         return self._request("broadcast_schedule", {"start": start, "end": end, "mock": mock}, timeout)
 
-    def broadcast_teams(self, *, timeout: Timeout | float | None = None) -> Payload:
+    def broadcast_teams(self, *, timeout: Timeout | Duration | None = None) -> Payload:
         """Return the Broadcast API's teams.
 
         No table: use `to_dict()`. What the body holds is not documented.
@@ -1087,7 +1088,7 @@ class Client(BaseClient):
 
     @overload
     def broadcast_roster(
-        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | float | None = None
+        self, team_id: Id, *, game_id: Id | Table | None = None, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def broadcast_roster(
@@ -1097,7 +1098,7 @@ class Client(BaseClient):
         game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def broadcast_roster(
         self,
@@ -1106,7 +1107,7 @@ class Client(BaseClient):
         game_id: Id | Table | None = None,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the Broadcast API's roster of a team, or that of a game.
 
@@ -1116,7 +1117,7 @@ class Client(BaseClient):
         Parameters:
             team_id: the team; several return a `Batch`.
             game_id: the players at the time of this game.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1132,7 +1133,7 @@ class Client(BaseClient):
 
     @overload
     def broadcast_stats(
-        self, schedule_id: Id, *, mock: bool = False, timeout: Timeout | float | None = None
+        self, schedule_id: Id, *, mock: bool = False, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def broadcast_stats(
@@ -1142,7 +1143,7 @@ class Client(BaseClient):
         mock: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def broadcast_stats(
         self,
@@ -1151,7 +1152,7 @@ class Client(BaseClient):
         mock: bool = False,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the Broadcast API's current statistics of a game.
 
@@ -1160,7 +1161,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1177,7 +1178,7 @@ class Client(BaseClient):
         return self._request_many("broadcast_stats", arguments, on_error, progress, timeout)
 
     @overload
-    def broadcast_colors(self, schedule_id: Id, *, timeout: Timeout | float | None = None) -> Payload: ...
+    def broadcast_colors(self, schedule_id: Id, *, timeout: Timeout | Duration | None = None) -> Payload: ...
     @overload
     def broadcast_colors(
         self,
@@ -1185,7 +1186,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def broadcast_colors(
         self,
@@ -1193,7 +1194,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the jersey colours of a game in progress.
 
@@ -1202,7 +1203,7 @@ class Client(BaseClient):
 
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1223,7 +1224,7 @@ class Client(BaseClient):
 
     @overload
     def broadcast_locomotion(
-        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | float | None = None
+        self, schedule_id: Id, team_id: Id | Table, *, timeout: Timeout | Duration | None = None
     ) -> Payload: ...
     @overload
     def broadcast_locomotion(
@@ -1233,7 +1234,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Batch: ...
     def broadcast_locomotion(
         self,
@@ -1242,7 +1243,7 @@ class Client(BaseClient):
         *,
         on_error: OnError = "raise",
         progress: ProgressOption = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Payload | Batch:
         """Return the movement of a team's players in a game.
 
@@ -1251,7 +1252,7 @@ class Client(BaseClient):
         Parameters:
             schedule_id: the game, by its schedule id; several return a `Batch`.
             team_id: the team.
-            on_error: of several ids, "raise" `IncompleteError` if one is missing, or "keep" the batch.
+            on_error: of several ids, "raise" `IncompleteBatch` if one is missing, or "keep" the batch.
             progress: of several ids, True, False or a function that takes a `Progress`; default: a bar on a terminal
                 and in a notebook.
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
@@ -1265,7 +1266,7 @@ class Client(BaseClient):
         arguments = {"schedule_id": schedule_id, "team_id": team_id}
         return self._request_many("broadcast_locomotion", arguments, on_error, progress, timeout)
 
-    def subscription_token(self, game_id: Id, *, timeout: Timeout | float | None = None) -> str:
+    def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
         """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
@@ -1282,7 +1283,7 @@ class Client(BaseClient):
         """
         return self._core.token_sync(game_id, call_limits(timeout))
 
-    def find_team(self, name: str, *, timeout: Timeout | float | None = None) -> Table:
+    def find_team(self, name: str, *, timeout: Timeout | Duration | None = None) -> Table:
         """Return the teams whose name has these words, as the table `teams`.
 
         Each word of `name` begins a word of the team's name, whatever its case and accents. All matches are returned,
@@ -1302,7 +1303,7 @@ class Client(BaseClient):
         name: str,
         *,
         team_id: Ids | None = None,
-        timeout: Timeout | float | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> Table:
         """Return the players whose name has these words, as the table `players` with a column `team_name`.
 
@@ -1323,9 +1324,51 @@ class Client(BaseClient):
         teams = as_list(self.teams(timeout=timeout) if team_id is None else team_id)
         return players_named(self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
+    def box_score(self, game_id: Id, *, periods: bool = False, timeout: Timeout | Duration | None = None) -> Table:
+        """Return the box score of a whole game, of both teams, as the table `game_box_score`.
+
+        It has the service's own sums (`source` is "service"), which take one request for each team. For a team without
+        them, and with `periods`, it requests the sessions of the game ("sessions"), which it sums unless `periods` is
+        set.
+
+        Parameters:
+            game_id: the game.
+            periods: return a row for each period instead, with a column `period` at the end.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
+
+        A team total has the player name "Team total". A code that a row of the game has is 0 for a player who played;
+        all are null for one who did not (`did_not_play`).
+
+        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
+        session could not be read.
+
+        >>> box = client.box_score(game_id)
+        >>> box.column_names[:8]
+        ['game_id', 'team_id', 'team_name', 'player_id', 'player_name', 'is_team_total', 'did_not_play', 'source']
+        """
+        from .._answers import game_box_score, session_periods
+
+        game = self.game(game_id, timeout=timeout)
+        sessions, teams = game.table("sessions"), game_teams(game)
+        given: list[Payload] = []
+        if teams and not periods:
+            options: Any = {"game_id": game_id, "on_error": "keep", "progress": False, "timeout": timeout}
+            given = list(self.team_game_stats(teams, **options))
+        service = [payload.table("box_score") for payload in given]
+        parts: list[Payload] = []
+        if len({team for table in service for team in table["team_id"]}) < max(len(teams), 1):
+            parts = list(self.stats(sessions, progress=False, timeout=timeout))
+        names: dict[str, str | None] | None = None
+        if periods:
+            unnamed = [key for key, name in zip(sessions["session_id"], sessions["name"], strict=True) if name is None]
+            details = self.stats_details(unnamed, progress=False, timeout=timeout)
+            names = session_periods(sessions, [payload.table("stat_events") for payload in details])
+        boxes = [payload.table("box_score") for payload in parts]
+        return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
+
     def tracking(
-        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | float | None = None
-    ) -> _tracking.Tracking:
+        self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
+    ) -> _answers.Tracking:
         """Return the positions of a game, which answer who guarded whom, how open a shot was and who ran how much.
 
         It requests the game, its rosters, and positions, shots, possessions and stat events of each session.

@@ -4,7 +4,7 @@ import os
 from typing import Literal, TypedDict
 
 from .timeout import Timeout
-from .types import Environment, Sport
+from .types import Duration, Environment, Sport
 
 
 class ClientOptions(TypedDict, total=False):
@@ -18,7 +18,7 @@ class ClientOptions(TypedDict, total=False):
     base_url: str | None
     websocket_url: str | None
     broadcast_base_url: str | None
-    timeout: float | Timeout | None
+    timeout: Timeout | Duration | None
     max_retries: int
     max_concurrency: int
     requests_per_second: float | None

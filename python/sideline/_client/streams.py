@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from .._lazy import LazyModule
 
@@ -12,12 +12,31 @@ if TYPE_CHECKING:
     from .. import live as streams
 else:
     streams = LazyModule("sideline.live")
-from .._core import CoreClient, _live, _live_stats
+from .._core import CoreClient, Update, _live, _live_stats
+from .arguments import as_seconds
+from .types import Duration
 
 __all__ = ["Streams"]
 
 Overflow = Literal["block", "drop_oldest", "latest"]
 Recover = Literal["auto", "off"]
+
+
+class LiveStatsOptions(TypedDict, total=False):
+    """The keyword arguments of `live_stats` but for `notices`."""
+
+    mock: bool
+    silence_limit: Duration
+    retry_wait: Duration
+    max_wait: Duration
+    overflow: Overflow
+    buffer: int
+    max_event_bytes: int
+    max_buffer_bytes: int
+    quiet_after: Duration
+    give_up_on: Iterable[int]
+    last_event_id: str | None
+    recover: Recover
 
 
 class Streams:
@@ -34,24 +53,32 @@ class Streams:
         # Without notices there is no gap to close.
         return self._recover_pause if recover == "auto" and notices else None
 
+    @overload
+    def live_stats(
+        self, schedule_id: str, *, notices: Literal[False], **options: Unpack[LiveStatsOptions]
+    ) -> "streams.LiveStream[Update]": ...
+    @overload
+    def live_stats(
+        self, schedule_id: str, *, notices: bool = True, **options: Unpack[LiveStatsOptions]
+    ) -> "streams.LiveStream": ...
     def live_stats(
         self,
         schedule_id: str,
         *,
         mock: bool = False,
-        silence_limit: float = 30.0,
-        retry_wait: float = 5.0,
-        max_wait: float = 10.0,
+        silence_limit: Duration = 30.0,
+        retry_wait: Duration = 5.0,
+        max_wait: Duration = 10.0,
         notices: bool = True,
         overflow: Overflow = "block",
         buffer: int = 1024,
         max_event_bytes: int = 16 * 1024 * 1024,
         max_buffer_bytes: int = 256 * 1024 * 1024,
-        quiet_after: float = 60.0,
+        quiet_after: Duration = 60.0,
         give_up_on: Iterable[int] = (401, 403),
         last_event_id: str | None = None,
         recover: Recover = "auto",
-    ) -> "streams.LiveStream":
+    ) -> "streams.LiveStream[Any]":
         """Stream the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
 
         It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.
@@ -81,15 +108,15 @@ class Streams:
         >>> stream.close()
         """
         options = {
-            "silence_limit": silence_limit,
-            "retry_wait": retry_wait,
-            "max_wait": max_wait,
+            "silence_limit": as_seconds(silence_limit),
+            "retry_wait": as_seconds(retry_wait),
+            "max_wait": as_seconds(max_wait),
             "notices": notices,
             "overflow": overflow,
             "buffer": buffer,
             "max_event_bytes": max_event_bytes,
             "max_buffer_bytes": max_buffer_bytes,
-            "quiet_after": quiet_after,
+            "quiet_after": as_seconds(quiet_after),
             "give_up_on": list(give_up_on),
             "last_event_id": last_event_id,
             "recover_pause": self._pause_of(recover, notices=notices),
@@ -107,15 +134,15 @@ class Streams:
         sources: Iterable[str] = (),
         last_seq: int | None = None,
         broadcast_summary_level: str | None = None,
-        silence_limit: float = 30.0,
-        retry_wait: float = 5.0,
-        max_wait: float = 10.0,
+        silence_limit: Duration = 30.0,
+        retry_wait: Duration = 5.0,
+        max_wait: Duration = 10.0,
         notices: bool = True,
         overflow: Overflow = "block",
         buffer: int = 1024,
         max_event_bytes: int = 16 * 1024 * 1024,
         max_buffer_bytes: int = 256 * 1024 * 1024,
-        quiet_after: float = 60.0,
+        quiet_after: Duration = 60.0,
         give_up_on: Iterable[int] = (401, 403),
         recover: Recover = "auto",
     ) -> "streams.LiveStream":
@@ -157,15 +184,15 @@ class Streams:
                 "broadcast_summary_level": broadcast_summary_level,
             }
             options = {
-                "silence_limit": silence_limit,
-                "retry_wait": retry_wait,
-                "max_wait": max_wait,
+                "silence_limit": as_seconds(silence_limit),
+                "retry_wait": as_seconds(retry_wait),
+                "max_wait": as_seconds(max_wait),
                 "notices": notices,
                 "overflow": overflow,
                 "buffer": buffer,
                 "max_event_bytes": max_event_bytes,
                 "max_buffer_bytes": max_buffer_bytes,
-                "quiet_after": quiet_after,
+                "quiet_after": as_seconds(quiet_after),
                 "give_up_on": list(give_up_on),
                 "recover_pause": self._pause_of(recover, notices=notices),
             }

@@ -1,13 +1,16 @@
 """The types of arguments, each named once, and modules that only annotations name."""
 
 from collections.abc import Iterable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._core import Table
 
 Time: TypeAlias = datetime | date | str | int
 """An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
+
+Duration: TypeAlias = float | timedelta
+"""Seconds, or a `timedelta`."""
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -54,6 +57,7 @@ TableName = Literal[
     "play_by_play",
     "ball_screens",
     "videos",
+    "game_box_score",
     "drift",
     "corrections",
     "coverage",
@@ -72,6 +76,59 @@ TableName = Literal[
     "tracking_loads",
     "tracking_coverage",
 ]
+SyncTable = Literal[
+    "teams",
+    "players",
+    "special_services",
+    "team",
+    "games",
+    "events",
+    "sessions",
+    "location_windows",
+    "player_stats",
+    "box_score",
+    "stat_events",
+    "possessions",
+    "possession_events",
+    "possession_players",
+    "shots",
+    "locations",
+    "play_by_play",
+    "ball_screens",
+    "tracking_loads",
+    "tracking_defenders",
+]
+Operation = Literal[
+    "teams",
+    "roster",
+    "schedule",
+    "team_events",
+    "team_game_stats",
+    "game_events",
+    "game",
+    "stats",
+    "stats_details",
+    "possessions",
+    "shots",
+    "locations",
+    "game_stats_details",
+    "game_shots",
+    "play_by_play",
+    "ball_screens",
+    "videos",
+    "catch_up",
+    "matchup",
+    "follow",
+    "get",
+    "broadcast_schedule",
+    "broadcast_teams",
+    "broadcast_roster",
+    "broadcast_stats",
+    "broadcast_colors",
+    "broadcast_locomotion",
+]
 CatchUpResource = Literal["stats", "details", "shots", "possessions"]
 # end
-"""The tables of `SCHEMAS`."""
+
+ArchiveTable = Literal[SyncTable, "coverage", "corrections", "raw"]
+"""The tables of an archive: those that a sync stores, and its own."""

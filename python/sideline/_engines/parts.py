@@ -13,7 +13,7 @@ from .._lazy import load_later
 from .._rows import library
 from ..archive import Refusals, map_in_threads
 from ..batch import Batch, Unit
-from ..errors import IncompleteError
+from ..errors import IncompleteBatch
 
 if TYPE_CHECKING:
     import pyarrow
@@ -122,13 +122,13 @@ def _windows(client: "Client", units: "Sequence[PlanUnit]") -> list[Outcome]:
 
 
 def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
-    """Raise `IncompleteError` if a unit is missing."""
+    """Raise `IncompleteBatch` if a unit is missing."""
     holes = [outcome for outcome in outcomes if not outcome.result.is_answered and not outcome.is_unavailable]
     if not holes:
         return
     counts = Counter(hole.result.status for hole in holes)
     first = holes[0]
-    raise IncompleteError(
+    raise IncompleteBatch(
         f"{plan.table}: {len(holes)} of {len(outcomes)} units are missing "
         f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
         f"{first.result.error}. Read again, or use part.bodies(), which has a row for each missing unit",
@@ -137,7 +137,7 @@ def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
 
 
 def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
-    """Yield the rows of each unit. Raises `IncompleteError` if one is missing."""
+    """Yield the rows of each unit. Raises `IncompleteBatch` if one is missing."""
     for part in outcomes(plan, client, sizes):
         raise_holes(plan, part)
         for outcome in part:

@@ -396,7 +396,10 @@ def operation_of(table: str) -> str:
     }
     if table in instead:
         raise ValueError(f"{table} is not a table of sessions or games: {instead[table]}.table({table!r}) has it")
-    raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(table_operations)}")
+    from .._rows import did_you_mean
+
+    hint = did_you_mean(table, table_operations)
+    raise ValueError(f"no plan reads a table {table!r}; there are {', '.join(table_operations)}{hint}")
 
 
 def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball") -> Schema:

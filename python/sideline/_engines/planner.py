@@ -176,14 +176,13 @@ def _teams(values: object) -> list[int]:
 
 
 def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> tuple[str, ...]:
-    from .._rows import SCHEMAS
+    from .._rows import SCHEMAS, did_you_mean
 
-    if isinstance(columns, str):
-        raise TypeError(f"columns is a list of names: write [{columns!r}]")
-    selection = tuple(columns)
+    selection = (columns,) if isinstance(columns, str) else tuple(columns)
     names = SCHEMAS.of_sport(sport)[table].names
     if unknown_names := [name for name in selection if name not in names]:
-        raise ValueError(f"{table} has no column {unknown_names[0]!r}; it has {', '.join(names)}")
+        hint = did_you_mean(unknown_names[0], names)
+        raise ValueError(f"{table} has no column {unknown_names[0]!r}; it has {', '.join(names)}{hint}")
     if not selection:
         raise ValueError("columns names no column; leave it out for all of them")
     return selection

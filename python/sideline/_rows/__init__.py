@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from .names import Found as Found, with_names as with_names
     from .schemas import SCHEMAS as SCHEMAS
+    from .suggestions import did_you_mean as did_you_mean, resembling as resembling
     from .text import (
         LEFT_STYLE as LEFT_STYLE,
         STATISTICS as STATISTICS,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         table_text as table_text,
         visible as visible,
     )
+    from .zones import in_zone as in_zone, zone as zone
 else:
     from .._lazy import open_door
 
@@ -41,9 +43,11 @@ else:
             "frames": "library schema_to_arrow tables_of to_arrow to_csv to_pandas to_parquet to_polars",
             "names": "Found with_names",
             "schemas": "SCHEMAS",
+            "suggestions": "did_you_mean resembling",
             "text": (
                 "LEFT_STYLE STATISTICS aligned cell facts_html payload_html schema_html shorten table_html "
                 "table_text visible"
             ),
+            "zones": "in_zone zone",
         },
     )

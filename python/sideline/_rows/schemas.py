@@ -30,6 +30,10 @@ class Schemas(Mapping[str, Schema]):
         return Schemas(sport)
 
     def __getitem__(self, name: str) -> Schema:
+        if name not in self._schemas:
+            from .suggestions import did_you_mean
+
+            raise KeyError(f"there is no table {name!r}{did_you_mean(str(name), self._schemas)}")
         schema: Schema = self._schemas[name]
         return schema
 

@@ -24,7 +24,10 @@ LEFT_STYLE = ' style="text-align:left"'
 DEFAULT_LINE_LENGTH = 120
 """Characters of a line if the terminal does not state its width."""
 
-NAME_COLUMNS = ("team_name", "home_team_name", "away_team_name", "first_name", "last_name", "display_name", "name")
+NAME_COLUMNS = (
+    *("team_name", "home_team_name", "away_team_name"),
+    *("player_name", "first_name", "last_name", "display_name", "name"),
+)
 STATISTICS = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FGA3", "FT", "FTA", "TO", "STL", "BLK", "FL")
 """The headline statistics, in display order."""
 _KEYS = ("team_id", "player_id")
@@ -62,8 +65,13 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
+        if (name := os.environ.get("SIDELINE_TZ")) and str(value.tzinfo) == "UTC":
+            from .zones import zone
+
+            value = value.astimezone(zone(name, "SIDELINE_TZ"))
         # `strftime` does not pad years before 1000 on every platform.
-        return value.replace(tzinfo=None).isoformat(" ", "seconds")
+        text: str = value.replace(tzinfo=None).isoformat(" ", "seconds")
+        return text
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     if isinstance(value, list):

@@ -39,13 +39,24 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from os import PathLike
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._client import Ids, ProgressOption, Time, check_range, core_of, table_from_arrow, waits
+from .._client import (
+    ArchiveTable,
+    Duration,
+    Ids,
+    ProgressOption,
+    SyncTable,
+    Time,
+    as_timedelta,
+    check_range,
+    core_of,
+    table_from_arrow,
+    waits,
+)
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
-from .._rows import library
+from .._rows import did_you_mean, library
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _read, _tracking
 from ._as_of import AsOf
@@ -154,14 +165,14 @@ class Archive:
     @names_damage
     def sync(
         self,
+        *,
         team_ids: "Ids | None" = None,
         game_ids: "Ids | None" = None,
         start: "Time | None" = None,
         end: "Time | None" = None,
-        *,
-        tables: Iterable[str] | None = None,
+        tables: Iterable[SyncTable] | SyncTable | None = None,
         progress: ProgressOption = None,
-        correction_window: timedelta | None = _CORRECTION_WINDOW,
+        correction_window: Duration | None = _CORRECTION_WINDOW,
         on_error: Literal["raise", "keep"] = "raise",
     ) -> SyncReport:
         """Fetch units that are new, were unfinished, or may still be corrected, and store them.
@@ -179,7 +190,7 @@ class Archive:
             progress: True, False, or a function of `sideline.Progress`; by default a sync on a terminal or in a
                 notebook shows a bar after half a second.
             correction_window: how long after its end a game is requested again; `None`: always.
-            on_error: "raise" stores what was fetched, then raises `IncompleteError` with `.report` if there is a hole;
+            on_error: "raise" stores what was fetched, then raises `IncompleteSync` with `.report` if there is a hole;
                 "keep" returns the report.
 
         Raises `AuthenticationError` if the service refuses the credentials, and `ConnectError` if it cannot be reached;
@@ -195,14 +206,15 @@ class Archive:
         """
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
-        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables, correction_window)
+        window = None if correction_window is None else as_timedelta("correction_window", correction_window)
+        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables)
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(
             self._store,
             client,
             wanted=wanted,
-            window=correction_window,
+            window=window,
             clock=self._clock,
             progress=progress,
         )
@@ -224,13 +236,9 @@ class Archive:
         game_ids: "Ids | None",
         start: "Time | None",
         end: "Time | None",
-        tables: Iterable[str] | None,
-        correction_window: timedelta | None,
+        tables: Iterable[str] | str | None,
     ) -> "tuple[list[int] | None, list[str] | None, frozenset[str]]":
         """Return teams, games and operations. Invalid arguments raise before anything is requested or written."""
-        if not isinstance(correction_window, (timedelta, NoneType)):
-            kind = type(correction_window).__name__
-            raise TypeError(f"correction_window is a timedelta or None, not {kind}: write timedelta(days=7)")
         client = self._client_of_sync()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
@@ -253,7 +261,7 @@ class Archive:
             raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")
         return self._client
 
-    def scan(self, name: str) -> "polars.LazyFrame":
+    def scan(self, name: ArchiveTable) -> "polars.LazyFrame":
         """Return a table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
 
         `coverage` (a row for each unit ever planned), `corrections` and `raw` are tables too. `players` also has
@@ -264,7 +272,7 @@ class Archive:
         """
         return _read.scan(self._store, name)
 
-    def delta(self, name: str) -> "deltalake.DeltaTable":
+    def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
 
         It also has the archive's internal columns. Raises `ValueError` if nothing of the table is stored.
@@ -287,7 +295,7 @@ class Archive:
         return _read.sql(self._store, query)
 
     @names_damage
-    def to_arrow(self, name: str) -> "pyarrow.Table":
+    def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":
         """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
 
         >>> archive.to_arrow("shots").column_names[:2]
@@ -296,7 +304,7 @@ class Archive:
         return _read.to_arrow(self._store, name)
 
     @names_damage
-    def corrections(self, since: "Time | None" = None) -> "polars.DataFrame":
+    def corrections(self, since: "Time | None" = None) -> Table:
         """Return changes of stored values after their game was over, the newest last.
 
         A corrected stat is one row, for the box score; the team's total, the occurrence and the play that follow from
@@ -304,7 +312,7 @@ class Archive:
         (status, tip-off) are always listed. A withdrawn unit, or one that returns, is a change of the field `status` in
         each of its tables.
 
-        >>> archive.corrections().columns[:3]
+        >>> archive.corrections().column_names[:3]
         ['table', 'team_id', 'game_id']
         """
         pl = library("polars", "archive")
@@ -314,7 +322,8 @@ class Archive:
             since = _to_datetime("since", since)
             since = since.replace(microsecond=since.microsecond // 1000 * 1000)
             frame = frame.filter(pl.col("seen_at") >= since)
-        return frame.sort("seen_at", maintain_order=True).collect()
+        rows = frame.sort("seen_at", maintain_order=True).collect().to_arrow()
+        return table_from_arrow("corrections", _read.conform(rows, public_schema("corrections")))
 
     def as_of(self, when: "Time") -> AsOf:
         """Return the archive as of a time: `as_of(when).scan(name)` has every table as it was stored then.
@@ -408,7 +417,7 @@ class Archive:
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
         return _tracking.tracking(self._store, str(game_id), keep=on_error == "keep")
 
-    def files(self, table: str) -> list[str]:
+    def files(self, table: ArchiveTable) -> list[str]:
         """Return the addresses of a table's Parquet files, for engines that do not read Delta Lake.
 
         They are the current files: the next sync may replace some of them.
@@ -472,7 +481,7 @@ class Archive:
         team_ids: "Ids | None" = None,
         since: "Time | None" = None,
         *,
-        correction_window: timedelta = _CORRECTION_WINDOW,
+        correction_window: Duration = _CORRECTION_WINDOW,
     ) -> Table:
         """Return one row for each game and table, with a verdict on its completeness and the reasons.
 
@@ -498,9 +507,7 @@ class Archive:
         from ._status import status
         from ._store import now
 
-        if not isinstance(correction_window, timedelta):
-            kind = type(correction_window).__name__
-            raise TypeError(f"correction_window is a timedelta, not {kind}: write timedelta(days=7)")
+        window = as_timedelta("correction_window", correction_window)
         teams = _team_ids(team_ids)
         return status(
             self._store,
@@ -508,7 +515,7 @@ class Archive:
             None if since is None else _to_datetime("since", since),
             self._clock and self._clock(),
             now(),
-            correction_window,
+            window,
         )
 
     def export(
@@ -559,7 +566,7 @@ class Archive:
         _read.require(self._store)
         _compaction.compact_all(self._store, (*TABLES, *ANSWERS, *internal_schemas()))
 
-    def vacuum(self, *, retain: timedelta = _RETENTION) -> int:
+    def vacuum(self, *, retain: Duration = _RETENTION) -> int:
         """Delete files that were replaced longer ago than `retain`; returns their number.
 
         `as_of`, `corrections`, `changes` and `rebuild` read the stored bodies, which a vacuum never deletes. A vacuum
@@ -572,15 +579,12 @@ class Archive:
         >>> archive.vacuum() >= 0
         True
         """
-        if not isinstance(retain, timedelta):
-            raise TypeError(f"retain is a timedelta, not {type(retain).__name__}: write timedelta(days=7)")
-        if retain < timedelta(0):
-            raise ValueError(f"retain is {retain}: it cannot be negative; write timedelta(days=7)")
+        min_age = as_timedelta("retain", retain)
         _read.require(self._store)
-        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), retain)
+        return _compaction.vacuum(self._store, (*TABLES, *ANSWERS, *internal_schemas()), min_age)
 
     @names_damage
-    def rebuild(self, table: str) -> None:
+    def rebuild(self, table: SyncTable) -> None:
         """Decode a table again from the stored bodies, with the columns of this version of sideline.
 
         It also tries bodies of the table's operations that could not be decoded when they were fetched.
@@ -588,7 +592,8 @@ class Archive:
         >>> archive.rebuild("shots")
         """
         if table not in TABLES:
-            raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}")
+            hint = did_you_mean(table, TABLES)
+            raise ValueError(f"no table of bodies is named {table!r}; there are {', '.join(TABLES)}{hint}")
         from ._rebuild import rebuild
 
         rebuild(self._store, table)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from .._client import ArchiveTable
 from .._rows import library
 from ._decode import decode_tables
 from ._plan import RESOURCES, TABLES
@@ -25,7 +26,7 @@ class AsOf:
         """Data stored up to this time is visible."""
 
     @names_damage
-    def scan(self, name: str) -> "polars.LazyFrame":
+    def scan(self, name: ArchiveTable) -> "polars.LazyFrame":
         """Return a table as it was at that time, as a polars LazyFrame.
 
         Rows that changed since are decoded from the stored bodies; the others are read from the table.
@@ -54,7 +55,7 @@ class AsOf:
         return complete_frame
 
     @names_damage
-    def to_arrow(self, name: str) -> "pyarrow.Table":
+    def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":
         """Return a table as it was at that time, as a `pyarrow.Table`."""
         return conform(self.scan(name).collect().to_arrow(), public_schema(name))
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from .._client import TableName
+from .._client import Operation, TableName
 from .._core import Payload, Table, _batch_table
 from .._rows import SCHEMAS, library
 from . import _arrow
@@ -97,7 +97,7 @@ def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
 
 
 def _payload(unit: Unit, raw: bytes) -> Payload:
-    return Payload.from_bytes(unit.operation, raw, **_keys(unit))
+    return Payload.from_bytes(cast("Operation", unit.operation), raw, **_keys(unit))
 
 
 def _keys(unit: Unit) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._client import ArchiveTable
 from .._core import Payload
 from .._rows import cell, library, replaced_file, shorten, visible
 from ..errors import SidelineError
@@ -106,7 +107,7 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
         facts.newest[row["operation"]] = at if before is None or (at is not None and at > before) else before
     facts.covered = _by_team_and_month(archive, rows)
     corrections = archive.corrections(since)
-    facts.corrections = corrections.reverse().to_dicts()
+    facts.corrections = corrections.to_dicts()[::-1]
     _unknown_fields(archive, facts)
     try:
         facts.violations = archive.audit().to_dicts()
@@ -119,7 +120,11 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
 def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, tuple[int, int]]]:
     games: dict[str, tuple[str, list[str]]] = {}
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
-    for table, key, at in (("games", "game_id", "tipoff_at"), ("events", "game_id", "started_at")):
+    tables: tuple[tuple[ArchiveTable, str, str], ...] = (
+        ("games", "game_id", "tipoff_at"),
+        ("events", "game_id", "started_at"),
+    )
+    for table, key, at in tables:
         for game in archive.scan(table).select(key, at, *names).collect().to_dicts():
             if game[key] is None or game[at] is None:
                 continue

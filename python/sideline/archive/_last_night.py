@@ -3,7 +3,9 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from .._client import store_of
 from .._rows import library
+from ._read import scan
 
 if TYPE_CHECKING:
     import polars
@@ -21,7 +23,7 @@ def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict
     is known. Both lists are empty for an archive without positions.
     """
     pl: Any = library("polars", "archive")
-    tracked_sessions = archive.scan("tracking_sources").select("session_id")
+    tracked_sessions = scan(store_of(archive), "tracking_sources").select("session_id")
     sessions = archive.scan("sessions").select("session_id", "started_at").drop_nulls()
     starts: Any = sessions.join(tracked_sessions, on="session_id", how="semi").collect()
     if starts.is_empty():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from .._rows import did_you_mean
 from ._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
@@ -125,7 +126,9 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
         return frozenset(RESOURCES) - {"locations"}
     names = [tables] if isinstance(tables, str) else list(tables)
     if unknown := sorted(set(names) - {*TABLES, *ANSWERS}):
-        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join((*TABLES, *ANSWERS))}")
+        candidates = (*TABLES, *ANSWERS)
+        hint = did_you_mean(unknown[0], candidates)
+        raise ValueError(f"no archived table is named {', '.join(unknown)}; there are {', '.join(candidates)}{hint}")
     sources = SOURCES_OF_ANSWERS if set(names) & set(ANSWERS) else ()
     of_bodies = (operation for operation, resource in RESOURCES.items() if set(names) & set(resource.tables))
     return frozenset((*of_bodies, *sources))

@@ -10,7 +10,7 @@ from typing import Any
 from .._core import Table
 from .._rows import LEFT_STYLE, facts_html, visible
 from ..batch import MAX_HOLES_SHOWN
-from ..errors import IncompleteError
+from ..errors import IncompleteSync
 from ._plan import SETTLED_STATUSES
 
 
@@ -43,14 +43,14 @@ class SyncReport:
         return not self.holes
 
     def raise_if_incomplete(self) -> None:
-        """Raise `IncompleteError`, with this report as its `report`, if there is a hole.
+        """Raise `IncompleteSync`, with this report as its `report`, if there is a hole.
 
         >>> archive.sync(game_ids=[game_id]).raise_if_incomplete()
         """
         if self.holes:
             shown = "; ".join(hole_line(hole) for hole in self.holes[:5])
             more = f"; and {len(self.holes) - 5} more" if len(self.holes) > 5 else ""
-            raise IncompleteError(
+            raise IncompleteSync(
                 f"{len(self.holes)} of {self.coverage.num_rows} units are missing: {shown}{more}. The others are "
                 "stored; sync again to request the missing ones",
                 report=self,
@@ -63,7 +63,7 @@ class SyncReport:
         state = "complete" if self.complete else self._holes()
         drift = f", {_count(self.drift, 'unknown field')}" if self.drift.num_rows else ""
         units, corrections = _count(self.coverage, "unit"), _count(self.corrections, "correction")
-        return f"<sideline.SyncReport {units}, {state}, {corrections}{drift}>"
+        return f"<sideline.archive.SyncReport {units}, {state}, {corrections}{drift}>"
 
     def _repr_html_(self) -> str:
         ended = Counter(row["status"] for row in self.coverage.to_dicts())

@@ -13,7 +13,7 @@ class Notice:
 
     >>> with client.live_stats(live_game_id) as stream:
     ...     notice = next(stream)
-    >>> isinstance(notice, sideline.Notice), notice.at.tzinfo is not None
+    >>> isinstance(notice, sideline.live.Notice), notice.at.tzinfo is not None
     (True, True)
     """
 

@@ -167,7 +167,7 @@ class LivePage:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<sideline.LivePage {self.url}, {'closed' if self._is_closed else 'open'}>"
+        return f"<sideline.live.LivePage {self.url}, {'closed' if self._is_closed else 'open'}>"
 
     def _repr_html_(self) -> str:
         return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.url)}</a>'

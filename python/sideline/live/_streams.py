@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from os import PathLike
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Generic, Literal, Self
 
+from .._client import Duration, as_seconds
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -16,9 +17,16 @@ from ._notices import Notice
 from ._stats import StreamStats
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from . import _page
+
+    Item = TypeVar("Item", bound=Update | Notice, default=Update | Notice, covariant=True)
 else:
+    from typing import TypeVar
+
     _page = LazyModule("sideline.live._page")
+    Item = TypeVar("Item", covariant=True)
 
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
@@ -46,7 +54,7 @@ class _Life:
             self.close()
 
 
-class LiveStream:
+class LiveStream(Generic[Item]):
     """A live stream: an iterator of updates and of notices about the connection.
 
     It connects at `with` or at the first item, and reconnects until it is closed. `for` and `async for` read the same
@@ -66,11 +74,11 @@ class LiveStream:
         self._title = title
         self._life = _Life(core)
 
-    def __iter__(self) -> Iterator[Update | Notice]:
+    def __iter__(self) -> Iterator[Item]:
         self._life.check_not_ended()
         return self._items()
 
-    def _items(self) -> Iterator[Update | Notice]:
+    def _items(self) -> Iterator[Item]:
         core = self._core
         try:
             core.open()
@@ -80,21 +88,21 @@ class LiveStream:
         finally:
             self._life.close_unless_entered()
 
-    def __next__(self) -> Update | Notice:
+    def __next__(self) -> Item:
         self._core.open()
-        item = self._core.next()
+        item: Item | None = self._core.next()
         if item is None:
             self._life.has_ended = True
             raise StopIteration
         return item
 
-    def __aiter__(self) -> AsyncIterator[Update | Notice]:
+    def __aiter__(self) -> AsyncIterator[Item]:
         self._life.check_not_ended()
         return _AsyncIterator(self, self._core, self._life)
 
-    async def __anext__(self) -> Update | Notice:
+    async def __anext__(self) -> Item:
         core = self._core
-        item = core.take_in_turn()
+        item: Item | None = core.take_in_turn()
         if item is not None:
             return item
         _check_asyncio()
@@ -121,7 +129,7 @@ class LiveStream:
         self,
         *,
         max_rows: int = 1000,
-        max_seconds: float = 1.0,
+        max_seconds: Duration = 1.0,
         table: Literal["live_items", "stat_updates"] = "live_items",
     ) -> "Batches":
         """Return the items as Arrow tables of at most `max_rows` items, at most `max_seconds` after the first of them.
@@ -136,13 +144,14 @@ class LiveStream:
         """
         if max_rows < 1:
             raise ValueError(f"max_rows is {max_rows}; it must be at least 1")
+        max_seconds = as_seconds(max_seconds)
         if not max_seconds > 0:
             raise ValueError(f"max_seconds is {max_seconds}; it must be more than 0")
         # Check the name before any item is taken.
         self._core.items_table([], table)
         return Batches(self, self._core, self._life, max_rows, max_seconds, table)
 
-    def record(self, path: str | PathLike[str], *, sync_every: float | None = 5.0) -> Self:
+    def record(self, path: str | PathLike[str], *, sync_every: Duration | None = 5.0) -> Self:
         """Append each item taken from now on, including notices, to the journal at `path`; returns the stream.
 
         An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
@@ -164,10 +173,10 @@ class LiveStream:
         >>> [type(item).__name__ for item in sideline.replay("game.journal")]
         ['Connected']
         """
-        self._core.record(path, sync_every)
+        self._core.record(path, as_seconds(sync_every))
         return self
 
-    def display(self, score: "LiveBoxScore | None" = None, *, every: float = 1.0) -> None:
+    def display(self, score: "LiveBoxScore | None" = None, *, every: Duration = 1.0) -> None:
         """Show the stream while it runs: its state, its last notices, and the box score if it has stats.
 
         In a notebook it shows one table that refreshes; elsewhere it prints lines, and the box score at the end. It
@@ -183,6 +192,7 @@ class LiveStream:
         >>> sideline.replay("game.journal", speed=None).display()
         replay of game.journal: ...
         """
+        every = as_seconds(every)
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
         from ._display import View, run, screen
@@ -204,7 +214,7 @@ class LiveStream:
 
         >>> with client.live(live_game_id).serve() as page:
         ...     page
-        <sideline.LivePage http://127.0.0.1:..., open>
+        <sideline.live.LivePage http://127.0.0.1:..., open>
         """
         if not 0 <= port <= 65_535:
             raise ValueError(f"port is {port}; it must be from 0 to 65535")
@@ -284,12 +294,12 @@ def _check_asyncio() -> None:
         ) from None
 
 
-class _AsyncIterator:
+class _AsyncIterator(Generic[Item]):
     """The iterator of one `async for` over a stream."""
 
     __slots__ = ("_core", "_life", "_stream")
 
-    def __init__(self, stream: LiveStream, core: CoreStream, life: _Life) -> None:
+    def __init__(self, stream: LiveStream[Item], core: CoreStream, life: _Life) -> None:
         self._stream = stream
         self._core = core
         self._life = life
@@ -297,9 +307,9 @@ class _AsyncIterator:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Update | Notice:
+    async def __anext__(self) -> Item:
         # Most items are already buffered: this saves a coroutine for each.
-        item = self._core.take_in_turn()
+        item: Item | None = self._core.take_in_turn()
         return await self._stream.__anext__() if item is None else item
 
     def __del__(self) -> None:

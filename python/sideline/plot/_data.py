@@ -11,7 +11,7 @@ import pyarrow
 
 from .._client import TableName, check_name, is_named
 from .._core import Payload
-from .._rows import Found, visible
+from .._rows import Found, did_you_mean, visible
 from ..batch import BaseBatch
 
 Numbers = npt.NDArray[np.float64]
@@ -129,10 +129,13 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
         matches = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
         if len(matches) == 1:
             return matches[0]
-        reason = (
-            "matches no name" if not matches else f"matches {len(matches)} names: write {what}_id=, or more of the name"
-        )
-        raise ValueError(visible(f"{what} {wanted!r} {reason}; there are: {known or 'none'}"))
+        if matches:
+            people = ", ".join(f"{key} {names[key]}" for key in matches)
+            reason = f"matches {len(matches)} names, {people}: write {what}_id=, or more of the name"
+        else:
+            hint = did_you_mean(wanted, [names[key] for key in sorted(ids) if key in names])
+            reason = f"matches no name{hint}" if hint else f"matches no name; there are: {known or 'none'}"
+        raise ValueError(visible(f"{what} {wanted!r} {reason}"))
     if len(present) and int(wanted) not in ids:
         raise ValueError(visible(f"{what} {wanted} is not among these: {known}"))
     return int(wanted)

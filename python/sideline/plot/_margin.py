@@ -1,13 +1,14 @@
 """The score margin as a line."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter
 
+from .._rows import library
 from ..metrics import game_state
 from ._court import new_axes, nothing
 from ._data import Columns, Named, Rows, names_of, plain, team_label
@@ -52,7 +53,8 @@ def score_margin(
         ax.set(xticks=[], yticks=[])
         nothing(ax, "possessions")
         return ax
-    states = game_state(possessions, possession_events)
+    rows: Any = game_state(cast("Any", possessions), cast("Any", possession_events))
+    states = library("polars", "polars").DataFrame(rows)
     if states["game_id"].n_unique() > 1:
         raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())

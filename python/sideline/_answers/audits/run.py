@@ -6,6 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from ..._rows import library, tables_of
+from ..kinds import Source
 from .catalogue import CHECKS, RULES, Rule
 from .positions import THRESHOLDS
 from .tables import COLUMNS, Tables
@@ -20,7 +21,7 @@ class Audit:
 
     `sideline.audit.rules()` lists the rules.
 
-    >>> sideline.audit(stats=client.stats(session_id), details=client.stats_details(session_id)).num_rows
+    >>> sideline.audit(player_stats=client.stats(session_id), stat_events=client.stats_details(session_id)).num_rows
     0
     >>> len(sideline.audit.rules())
     29
@@ -29,33 +30,32 @@ class Audit:
     def __call__(
         self,
         *,
-        stats: object = None,
-        details: object = None,
-        possessions: object = None,
-        shots: object = None,
-        game: object = None,
-        roster: object = None,
-        coverage: object = None,
-        locations: object = None,
+        player_stats: Source | None = None,
+        stat_events: Source | None = None,
+        possessions: Source | None = None,
+        shots: Source | None = None,
+        sessions: Source | None = None,
+        players: Source | None = None,
+        coverage: Source | None = None,
+        locations: Source | None = None,
         thresholds: Mapping[str, float] | None = None,
     ) -> Violations:
         """Return the table `violations`: one row for each place where a rule does not hold.
 
         Each argument is a payload, a batch, a `Table`, a polars frame (also lazy), any other Arrow table, or a list of
-        them. Several sessions are audited at once, each by itself. A rule runs if its tables were passed; `rules_run`
+        them. Several sessions are audited at once, each by itself. A rule runs if its tables were passed; `rules`
         of the result says which rules ran, on which tables, and which tables the others lack. The arguments are assumed
-        to
-        be complete: a session that one of two tables lacks is itself a violation.
+        to be complete: a session that one of two tables lacks is itself a violation.
 
         Parameters:
-            stats: box scores: `client.stats`, or a table `player_stats` or `box_score`.
-            details: stat events: `client.stats_details`, or a table `stat_events`.
+            player_stats: box scores: `client.stats`, or a table `player_stats` or `box_score`.
+            stat_events: `client.stats_details`, or a table `stat_events`.
             possessions: `client.possessions`, or its tables `possessions` and `possession_events` in a list.
             shots: `client.shots` or `client.game_shots`, or a table `shots`.
-            game: `client.game` or `client.team_events`, or its tables `events`, `sessions` and `location_windows` in a
-                list.
-            roster: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and `team` beside
-                it, which has the sport.
+            sessions: `client.game` or `client.team_events`, or its tables `events`, `sessions` and
+                `location_windows` in a list.
+            players: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and
+                `team` beside it, which has the sport.
             coverage: `batch.coverage`, or the table `coverage` of an archive.
             locations: `client.locations`, or a table `locations`: its rules compare shots with positions.
             thresholds: other limits by rule, for the rules of positions: metres, and the number of teleports.
@@ -65,29 +65,29 @@ class Audit:
         possessions and shots, the audit reports the difference.
 
         >>> violations = sideline.audit(
-        ...     stats=client.stats(session_id),
-        ...     details=client.stats_details(session_id),
+        ...     player_stats=client.stats(session_id),
+        ...     stat_events=client.stats_details(session_id),
         ...     possessions=client.possessions(session_id),
         ...     shots=client.shots(session_id),
-        ...     game=client.game(game_id),
+        ...     sessions=client.game(game_id),
         ... )
-        >>> violations.num_rows, sum(run.is_run for run in violations.rules_run)
+        >>> violations.num_rows, sum(run.is_run for run in violations.rules)
         (0, 23)
         """
         arguments = {
-            "stats": stats,
-            "details": details,
+            "player_stats": player_stats,
+            "stat_events": stat_events,
             "possessions": possessions,
             "shots": shots,
-            "game": game,
-            "roster": roster,
+            "sessions": sessions,
+            "players": players,
             "coverage": coverage,
             "locations": locations,
         }
         sources = {name: source for name, source in arguments.items() if source is not None}
         frames: dict[str, polars.DataFrame] = {}
         for argument, source in sources.items():
-            frames |= _rosters(source) if argument == "roster" else tables_of(argument, source, COLUMNS[argument])
+            frames |= _rosters(source) if argument == "players" else tables_of(argument, source, COLUMNS[argument])
         if not frames:
             raise ValueError(f"nothing to audit: pass at least one of {', '.join(arguments)}")
         served_at = max(filter(None, map(_served_at, _items(sources.values()))), default=None)
@@ -172,7 +172,7 @@ def _served_at(source: object) -> datetime | None:
 
 def _is_one_session(sources: Mapping[str, object], frames: "Mapping[str, polars.DataFrame]") -> bool:
     """Return whether single responses or tables of one session were passed, not a list or batch of responses."""
-    for argument in ("stats", "details", "possessions", "shots"):
+    for argument in ("player_stats", "stat_events", "possessions", "shots"):
         source = sources.get(argument)
         if isinstance(source, list | tuple) and any(hasattr(item, "tables") for item in source):
             return False
@@ -192,10 +192,10 @@ def _rosters(source: object) -> "dict[str, polars.DataFrame]":
     if not isinstance(source, list | tuple):
         source = [source]
     if not source:
-        raise ValueError("roster is an empty list")
+        raise ValueError("players is an empty list")
     read: dict[str, list[polars.DataFrame]] = {}
     for roster in _items(source):
-        frames = tables_of("roster", roster, COLUMNS["roster"])
+        frames = tables_of("players", roster, COLUMNS["players"])
         url = getattr(roster, "url", None)
         if "players" in frames and isinstance(url, str) and "game_event_id=" not in url:
             since = _served_at(roster) or getattr(roster, "fetched_at", None)

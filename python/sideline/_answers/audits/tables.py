@@ -28,8 +28,8 @@ REGULAR_SESSIONS: Mapping[str, int] = {"HALF": 2, "QUARTER": 4}
 
 _ROW_KEY = ("team_id", "player_id", "is_team_total")
 COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "stats": {"player_stats": (*_ROW_KEY, "stat", "value"), "box_score": (*_ROW_KEY, "FG", "FGA", "PTS")},
-    "details": {"stat_events": (*_ROW_KEY, "stat", "value", "occurred_at", "game_clock_s", "period")},
+    "player_stats": {"player_stats": (*_ROW_KEY, "stat", "value"), "box_score": (*_ROW_KEY, "FG", "FGA", "PTS")},
+    "stat_events": {"stat_events": (*_ROW_KEY, "stat", "value", "occurred_at", "game_clock_s", "period")},
     "possessions": {
         "possessions": (
             *("session_id", "team_id", "possession", "start_timestamp", "end_timestamp", "start_game_clock_s"),
@@ -43,12 +43,12 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             *("hoop_y", "hoop_player_x", "hoop_player_y", "game_clock_s", "period"),
         )
     },
-    "game": {
+    "sessions": {
         "location_windows": ("session_id", "start", "end"),
         "sessions": ("session_id", "started_at", "ended_at"),
         "events": ("event_id", "started_at", "ended_at"),
     },
-    "roster": {"players": ("team_id", "player_id"), "team": ("team_id", "sport")},
+    "players": {"players": ("team_id", "player_id"), "team": ("team_id", "sport")},
     "coverage": {"coverage": ("operation", "session_id", "status")},
     "locations": {"locations": ("session_id", "t", "player_id", "x", "y")},
 }

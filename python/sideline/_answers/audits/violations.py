@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class RuleRun(NamedTuple):
     """One rule in an audit.
 
-    >>> next(run for run in sideline.audit(stats=client.stats(session_id)).rules_run if not run.is_run)
+    >>> next(run for run in sideline.audit(player_stats=client.stats(session_id)).rules if not run.is_run)
     RuleRun(rule='box_score_is_sum_of_events', is_run=False, tables=('player_stats',), missing=('stat_events',), rows=0, violations=0)
     """  # noqa: E501
 
@@ -32,26 +32,26 @@ class RuleRun(NamedTuple):
 class Violations(Table):
     """The table `violations`, with the rules that were checked.
 
-    >>> violations = sideline.audit(stats=client.stats(session_id))
-    >>> violations.num_rows, [run.rule for run in violations.rules_run if run.is_run]
+    >>> violations = sideline.audit(player_stats=client.stats(session_id))
+    >>> violations.num_rows, [run.rule for run in violations.rules if run.is_run]
     (0, ['team_is_sum_of_players', 'points_from_makes'])
     """
 
-    rules_run: tuple[RuleRun, ...]
+    rules: tuple[RuleRun, ...]
     """One entry for each rule, in the order of `sideline.audit.rules()`."""
 
-    def __new__(cls, table: Table, rules_run: "Iterable[RuleRun]") -> Self:
+    def __new__(cls, table: Table, rules: "Iterable[RuleRun]") -> Self:
         self = super().__new__(cls, "violations", table)
-        self.rules_run = tuple(rules_run)
+        self.rules = tuple(rules)
         return self
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        return Violations, (table_from_arrow("violations", self), self.rules_run)
+        return Violations, (table_from_arrow("violations", self), self.rules)
 
     def __repr__(self) -> str:
-        ran = sum(run.is_run for run in self.rules_run)
+        ran = sum(run.is_run for run in self.rules)
         rows = "1 violation" if self.num_rows == 1 else f"{self.num_rows} violations"
-        return f"<sideline.audit: {rows}, {ran} of {len(self.rules_run)} rules run>"
+        return f"<sideline.audit: {rows}, {ran} of {len(self.rules)} rules run>"
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self._summary()}"
@@ -62,11 +62,11 @@ class Violations(Table):
         return f"{super()._repr_html_()}<div>{escape(self._summary())}</div>"
 
     def _summary(self) -> str:
-        ran = [run.rule for run in self.rules_run if run.is_run]
-        missing = sorted({table for run in self.rules_run for table in run.missing})
+        ran = [run.rule for run in self.rules if run.is_run]
+        missing = sorted({table for run in self.rules for table in run.missing})
         text = f"{len(ran)} rules ran: {', '.join(ran) or 'none'}."
         if missing:
-            text += f" {len(self.rules_run) - len(ran)} did not, for want of {', '.join(missing)}."
+            text += f" {len(self.rules) - len(ran)} did not, for want of {', '.join(missing)}."
         return text
 
 
@@ -79,7 +79,7 @@ def merge_violations(parts: "Iterable[Violations]") -> Violations:
     """Merge the violations of several audits, and add up the rows that each rule read."""
     parts = list(parts)
     runs: dict[str, RuleRun] = {}
-    for run in (run for part in parts for run in part.rules_run):
+    for run in (run for part in parts for run in part.rules):
         before = runs.get(run.rule)
         if before is None or (run.is_run and not before.is_run):
             runs[run.rule] = run

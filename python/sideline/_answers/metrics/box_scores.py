@@ -1,10 +1,12 @@
 """Metrics of box scores: shooting and the four factors."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from ..._core import Table
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
+from ..kinds import Frame, Source, keeps_kind, of_kind
 from .common import box_scores, share, stat, sum_by
 from .names import with_player_names
 from .sides import POSSESSION_KEY, check_unique
@@ -18,8 +20,12 @@ else:
 @overload
 def effective_field_goal() -> "polars.Expr": ...
 @overload
-def effective_field_goal(box_score: object, *, by: Sequence[str] = ()) -> "polars.DataFrame": ...
-def effective_field_goal(box_score: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame | polars.Expr":
+def effective_field_goal(box_score: Frame, *, by: str | Sequence[str] = ()) -> Frame: ...  # type: ignore[overload-overlap]
+@overload
+def effective_field_goal(box_score: "polars.LazyFrame", *, by: str | Sequence[str] = ()) -> "polars.DataFrame": ...  # type: ignore[overload-overlap]
+@overload
+def effective_field_goal(box_score: Source, *, by: str | Sequence[str] = ()) -> Table: ...
+def effective_field_goal(box_score: Source | None = None, *, by: str | Sequence[str] = ()) -> Any:
     """Return effective field goal percentage, (FG + 0.5 FG3) / FGA, of each player and each team (player 0).
 
     Columns: `team_id`, `player_id`, `player_name`, `effective_field_goal`.
@@ -28,7 +34,7 @@ def effective_field_goal(box_score: object = None, *, by: Sequence[str] = ()) ->
         box_score: as in `shooting`; without it, the result is an expression over columns of `box_score`, which cannot
             see whether a code is missing.
 
-    >>> metrics.effective_field_goal(client.stats(session_id)).columns[-1]
+    >>> metrics.effective_field_goal(client.stats(session_id)).column_names[-1]
     'effective_field_goal'
     >>> box = client.stats(session_id).to_polars("box_score")
     >>> box.select(metrics.effective_field_goal().is_between(0, 1.5).all()).item()
@@ -41,12 +47,16 @@ def effective_field_goal(box_score: object = None, *, by: Sequence[str] = ()) ->
 @overload
 def true_shooting(*, free_throw_weight: float = 0.44) -> "polars.Expr": ...
 @overload
-def true_shooting(
-    box_score: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
+def true_shooting(box_score: Frame, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Frame: ...  # type: ignore[overload-overlap]
+@overload
+def true_shooting(  # type: ignore[overload-overlap]
+    box_score: "polars.LazyFrame", *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
 ) -> "polars.DataFrame": ...
+@overload
+def true_shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> Table: ...
 def true_shooting(
-    box_score: object = None, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
-) -> "polars.DataFrame | polars.Expr":
+    box_score: Source | None = None, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
+) -> Any:
     """Return true shooting percentage, PTS / (2 (FGA + 0.44 FTA)), of each player and each team (player 0).
 
     Columns: `team_id`, `player_id`, `player_name`, `true_shooting`.
@@ -55,7 +65,7 @@ def true_shooting(
         box_score: as in `effective_field_goal`.
         free_throw_weight: the share of free throws that end a chance to score; stat lines do not have it.
 
-    >>> metrics.true_shooting(client.stats(session_id)).columns[-1]
+    >>> metrics.true_shooting(client.stats(session_id)).column_names[-1]
     'true_shooting'
     >>> box = client.stats(session_id).to_polars("box_score")
     >>> box.select(metrics.true_shooting().is_between(0, 2).all()).item()
@@ -65,14 +75,14 @@ def true_shooting(
     return value if box_score is None else _of_lines(box_score, value, "true_shooting", ("PTS", "FGA", "FTA"), by)
 
 
-def _of_lines(
-    box_score: object, value: "polars.Expr", name: str, codes: Sequence[str], by: Sequence[str]
-) -> "polars.DataFrame":
+def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
+    by = [by] if isinstance(by, str) else by
     sums = sum_by(box_scores(box_score, name, codes, by), [*by, "team_id", "player_id"], codes)
-    return with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score)
+    return of_kind(box_score, name, with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score))
 
 
-def shooting(box_score: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame":
+@keeps_kind
+def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44) -> "polars.DataFrame":
     """Return shots, points, `effective_field_goal` and `true_shooting` of each player and each team (player 0).
 
     Columns: `team_id`, `player_id`, `player_name`, FG, FGA, FG3, FTA, PTS, and the two metrics.
@@ -80,7 +90,7 @@ def shooting(box_score: object, *, by: Sequence[str] = (), free_throw_weight: fl
     Parameters:
         box_score: `client.stats` or `client.team_game_stats`, or a table `box_score` or `player_stats`.
 
-    >>> metrics.shooting(client.stats(session_id)).columns[-2:]
+    >>> metrics.shooting(client.stats(session_id)).column_names[-2:]
     ['effective_field_goal', 'true_shooting']
     """
     codes = ("FG", "FGA", "FG3", "FTA", "PTS")
@@ -92,7 +102,8 @@ def shooting(box_score: object, *, by: Sequence[str] = (), free_throw_weight: fl
     return with_player_names(shares, box_score)
 
 
-def four_factors(box_score: object, possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
     """Return the four factors of each team and its opponents (`opponent_…`).
 
     - `effective_field_goal`: (FG + 0.5 FG3) / FGA;
@@ -108,7 +119,7 @@ def four_factors(box_score: object, possessions: object, *, by: Sequence[str] = 
 
     Raises `ValueError` for a session without two teams that have a row of their own.
 
-    >>> metrics.four_factors(client.stats(session_id), client.possessions(session_id)).columns[:3]
+    >>> metrics.four_factors(client.stats(session_id), client.possessions(session_id)).column_names[:3]
     ['team_id', 'effective_field_goal', 'turnover_rate']
     """
     pl = library("polars", "polars")

@@ -62,8 +62,6 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
 
 
 def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -> None:
-    if isinstance(by, str):
-        raise TypeError(f"by is a list of columns: write [{by!r}]")
     for column in by:
         if column not in frame.columns or frame[column].null_count():
             raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows")

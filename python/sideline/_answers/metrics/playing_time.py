@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._lazy import LazyModule
 from ..._rows import library
+from ..kinds import Source, keeps_kind
 from .common import box_scores, share, sum_by
 from .names import with_player_names
 from .sides import sides_of_play, sums_by_players
@@ -18,7 +19,8 @@ PER_36 = ("PTS", "REB", "AST", "FG", "FGA", "FG3", "FT", "FTA", "TO", "STL", "BL
 """The default codes of `per_36`."""
 
 
-def possession_count(possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
     """Return `possessions` and `opponent_possessions` of each team, as listed by the service.
 
     They are counted, not estimated from a box score (like FGA + 0.44 FTA - ORB + TO).
@@ -30,7 +32,7 @@ def possession_count(possessions: object, *, by: Sequence[str] = ()) -> "polars.
     Raises `ValueError` for a session without possessions of two teams, or one that occurs twice.
 
     >>> table = metrics.possession_count(client.possessions(session_id))
-    >>> table["possessions"].sum() == table["opponent_possessions"].sum()
+    >>> sum(table["possessions"]) == sum(table["opponent_possessions"])
     True
     """
     pl = library("polars", "polars")
@@ -40,23 +42,29 @@ def possession_count(possessions: object, *, by: Sequence[str] = ()) -> "polars.
     return teams.sort(*by, "team_id")
 
 
-def minutes(possessions: object, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
     """Return the `minutes` of each player on court, by the game clock of the possessions that name the player.
 
     The time between two possessions does not count. Possessions without players are summed in a row with null.
     Parameters and errors are those of `possession_count`.
 
     >>> table = metrics.minutes(client.possessions(session_id))
-    >>> table["minutes"].max() <= 20
+    >>> max(table["minutes"]) <= 20
     True
     """
+    return _minutes(possessions, by)
+
+
+def _minutes(possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
     pl = library("polars", "polars")
     players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
     player_minutes = players.select(*by, "team_id", "player_id", minutes=pl.col("seconds") / 60)
     return with_player_names(player_minutes, possessions)
 
 
-def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
+@keeps_kind
+def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
     """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
 
     It follows basketball-reference.com, per (possessions + opponent_possessions) / (2 minutes), with counted
@@ -67,8 +75,8 @@ def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "
 
     The other parameters and errors are those of `possession_count`.
 
-    >>> metrics.pace(client.possessions(session_id))["pace"].n_unique()  # both teams played the same game
-    1
+    >>> metrics.pace(client.possessions(session_id))["pace"]  # both teams played the same game
+    [...]
     """
     pl = library("polars", "polars")
     sums = ("possessions", "opponent_possessions", "seconds")
@@ -77,8 +85,9 @@ def pace(possessions: object, *, by: Sequence[str] = (), per: float = 40.0) -> "
     return teams.with_columns(pace=share(per * 60 * both_counts, 2 * pl.col("seconds")))
 
 
+@keeps_kind
 def per_36(
-    box_score: object, possessions: object, *, stats: Sequence[str] = PER_36, by: Sequence[str] = ()
+    box_score: Source, possessions: Source, *, stats: str | Sequence[str] = PER_36, by: str | Sequence[str] = ()
 ) -> "polars.DataFrame":
     """Return the `minutes` of each player, and each stat code per 36 minutes: its sum times 36 / `minutes`.
 
@@ -89,7 +98,7 @@ def per_36(
         by: columns of both.
 
     >>> table = metrics.per_36(client.stats(session_id), client.possessions(session_id), stats=["PTS"])
-    >>> table.columns
+    >>> table.column_names
     ['team_id', 'player_id', 'player_name', 'minutes', 'PTS']
     """
     pl = library("polars", "polars")
@@ -97,7 +106,7 @@ def per_36(
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = [*by, "team_id", "player_id"]
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
-    timed_lines = lines.join(minutes(possessions, by=by).drop("player_name"), on=keys, how="left")
+    timed_lines = lines.join(_minutes(possessions, by).drop("player_name"), on=keys, how="left")
     no_value = pl.lit(None, pl.Float64)
     rates = [
         (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
@@ -105,8 +114,9 @@ def per_36(
     return with_player_names(timed_lines.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
 
 
+@keeps_kind
 def usage(
-    box_score: object, possessions: object, *, by: Sequence[str] = (), free_throw_weight: float = 0.44
+    box_score: Source, possessions: Source, *, by: str | Sequence[str] = (), free_throw_weight: float = 0.44
 ) -> "polars.DataFrame":
     """Return the `minutes` of each player, and the player's share of the team's play while on court.
 
@@ -125,14 +135,14 @@ def usage(
         free_throw_weight: the share of free throws that end a possession.
 
     >>> table = metrics.usage(client.stats(session_id), client.possessions(session_id))
-    >>> table.columns[-4:]
+    >>> table.column_names[-4:]
     ['minutes', 'usage', 'assist_share', 'rebound_share']
     """
     pl = library("polars", "polars")
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]
-    player_minutes = minutes(possessions, by=by).drop("player_name")
+    player_minutes = _minutes(possessions, by).drop("player_name")
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), [*keys, "player_id"], codes).join(
         player_minutes, on=[*keys, "player_id"], how="left"
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..._lazy import LazyModule
 from ..._rows import library
+from ..kinds import Source, keeps_kind
 from .common import SUM_COLUMNS, plus_minus_column, rating_columns
 from .names import with_lineup_names, with_player_names
 from .sides import sides_with_points, sums_by_players
@@ -15,7 +16,10 @@ else:
     polars = LazyModule("polars")
 
 
-def ratings(possessions: object, possession_events: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def ratings(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return possessions, points, seconds of play and points per 100 possessions of each team and its opponents.
 
     Columns: `team_id`, `possessions`, `opponent_possessions`, `points`, `opponent_points`, `seconds`,
@@ -31,7 +35,7 @@ def ratings(possessions: object, possession_events: object = None, *, by: Sequen
     practice), or one that occurs twice.
 
     >>> table = metrics.ratings(client.possessions(session_id))
-    >>> table["points"].sum() == table["opponent_points"].sum()
+    >>> sum(table["points"]) == sum(table["opponent_points"])
     True
     """
     pl = library("polars", "polars")
@@ -44,14 +48,17 @@ def ratings(possessions: object, possession_events: object = None, *, by: Sequen
     )
 
 
-def plus_minus(possessions: object, possession_events: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def plus_minus(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return the columns of `ratings` and `plus_minus` for each player's time on court.
 
     `plus_minus` is points minus the opponents' points. Possessions without a player are summed in a row with null.
     Parameters and errors are those of `ratings`.
 
     >>> table = metrics.plus_minus(client.possessions(session_id))
-    >>> table["plus_minus"].sum()  # five players a side have what the other five have not
+    >>> sum(table["plus_minus"])  # five players a side have what the other five have not
     0
     """
     players = sums_by_players(sides_with_points("plus-minus", possessions, possession_events, by), [*by, "team_id"], 1)
@@ -59,7 +66,10 @@ def plus_minus(possessions: object, possession_events: object = None, *, by: Seq
     return with_player_names(measured_players, possessions)
 
 
-def on_off(possessions: object, possession_events: object = None, *, by: Sequence[str] = ()) -> "polars.DataFrame":
+@keeps_kind
+def on_off(
+    possessions: Source, possession_events: Source | None = None, *, by: str | Sequence[str] = ()
+) -> "polars.DataFrame":
     """Return each team's ratings with a player on court (`on_…`) and off court (`off_…`), and the difference.
 
     Columns: `team_id`, `player_id`; with the prefixes `on_` and `off_` `possessions`, `opponent_possessions`, `points`,
@@ -90,8 +100,9 @@ def on_off(possessions: object, possession_events: object = None, *, by: Sequenc
     return with_player_names(joined_halves.with_columns(net_rating_difference=difference), possessions)
 
 
+@keeps_kind
 def lineups(
-    possessions: object, possession_events: object = None, *, size: int = 5, by: Sequence[str] = ()
+    possessions: Source, possession_events: Source | None = None, *, size: int = 5, by: str | Sequence[str] = ()
 ) -> "polars.DataFrame":
     """Return ratings for each lineup of `size` players while on court together.
 

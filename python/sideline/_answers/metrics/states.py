@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..._lazy import LazyModule
 from ..._rows import library
+from ..kinds import Source, keeps_kind
 from .sides import possessions_with_points
 
 if TYPE_CHECKING:
@@ -12,8 +13,9 @@ else:
     polars = LazyModule("polars")
 
 
+@keeps_kind
 def game_state(
-    possessions: object, possession_events: object = None, *, period_minutes: float | None = None
+    possessions: Source, possession_events: Source | None = None, *, period_minutes: float | None = None
 ) -> "polars.DataFrame":
     """Return the state at the start of each possession, for win probability: seconds left and running margin.
 

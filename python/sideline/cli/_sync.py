@@ -1,5 +1,6 @@
-"""The commands `sideline sync`, with a lock and an exit status for cron, and `sideline status`."""
+"""`sideline sync`: a season in an archive, with a lock and an exit status for cron."""
 
+import argparse
 import hashlib
 import json
 import os
@@ -14,54 +15,75 @@ from pathlib import Path
 from typing import Any
 
 from .._client import Client, Progress, check_sync, progress_text, store_of
-from .._rows import visible
 from ..archive import Archive, Store, SyncReport, hole_line, is_available, load_deltalake
-from .exits import Exit
+from ._exits import Exit
+from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, team_id
 
 _LINE_INTERVAL = 10.0
 """Seconds between two progress lines without a terminal."""
 
 
-def sync_archive(
-    root: str,
-    teams: Sequence[int] | None,
-    games: Sequence[str] | None,
-    start: str | None,
-    end: str | None,
-    tables: Sequence[str] | None,
-    window: timedelta | None,
-    *,
-    allow_drift: bool = False,
-    as_json: bool = False,
-) -> int:
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "sync",
+        run,
+        "sync new or changed data into an archive",
+        "Sync a season into Delta Lake tables; an interrupted sync resumes. Exit status: 0 complete, 1 error, 3 "
+        "incomplete (the holes are printed), 4 no holes, but unknown fields (they are printed). Credentials are read "
+        "from the environment: SIDELINE_USERNAME, SIDELINE_SECRET.",
+    )
+    add_archive(parser)
+    add_list(parser, "--teams", "only these teams (default: all that the credential may read)", kind=team_id)
+    add_list(parser, "--games", "only these games")
+    parser.add_argument(
+        "--from", dest="start", metavar="TIME", help="the beginning of the range: ISO 8601; a date is midnight UTC"
+    )
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the end of the range (default: now)")
+    add_list(parser, "--tables", "only these tables (default: all but locations)", metavar="TABLE")
+    parser.add_argument(
+        "--correction-window",
+        type=days,
+        default=timedelta(days=7),
+        metavar="DAYS",
+        help="how long after its end a game is requested again (default: 7); inf: always",
+    )
+    parser.add_argument("--allow-drift", action="store_true", help="exit with status 0, not 4, for unknown fields")
+    add_json(parser, "print the report as one line of JSON")
+
+
+def run(args: argparse.Namespace) -> int:
     """Sync and print a report. Returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
+    if args.start is None and args.games is None:
+        raise ValueError("give the range: --from, and --to if it does not end now; or --games")
     deltalake = load_deltalake()
     try:
         with Client() as client:
-            archive = Archive(root, client)
+            archive = Archive(args.path, client)
             # Check before creating a folder for the lock.
-            check_sync(archive, teams, games, start, end, tables, window)
+            check_sync(archive, args.teams, args.games, args.start, args.end, args.tables)
             with _exclusive(store_of(archive)):
                 report = archive.sync(
-                    teams,
-                    games,
-                    start,
-                    end,
-                    tables=tables,
-                    correction_window=window,
+                    team_ids=args.teams,
+                    game_ids=args.games,
+                    start=args.start,
+                    end=args.end,
+                    tables=args.tables,
+                    correction_window=args.correction_window,
                     on_error="keep",
                     progress=None if sys.stderr.isatty() else _ProgressLines(),
                 )
     except deltalake.exceptions.DeltaError as error:
-        print(f"sideline: {root}: {error}", file=sys.stderr)
+        print_error(f"{args.path}: {error}")
         return Exit.ERROR
-    if as_json:
-        print(json.dumps(_summary(root, report)))
+    if args.as_json:
+        print(json.dumps(_summary(args.path, report)))
     else:
-        _print(root, report)
+        _print(args.path, report)
     if not report.complete:
         return Exit.INCOMPLETE
-    return Exit.UNKNOWN_FIELDS if report.drift.num_rows and not allow_drift else Exit.DONE
+    return Exit.UNKNOWN_FIELDS if report.drift.num_rows and not args.allow_drift else Exit.DONE
 
 
 def _summary(root: str, report: SyncReport) -> dict[str, Any]:
@@ -86,24 +108,6 @@ def _print(root: str, report: SyncReport) -> None:
         print(f"hole: {hole_line(hole)}")
     for field in report.drift.to_dicts():
         print(f"unknown field: {field['operation']} {field['path']} ({field['type']}), {field['count']} responses")
-
-
-def print_status(root: str, teams: Sequence[int] | None, since: str | None, *, as_json: bool) -> int:
-    """Print the verdicts. Returns the exit status: 0 without problems, 3 otherwise."""
-    from ..archive import PROBLEMS, SEVERITY
-
-    rows = Archive(root).status(teams, since).to_dicts()
-    problems = [row for row in rows if row["status"] in PROBLEMS]
-    if as_json:
-        print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
-        return Exit.INCOMPLETE if problems else Exit.DONE
-    counts = Counter(row["status"] for row in rows)
-    state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
-    print(f"{root}: {state}; {summary or 'no games'}")
-    for row in problems:
-        print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
-    return Exit.INCOMPLETE if problems else Exit.DONE
 
 
 class _ProgressLines:
@@ -136,7 +140,7 @@ def _exclusive(store: Store) -> Iterator[None]:
             Path(tempfile.gettempdir()) / f"sideline-sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
         )
     new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
-    with _locked(path, store.root):
+    with _hold_lock(path, store.root):
         try:
             yield
         finally:
@@ -145,7 +149,7 @@ def _exclusive(store: Store) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path, root: str) -> Iterator[None]:
+def _hold_lock(path: Path, root: str) -> Iterator[None]:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:

@@ -1,5 +1,6 @@
 """`sideline demo`: from a season's schedule to the shots of one game and to Parquet files, through the public API."""
 
+import argparse
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 from .._core import Table
 from .._rows import aligned, library
 from ..simulator import Simulator
+from ._exits import Exit
+from ._parser import Commands, add_command, number
 
 NOW = "2027-03-01T12:00:00Z"
 SEASON = ("2026-10-01", "2027-05-01")
@@ -20,6 +23,28 @@ SHOWN_COLUMNS = {
     "possessions": ["team_name", "possession", "period", "start_game_clock", "passes", "turnover", "lineup_id"],
     "shots": ["player_id", "period", "game_clock", "is_make", "points", "distance_cm", "zone"],
 }
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "demo",
+        run,
+        "walk through a simulated season and write its tables as Parquet files",
+        "Serve a season on this machine, walk from its schedule to box score, stat events, possessions and shots, "
+        "print the tables and write them as Parquet files. Needs neither the service nor credentials.",
+    )
+    parser.add_argument("--seed", type=number("seed", 0, 2**64 - 1), default=7, help="which season (default: 7)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo-output"), help="the folder to write (default: demo-output)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Walk through the season."""
+    demo(args.seed, args.out)
+    return Exit.DONE
 
 
 def demo(seed: int, out: Path) -> None:
@@ -48,7 +73,7 @@ def demo(seed: int, out: Path) -> None:
         }
     show(tables)
     for name, parts in tables.items():
-        parquet.write_table(one(parts), out / f"{name}.parquet")
+        parquet.write_table(concatenate(parts), out / f"{name}.parquet")
     summarize(tables, out)
 
 
@@ -59,7 +84,7 @@ def last_played(games: Table) -> dict[str, Any]:
     return max(games_played, key=lambda game: game["tipoff_at"])
 
 
-def one(parts: Sequence[Table]) -> Any:
+def concatenate(parts: Sequence[Table]) -> Any:
     """Concatenate the sessions' tables; a session may have stat codes that another lacks."""
     return library("pyarrow", "arrow").concat_tables([part.to_arrow() for part in parts], promote_options="default")
 

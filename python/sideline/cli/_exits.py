@@ -11,4 +11,4 @@ class Exit(IntEnum):
     USAGE = 2
     INCOMPLETE = 3
     UNKNOWN_FIELDS = 4
-    INTERRUPTED = 130
+    INTERRUPTION = 130

@@ -1,0 +1,106 @@
+"""The box score of a whole game, from the service's sums or from those of its sessions."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .._client import Sport, with_texts
+from .._core import Table, _own_table
+
+_KEYS = frozenset(
+    ("session_id", "game_id", "team_id", "team_name", "player_id", "first_name", "last_name", "is_team_total")
+)
+_NOT_COUNTS = _KEYS | {"version", "games_played", "source", "period"}
+_SCORES = ("TEAM_SCORE", "OPPOSING_TEAM_SCORE")
+"""Codes of the score so far, which is no count: the last session has that of the game."""
+
+Row = dict[str, Any]
+
+
+def game_box_score(
+    game_id: str,
+    service: Iterable[Table],
+    sessions: Iterable[Table],
+    periods: Mapping[str, str | None] | None,
+    sport: Sport,
+) -> Table:
+    """Return the table `game_box_score` of box scores.
+
+    Parameters:
+        service: those of the whole game, one for each team.
+        sessions: those of sessions, used for the teams that `service` lacks.
+        periods: the period of each session, to keep sessions apart and name them.
+    """
+    service_rows = [{**row, "source": "service"} for table in service for row in table.to_dicts()]
+    known_teams = {row["team_id"] for row in service_rows}
+    parts = [
+        {**row, "source": "sessions", "period": None if periods is None else periods.get(row["session_id"])}
+        for table in sessions
+        for row in table.to_dicts()
+        if row["team_id"] not in known_teams
+    ]
+    keys = ("team_id", "player_id") if periods is None else ("team_id", "player_id", "session_id")
+    rows = [*service_rows, *_sum_rows(parts, keys)]
+    rows.sort(key=_order(rows))
+    table = _own_table("game_box_score", json.dumps(list(_lines(game_id, rows))).encode(), sport)
+    if periods is None:
+        return table
+    return with_texts(table, [("period", "Period, such as Q1 or H1", [row["period"] for row in rows], False)])
+
+
+def _order(rows: Sequence[Row]) -> Any:
+    """Return the sort key: teams in their first order, each with its total last."""
+    teams = {team: place for place, team in enumerate(dict.fromkeys(row["team_id"] for row in rows))}
+    sessions = {name: place for place, name in enumerate(dict.fromkeys(row.get("session_id") for row in rows))}
+    return lambda row: (sessions[row.get("session_id")], teams[row["team_id"]], row["is_team_total"])
+
+
+def _counts(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in _NOT_COUNTS and value is not None}
+
+
+def _sum_rows(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
+    """Yield a row for each key, with the sum of its counts."""
+    groups: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in keys)
+        first = groups.setdefault(key, {name: value for name, value in row.items() if name in _NOT_COUNTS})
+        for code, value in _counts(row).items():
+            before = first.get(code, 0)
+            first[code] = max(before, value) if code in _SCORES else before + value
+    for row in groups.values():
+        yield row if "session_id" in keys else {**row, "session_id": None}
+
+
+def _lines(game_id: str, rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows as the table's declaration reads them."""
+    codes = sorted({code for row in rows for code in _counts(row)})
+    for row in rows:
+        counts = _counts(row)
+        did_not_play = not counts and not row["is_team_total"]
+        names = " ".join(filter(None, (row["first_name"], row["last_name"])))
+        yield {
+            "game_id": game_id,
+            "team_id": row["team_id"],
+            "team_name": row["team_name"],
+            "player_id": row["player_id"],
+            "player_name": "Team total" if row["is_team_total"] else names or None,
+            "is_team_total": row["is_team_total"],
+            "did_not_play": did_not_play,
+            "source": row["source"],
+            "stats": {} if did_not_play else {code: counts.get(code, _nothing(code)) for code in codes},
+        }
+
+
+def _nothing(code: str) -> int | None:
+    return None if code in _SCORES else 0
+
+
+def session_periods(sessions: Table, stat_events: Iterable[Table]) -> dict[str, str | None]:
+    """Return the period of each session: its name, else that of its stat events."""
+    periods: dict[str, str | None] = dict(zip(sessions["session_id"], sessions["name"], strict=True))
+    for table in stat_events:
+        for session, period in zip(table["session_id"], table["period"], strict=True):
+            if periods.get(session) is None:
+                periods[session] = period
+    return periods

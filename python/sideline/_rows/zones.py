@@ -1,0 +1,26 @@
+"""Times of tables in the reader's zone."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from .._core import Table
+
+
+def zone(name: str, source: str) -> "tzinfo":
+    """Return a time zone by its name; `source` is the argument or variable that an error names."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise ValueError(f"{source} is {name!r}; it must be the name of a zone, such as America/New_York") from None
+
+
+def in_zone(table: "Table", name: str) -> "Table":
+    """Return a table with its times in a zone; the instants stay."""
+    from .._client import in_zone
+
+    zone(name, "tz")
+    return in_zone(table, name)

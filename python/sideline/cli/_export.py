@@ -1,0 +1,38 @@
+"""`sideline export`: another database brought up to date with an archive."""
+
+import argparse
+
+from ..archive import Archive
+from ._exits import Exit
+from ._parser import Commands, add_archive, add_command
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "export",
+        run,
+        "bring another database up to date with an archive",
+        "Write the changes since the last export, in one transaction. Exit status: 0 done, 1 error.",
+    )
+    add_archive(parser)
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="ADDRESS",
+        help="the database to write: postgresql://.. or duckdb:///file.duckdb",
+    )
+    parser.add_argument(
+        "--schema",
+        choices=("evolve", "freeze"),
+        default="evolve",
+        help="add columns that the database lacks, or refuse them after the first export (default: evolve)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export, and print what was written."""
+    done = Archive(args.path).export(args.to, schema=args.schema)
+    print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
+    return Exit.DONE

@@ -1,0 +1,122 @@
+"""`sideline live`: a game in the terminal or a browser."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .._client import core_of_stream
+from .._core import Update
+from ..errors import DecodeError, SidelineError
+from ._parser import Commands, add_command, port, print_error
+from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
+
+if TYPE_CHECKING:
+    from .._client import Client
+    from ..live import LiveBoxScore, LiveStream
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "live",
+        run,
+        "watch a game in the terminal or a browser, until Ctrl-C",
+        "Show score, clock, box score, last plays and notices of a game in the terminal, if rich is installed. "
+        "Otherwise, and if standard output is not a terminal, print a line for each update, and notices on standard "
+        "error. With --serve, show the game as a page for browsers on this machine. Exit status: 0, or 1 if the "
+        "service refused and nothing was received.",
+    )
+    add_stream(parser).add_argument("game", nargs="?", metavar="GAME", help="the same as --game-id GAME")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json",
+        action="store_true",
+        dest="as_json",
+        help="print each update as the service sent it, one JSON document per line",
+    )
+    form.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
+    parser.add_argument("--port", type=port, metavar="PORT", help="with --serve: its port (default: any free port)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the game until it ends or Ctrl-C."""
+    from .._client import Client
+    from ..live import can_redraw, in_terminal
+
+    if args.port is not None and not args.serve:
+        args.parser.error("--port needs --serve")
+    refusal = Refusal()
+    args.game_id = args.game_id if args.game is None else args.game
+    is_redrawn = not args.as_json and can_redraw()
+    with Client() as client:
+        stream = open_stream(client, args)
+        # Before signals only set a flag, so that Ctrl-C ends these requests.
+        score = score_so_far(client, args.game_id if args.serve or is_redrawn else None)
+        with until_stopped() as is_stopped, stream:
+            if args.serve:
+                _serve(stream, score, refusal, is_stopped, args.port or 0)
+            elif is_redrawn:
+                in_terminal(stream, score, refusal.add, is_stopped)
+            else:
+                _print(stream, refusal, is_stopped, as_json=args.as_json)
+    return status_of_stream(stream, refusal.reason)
+
+
+def score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
+    """Return a box score with the names of teams and players, which messages may lack; an error is only printed."""
+    from ..live import LiveBoxScore
+
+    score = LiveBoxScore()
+    if game_id is None:
+        return score
+    try:
+        sides = client.game(game_id).to_dict().get("game_attributes") or {}
+        for team in (sides.get("home_team_id"), sides.get("away_team_id")):
+            if team is not None:
+                score.seed(client.team_game_stats(team, game_id=game_id))
+    except (SidelineError, ValueError) as error:
+        print_error(f"names of players may be missing: {error}")
+    return score
+
+
+def _serve(
+    stream: "LiveStream", score: "LiveBoxScore", refusal: Refusal, is_stopped: Callable[[], bool], port: int
+) -> None:
+    """Serve a page until the stream ends; notices are also printed."""
+    from ..live import LivePage, describe_notice
+
+    def report(item: object) -> None:
+        refusal.add(item)
+        if not isinstance(item, Update):
+            print(describe_notice(item), file=sys.stderr, flush=True)
+
+    with LivePage(stream, score, port, report) as page:
+        print(page.url, flush=True)
+        while not is_stopped() and not page.wait(0.2):
+            pass
+
+
+def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool], *, as_json: bool) -> None:
+    """Print items until the stream ends."""
+    from ..live import describe_notice, describe_update
+
+    core = core_of_stream(stream)
+    while not is_stopped():
+        item = core.next_within(0.2)
+        if item is None and core.ended and (item := core.take()) is None:
+            break
+        if isinstance(item, Update):
+            print(_document(item) if as_json else describe_update(item), flush=True)
+        elif item is not None:
+            print(describe_notice(item), file=sys.stderr, flush=True)
+        refusal.add(item)
+
+
+def _document(update: Update) -> str:
+    try:
+        return json.dumps(update.to_dict())
+    except DecodeError:
+        return json.dumps(update.text)

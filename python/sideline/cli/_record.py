@@ -1,0 +1,85 @@
+"""`sideline record`: a live stream in a journal."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._client import Client, core_of_stream
+from .._core import Update
+from ..live import Disconnected
+from ._parser import Commands, add_command
+from ._streams import add_stream, open_stream, status_of_stream, until_stopped
+
+if TYPE_CHECKING:
+    from ..live import LiveStream
+
+_LINE_INTERVAL = 10.0
+"""Seconds between two lines without a terminal."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "record",
+        run,
+        "append a live stream to a journal, until Ctrl-C",
+        "Append each item of a live stream to a journal, which sideline.replay replays, until Ctrl-C. A killed "
+        "recorder loses at most one second. Exit status: 0, or 1 if the service refused and nothing was received.",
+    )
+    add_stream(parser)
+    parser.add_argument("path", type=Path, metavar="PATH", help="the journal, which is created or continued")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record until the stream ends or Ctrl-C."""
+    with Client() as client:
+        stream = open_stream(client, args)
+        with until_stopped() as is_stopped, stream.record(args.path):
+            refusal = _watch(stream, is_stopped)
+    stats = stream.stats
+    print(f"recorded {_summary(stats.updates, stats.bytes, stats.gaps)} to {args.path}")
+    return status_of_stream(stream, refusal)
+
+
+def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
+    """Take and count items; return the last refusal, if the service responded with a status."""
+    terminal = sys.stderr.isatty()
+    every = 0.5 if terminal else _LINE_INTERVAL
+    last: datetime | None = None
+    last_line = time.monotonic()
+    core = core_of_stream(stream)
+    refusal: str | None = None
+    try:
+        while not is_stopped():
+            item = core.next_within(min(0.2, every))
+            if item is None and core.ended and (item := core.take()) is None:
+                break
+            if isinstance(item, Disconnected) and item.status is not None:
+                refusal = item.reason
+            if isinstance(item, Update):
+                last = item.received_at
+            if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
+                line = f"not connected: {item.reason}"
+                print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
+            if time.monotonic() - last_line >= every:
+                last_line = time.monotonic()
+                stats = stream.stats
+                when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
+                line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"
+                print(
+                    f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
+                )
+    finally:
+        if terminal:
+            print(file=sys.stderr)
+    return refusal
+
+
+def _summary(updates: int, size: int, gaps: int) -> str:
+    size_text = f"{size} bytes" if size < 1000 else f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+    return f"{updates} update{'s' * (updates != 1)}, {size_text}, {gaps} gap{'s' * (gaps != 1)}"

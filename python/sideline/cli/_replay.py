@@ -1,0 +1,49 @@
+"""`sideline replay`: the items of a journal."""
+
+import argparse
+from pathlib import Path
+
+from .._core import Update
+from ..journal import replay
+from ..live import describe_notice, describe_update
+from ._exits import Exit
+from ._output import fields_of, print_json
+from ._parser import Commands, add_command, add_json
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "replay",
+        run,
+        "print the items of a journal, at their original pace",
+        "Print a line for each update and notice of a journal that sideline record wrote, at the original pace. A gap "
+        "shows where it is damaged or its recorder was killed. With --json a line is an object with kind and "
+        "received_at, and for an update its event, id, seq, source and data. Exit status: 0 replayed to its end, 1 not "
+        "a journal.",
+    )
+    parser.add_argument("path", type=Path, metavar="PATH", help="the journal")
+    parser.add_argument("--speed", type=float, default=1.0, help="how fast: 60 plays a minute per second (default: 1)")
+    parser.add_argument(
+        "--max-pause", type=float, default=1.0, metavar="S", help="most seconds between two recordings (default: 1)"
+    )
+    parser.add_argument("--fast", action="store_true", help="print without waiting")
+    add_json(parser, "print each item as a line of JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the items."""
+    speed = None if args.fast else args.speed
+    for item in replay(args.path, speed, max_pause=args.max_pause):
+        line: dict[str, object]
+        if isinstance(item, Update):
+            line = {"kind": "update", "received_at": item.received_at, "event": item.event, "id": item.id}
+            line |= {"seq": item.seq, "source": item.source, "data": item.text}
+        else:
+            line = {"kind": type(item).__name__.lower(), **fields_of(item)}
+        if args.as_json:
+            print_json(line)
+        else:
+            print(describe_update(item) if isinstance(item, Update) else describe_notice(item), flush=True)
+    return Exit.DONE

@@ -1,0 +1,41 @@
+"""`sideline report`: a morning report of an archive."""
+
+import argparse
+from pathlib import Path
+
+from ..archive import Archive
+from ._exits import Exit
+from ._output import print_json
+from ._parser import Commands, add_archive, add_command, add_json
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "report",
+        run,
+        "write a morning report of an archive as one HTML page",
+        "Write one static page about an archive: freshness, coverage by team and month, holes with their reasons, "
+        "corrections since the last report, schema drift, audit findings. An existing page at the same path says when "
+        "the last report was made. Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
+    )
+    add_archive(parser)
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("report.html"), help="the page to write (default: report.html)"
+    )
+    parser.add_argument("--since", metavar="TIME", help="corrections since this time; ISO 8601 (default: last report)")
+    add_json(parser, "print a summary as one line of JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page."""
+    archive = Archive(args.path)
+    archive.report(args.out, since=args.since)
+    info = archive.info()
+    if args.as_json:
+        facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
+        print_json({"archive": args.path, "report": str(args.out), **facts})
+    else:
+        print(f"{args.out}: {info.games} games, {len(info.holes)} hole{'s' * (len(info.holes) != 1)}")
+    return Exit.INCOMPLETE if info.holes else Exit.DONE

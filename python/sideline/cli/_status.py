@@ -1,0 +1,44 @@
+"""`sideline status`: which games of an archive are complete."""
+
+import argparse
+import json
+from collections import Counter
+
+from .._rows import visible
+from ..archive import PROBLEMS, SEVERITY, Archive
+from ._exits import Exit
+from ._parser import Commands, add_archive, add_command, add_json, add_list, team_id
+
+
+def add(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "status",
+        run,
+        "show which games of an archive are complete, and problems of the others",
+        "Count the tables of games by verdict, and print those that are late, degraded, missing or forbidden, with the "
+        "reasons. Needs no service. Exit status: 0 no problems, 1 error, 3 problems.",
+    )
+    add_archive(parser)
+    add_list(parser, "--teams", "only games of these teams", kind=team_id)
+    parser.add_argument(
+        "--since", metavar="TIME", help="games that start at this time or later: ISO 8601; a date is midnight UTC"
+    )
+    add_json(parser, "print every verdict, as a JSON array of objects")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the verdicts. Returns the exit status: 0 without problems, 3 otherwise."""
+    rows = Archive(args.path).status(args.teams, args.since).to_dicts()
+    problems = [row for row in rows if row["status"] in PROBLEMS]
+    if args.as_json:
+        print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
+        return Exit.INCOMPLETE if problems else Exit.DONE
+    counts = Counter(row["status"] for row in rows)
+    state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
+    print(f"{args.path}: {state}; {summary or 'no games'}")
+    for row in problems:
+        print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
+    return Exit.INCOMPLETE if problems else Exit.DONE

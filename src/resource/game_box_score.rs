@@ -1,0 +1,37 @@
+//! The box score of a whole game: what `box_score` of the clients returns.
+
+use super::stats::{STAT_CODES, stat_codes};
+use tables::{Col, Resource, Table, Ty::*, col, concat, root};
+
+pub(crate) static GAME_BOX_SCORE: Resource =
+    Resource { name: "game_box_score", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+
+/// Football's codes are not documented: all of them follow by name.
+pub(crate) static FOOTBALL_GAME_BOX_SCORE: Resource = Resource { tables: &[&FOOTBALL_TABLE], ..GAME_BOX_SCORE };
+
+const LINE: [Col; 8] = [
+    col("game_id", Text, "game_id").required().doc("Game id"),
+    col("team_id", Int64, "team_id").required().doc("Team id"),
+    col("team_name", Text, "team_name").doc("Team name"),
+    col("player_id", Int64, "player_id").required().doc("Player id; 0 marks a team total"),
+    col("player_name", Text, "player_name").doc("Name of the player, or \"Team total\""),
+    col("is_team_total", Bool, "is_team_total")
+        .required()
+        .doc("Whether the row is a team total, which must not be added to player rows"),
+    col("did_not_play", Bool, "did_not_play").required().doc("Whether the bodies list the player without counts"),
+    col("source", Category, "source")
+        .required()
+        .doc("Source of the counts: service for its own sum, sessions for those of the sessions"),
+];
+const COLUMNS: [Col; LINE.len() + STAT_CODES] = concat(LINE, stat_codes!("stats"));
+
+static TABLE: Table = Table {
+    name: "game_box_score",
+    doc: "One row for each player or team total of a whole game, with a column for each stat code; a code that a row of \
+          the game has is 0, not null, for a player who played.",
+    rows: "",
+    open: Some("stats"),
+    cols: &COLUMNS,
+};
+
+static FOOTBALL_TABLE: Table = Table { cols: &LINE, ..TABLE };
