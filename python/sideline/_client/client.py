@@ -1432,7 +1432,7 @@ class Client(BaseClient):
             start, end: the range; default of `end`: now.
             columns: those that are read; default: all.
 
-        Raises `ValueError` for a table that is none of sessions or games.
+        Raises `ValueError` for a table of neither sessions nor games.
 
         >>> client.plan("shots", game_ids=[game_id])
         <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
