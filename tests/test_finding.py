@@ -180,8 +180,7 @@ def test_columns_can_be_chosen_in_every_conversion(second: Service, asks: sideli
     assert table.to_polars(wanted).equals(found.to_polars("box_score", wanted))
     with pytest.raises(ValueError, match="no column 'nothing'|nothing"):
         table.to_polars(["nothing"])
-    with pytest.raises(TypeError, match=r"write \['PTS'\]"):
-        table.to_polars("PTS")
+    assert table.to_polars("PTS").columns == ["PTS"]
 
 
 def test_a_column_is_a_list_of_values(second: Service, asks: sideline.Client) -> None:
@@ -376,7 +375,7 @@ def test_a_timeout_that_can_never_be_right_is_refused(asks: sideline.Client, tim
 
 
 def test_a_timeout_of_another_type_is_refused(asks: sideline.Client) -> None:
-    with pytest.raises(TypeError, match="timeout is seconds or sideline.Timeout"):
+    with pytest.raises(TypeError, match="timeout is seconds, a timedelta or sideline.Timeout"):
         asks.teams(timeout="5")  # type: ignore[arg-type]
 
 

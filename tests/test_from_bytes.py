@@ -40,8 +40,8 @@ def test_each_operation_has_its_tables_whatever_the_body(operation: str) -> None
 def test_every_table_is_some_operations_or_a_streams_or_a_clients() -> None:
     of_operations = {name for operation in operations() for name in sideline.Payload.from_bytes(operation, b"null").tables}
     others = {name for name in sideline.SCHEMAS if name not in of_operations and not name.startswith("tracking_")}
-    assert others == {"live_items", "live_leaders", "stat_updates", "drift", "coverage", "corrections", "violations"}, (
-        "what only streams bring, what a client met, what a batch is, what an archive saw change and what an audit found"
+    assert others == {"live_items", "live_leaders", "stat_updates", "drift", "coverage", "corrections", "violations", "game_box_score"}, (
+        "what only streams bring, what a client met, what a batch is, what an archive saw change, what an audit found and what a whole game is"
     )
 
 

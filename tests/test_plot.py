@@ -684,7 +684,7 @@ def test_an_unknown_or_ambiguous_player_is_refused(asked: dict[str, Any], messag
     shots = {"hoop_player_x": [0.0, 1.0], "hoop_player_y": [0.0, 1.0], "is_make": [True, False], "player_id": [7, 8], "team_id": [11, 11]}
     with pytest.raises(ValueError, match=message):
         shot_chart(shots, new(), players={7: "Ada Bell"}, **asked)
-    with pytest.raises(ValueError, match="matches 2 names: write player_id=, or more of the name"):
+    with pytest.raises(ValueError, match="matches 2 names, 7 Ada Bell, 8 Cy Bell: write player_id=, or more of the name"):
         shot_chart(shots, new(), players={7: "Ada Bell", 8: "Cy Bell"}, player="bell")
     with pytest.raises(TypeError, match="pass player= or player_id=, not both"):
         shot_chart(shots, new(), player="bell", player_id=7)

@@ -284,7 +284,7 @@ class AsyncClient(BaseClient):
             start, end: the range; default of `end`: now.
             columns: those that are read; default: all.
 
-        Raises `ValueError` for a table that is none of sessions or games.
+        Raises `ValueError` for a table of neither sessions nor games.
 
         >>> await client.plan("shots", game_ids=[game_id])
         <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>

@@ -59,6 +59,8 @@ CLASSES = {
     },
 }
 
+FAULT_DURATIONS = ("delay", "clock_offset")
+"""Numbers of seconds, which may be a `timedelta`."""
 FAULT_DOC = (
     "Inject a fault into requests for `path`; of several matching faults the first added applies.",
     "The arguments can be combined. Only `delay`, `headers`, `cut_at`, `bytes_per_second` and `clock_offset` apply to "
@@ -411,7 +413,8 @@ def methods() -> str:
 
 def add_fault() -> str:
     """Return the method `Faults.add`."""
-    options = [(name, f"{name}: {kind} = {default}") for name, kind, default, _ in _fault_options()]
+    kinds = {name: "Duration" if name in FAULT_DURATIONS else kind for name, kind, _, _ in _fault_options()}
+    options = [(name, f"{name}: {kinds[name]} = {default}") for name, _, default, _ in _fault_options()]
     (path, first), *others = options
     head = layout("def add(", ["self", first, "*", *(text for _, text in others)], ") -> None:", 4)
     meanings = "\n".join(f"    {name}: {sentence(text)}" for name, _, _, text in _fault_options())

@@ -5,9 +5,9 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, Unpack
+from typing import Any, Literal, NamedTuple, Self, Unpack, cast
 
-from ._client import AsyncClient, Client, ClientOptions, Sport, Time, keep_alive, named
+from ._client import AsyncClient, Client, ClientOptions, Duration, Sport, Time, as_seconds, keep_alive, named
 from ._core import CoreSimulator
 from ._rows import facts_html
 
@@ -33,6 +33,9 @@ class SeenRequest(NamedTuple):
     """The status of the response; 0 if the connection was cut before it."""
 
 
+_DURATIONS = ("delay", "clock_offset")
+
+
 class Faults:
     """Faults that the simulator injects into responses.
 
@@ -56,7 +59,7 @@ class Faults:
         status: int | None = None,
         body: object | None = None,
         headers: Mapping[str, str] | Iterable[tuple[str, str]] | None = None,
-        delay: float = 0.0,
+        delay: Duration = 0.0,
         cut_at: int | None = None,
         reset: bool = False,
         content_length: int = 0,
@@ -68,7 +71,7 @@ class Faults:
         requests_per_second: float | None = None,
         burst: int | None = None,
         retry_after: bool = False,
-        clock_offset: float = 0.0,
+        clock_offset: Duration = 0.0,
         times: int | None = None,
         probability: float = 1.0,
     ) -> None:
@@ -134,7 +137,8 @@ class Faults:
     # end
 
     def _add(self, options: dict[str, object]) -> None:
-        self._core.add_fault(options)
+        seconds: dict[str, object] = {name: as_seconds(cast("Duration", options[name])) for name in _DURATIONS}
+        self._core.add_fault(options | seconds)
         defaults = Faults.add.__kwdefaults__ or {}
         (_, path), *others = options.items()
         changed = "".join(f", {name}={reprlib.repr(value)}" for name, value in others if value != defaults[name])
@@ -190,7 +194,7 @@ class StreamFaults:
         path: str = "*",
         *,
         after: int = 0,
-        seconds: float | None = None,
+        seconds: Duration | None = None,
         heartbeats: bool = False,
         times: int | None = None,
     ) -> None:
@@ -198,7 +202,7 @@ class StreamFaults:
 
         >>> service.streams.stall(after=3, heartbeats=True, times=1)
         """
-        self._core.add_stall(path, after=after, times=times, seconds=seconds, heartbeats=heartbeats)
+        self._core.add_stall(path, after=after, times=times, seconds=as_seconds(seconds), heartbeats=heartbeats)
 
     def insert(self, data: bytes, path: str = "*", *, after: int = 0, times: int | None = None) -> None:
         """Send these bytes between two events, without framing.

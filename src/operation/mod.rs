@@ -115,19 +115,17 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     Ok(call)
 }
 
-/// Refuses a range that holds nothing, after the rules that the service has of its own.
+/// Refuses a range that holds nothing, after the operation's own rules.
 fn declared_call(
     operation: &'static Operation,
     reader: &mut ArgumentReader,
     arguments: &Arguments,
     config: &Config,
 ) -> Result<Call> {
-    let call = operation.call(reader, config);
-    if !matches!(call, Err(Error::Api(_))) {
-        let (start, end) = range(arguments);
-        ranges::check(start, end)?;
-    }
-    call
+    let call = operation.call(reader, config)?;
+    let (start, end) = range(arguments);
+    ranges::check(start, end)?;
+    Ok(call)
 }
 
 /// The arguments of an operation or an event stream. Empty for an unknown name, which [`call`] refuses.

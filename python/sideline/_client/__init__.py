@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Progress as Progress,
         ProgressOption as ProgressOption,
         bar as bar,
+        is_notebook as is_notebook,
         progress_text as progress_text,
     )
     from .season import AsyncSeason as AsyncSeason, Season as Season
@@ -83,7 +84,7 @@ else:
             "headers": "Headers",
             "wakeups": "run_next_step",
             "options": "ClientOptions",
-            "progress": "UPDATE_INTERVAL Progress ProgressOption bar progress_text",
+            "progress": "UPDATE_INTERVAL Progress ProgressOption bar is_notebook progress_text",
             "season": "AsyncSeason Season",
             "streams": "Overflow Recover",
             "timeout": "Timeout call_limits",

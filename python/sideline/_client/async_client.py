@@ -1328,7 +1328,11 @@ class AsyncClient(BaseClient):
         return players_named(await self.roster(teams, on_error="keep", progress=False, timeout=timeout), name)
 
     async def box_score(
-        self, game_id: Id, *, periods: bool = False, timeout: Timeout | Duration | None = None
+        self,
+        game_id: Id,
+        *,
+        periods: bool = False,
+        timeout: Timeout | Duration | None = None,
     ) -> Table:
         """Return the box score of a whole game, of both teams, as the table `game_box_score`.
 
@@ -1355,18 +1359,18 @@ class AsyncClient(BaseClient):
 
         game = await self.game(game_id, timeout=timeout)
         sessions, teams = game.table("sessions"), game_teams(game)
-        given: list[Payload] = []
+        payloads: list[Payload] = []
         if teams and not periods:
             options: Any = {"game_id": game_id, "on_error": "keep", "progress": False, "timeout": timeout}
-            given = list(await self.team_game_stats(teams, **options))
-        service = [payload.table("box_score") for payload in given]
+            payloads = list(await self.team_game_stats(teams, **options))
+        service = [payload.table("box_score") for payload in payloads]
         parts: list[Payload] = []
         if len({team for table in service for team in table["team_id"]}) < max(len(teams), 1):
             parts = list(await self.stats(sessions, progress=False, timeout=timeout))
         names: dict[str, str | None] | None = None
         if periods:
-            unnamed = [key for key, name in zip(sessions["session_id"], sessions["name"], strict=True) if name is None]
-            details = await self.stats_details(unnamed, progress=False, timeout=timeout)
+            unknown_ids = [row["session_id"] for row in sessions.to_dicts() if row["name"] is None]
+            details = await self.stats_details(unknown_ids, progress=False, timeout=timeout)
             names = session_periods(sessions, [payload.table("stat_events") for payload in details])
         boxes = [payload.table("box_score") for payload in parts]
         return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
@@ -1431,7 +1435,7 @@ class AsyncClient(BaseClient):
             start, end: the range; default of `end`: now.
             columns: those that are read; default: all.
 
-        Raises `ValueError` for a table that is none of sessions or games.
+        Raises `ValueError` for a table of neither sessions nor games.
 
         >>> await client.plan("shots", game_ids=[game_id])
         <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>

@@ -75,7 +75,7 @@ def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgre
         return None
     delay = 0.0 if option else BAR_DELAY
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    if _is_notebook():
+    if is_notebook():
         return Bar(operation, total, counters, _tqdm_bar("notebook") or _Notebook(), delay)
     if option or terminal:
         return Bar(operation, total, counters, (_tqdm_bar("terminal") if terminal else None) or _Line(terminal), delay)
@@ -159,7 +159,8 @@ class _Notebook:
             self._handle.update(content, raw=True)
 
 
-def _is_notebook() -> bool:
+def is_notebook() -> bool:
+    """Return whether the code runs in a notebook."""
     # A notebook has already imported IPython.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

@@ -1,6 +1,5 @@
 """Displays a live stream: a table that refreshes in a notebook, lines elsewhere."""
 
-import sys
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,7 +8,7 @@ from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .._client import core_of_stream, is_entered, title_of
+from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
 from .._rows import STATISTICS, aligned, shorten, table_html, visible
 from ._box_score import LiveBoxScore
@@ -160,12 +159,7 @@ class Lines:
 
 def screen() -> Screen:
     """Return the notebook if the code runs in one, else standard output."""
-    # A notebook has already imported IPython.
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if hasattr(shell, "kernel"):
-        return Notebook()
-    return Lines(lambda text: print(text, flush=True))  # noqa: T201
+    return Notebook() if is_notebook() else Lines(lambda text: print(text, flush=True))  # noqa: T201
 
 
 def run(view: View, on: Screen, every: float, now: Callable[[], float] = monotonic) -> None:

@@ -112,6 +112,7 @@ def court(
     >>> axes.set_title("An empty gym").get_text()
     'An empty gym'
     """
+    check_axes(ax, "court")
     if court == "football":
         return draw_field(new_axes(5.5, 11.0) if ax is None else ax, color, linewidth)
     of = rules(court)
@@ -144,6 +145,12 @@ def on_half(of: Court, x: Points, y: Points) -> npt.NDArray[np.bool_]:
 def _from_centre(lines: dict[str, Points], middle: float, sign: int) -> dict[str, Points]:
     """Return a half in the frame of positions; the far half is the near one rotated about the centre."""
     return {name: sign * (line - (0, middle)) for name, line in lines.items()}
+
+
+def check_axes(ax: object, argument: str) -> None:
+    """Raise `TypeError` for a text in place of the axes, with the argument that was meant."""
+    if isinstance(ax, str):
+        raise TypeError(f"ax is matplotlib's axes, not {ax!r}: write {argument}={ax!r}")
 
 
 def new_axes(width: float, height: float) -> Axes:

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 
 from ..court import Court
-from ._court import Rules, court as draw_court, nothing, on_half, reach, rules
+from ._court import Rules, check_axes, court as draw_court, nothing, on_half, reach, rules
 from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
 from ._loads import FEW_SHOTS
 from ._look import DENSITY, EFFICIENCY, MAKE, MISS, OPENNESS, efficiency_scale, text_on
@@ -116,6 +116,7 @@ def shot_chart(
     >>> axes.get_title(loc="left")
     'Elkhorn Mariners'
     """
+    check_axes(ax, "kind")
     if kind not in ("scatter", "hexbin", "heatmap", "zones"):
         raise ValueError(
             f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"
