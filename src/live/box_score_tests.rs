@@ -58,6 +58,17 @@ fn an_unreadable_row_costs_only_itself() {
 }
 
 #[test]
+fn a_member_that_no_box_score_shows_costs_nothing() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    for (n, name) in (1..).zip(["occurred_at", "classification"]) {
+        let mut data = json!({"team_id": 1, "player_id": 11, "stats": {"FG": n}});
+        data[name] = json!([{}]);
+        assert!(score.feed(&update(&json!({"type": "stats", "data": data, "seq": {}}))), "{name}");
+    }
+    assert_eq!((value(&score, 11, "FG"), score.unreadable()), (Some(2.0), 0));
+}
+
+#[test]
 fn the_last_problems_are_kept() {
     let mut score = BoxScore::new(Sport::Basketball);
     for n in 0..50 {
@@ -258,6 +269,16 @@ fn a_count_that_the_stream_has_just_lowered_is_not_raised_by_one_request() {
     score.feed(&message_at(10.0, 8));
     assert!(score.feed(&state_at(30.0, None, 11)), "no copy of the service lags so much");
     assert_eq!(value(&score, 11, "PTS"), Some(11.0));
+}
+
+#[test]
+fn a_count_that_a_request_has_lowered_is_not_raised_by_one_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&message_at(0.0, 12));
+    score.feed(&state_at(2.0, None, 10));
+    assert!(!score.feed(&state_at(7.0, None, 12)), "it may be of a copy that lags");
+    assert_eq!(value(&score, 11, "PTS"), Some(10.0));
+    assert!(score.feed(&state_at(12.0, None, 12)));
 }
 
 #[test]

@@ -126,22 +126,38 @@ pub(super) struct NightSettings {
     pub retry_wait: Duration,
     /// Whether the rows of snapshots have versions.
     pub has_versions: bool,
-    /// How old the state of the game is that REST answers.
-    pub state_lag: Duration,
+    /// How far the state of the game that REST answers lags behind the stream, where its rows have versions, or where another
+    /// copy of the service gives every other answer.
+    state_lag: Duration,
+    /// Which of two answers is that of a copy that does not lag; 2: neither.
+    fresh_turn: u64,
     /// Whether `catch_up` is unknown to the service.
     pub refuses_catch_up: bool,
 }
 
+/// A state without versions that lags more than this, each time, is not known to lag (docs/live.md, "Limits of a recovery").
+const MAX_LAG_WITHOUT_VERSIONS: Duration = Duration::from_secs(4);
+
 impl NightSettings {
-    /// What recovery meets: in one night of ten, REST lags the stream.
+    /// What recovery meets: in one night of five, REST lags the stream.
     fn of_recovery(r: &mut SeededRandom) -> Self {
         let has_versions = r.below(2) == 0;
-        let lag = Duration::from_millis(r.between(500, 4000));
+        let lag = Duration::from_millis(r.between(500, 20_000));
         NightSettings {
             has_versions,
-            state_lag: if r.below(10) == 0 { lag } else { Duration::ZERO },
+            state_lag: if r.below(5) == 0 { lag } else { Duration::ZERO },
             refuses_catch_up: r.below(4) == 0,
+            fresh_turn: r.below(3),
             ..NightSettings::default()
+        }
+    }
+
+    /// How far an answer lags, of which so many were given before.
+    pub(super) fn lag_of(&self, answers: u64, has_versions: bool) -> Duration {
+        match self.fresh_turn {
+            turn if turn == answers % 2 => Duration::ZERO,
+            2 if !has_versions => self.state_lag.min(MAX_LAG_WITHOUT_VERSIONS),
+            _ => self.state_lag,
         }
     }
 }
