@@ -26,7 +26,7 @@ const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
-/// A copy of the service that lags this much may still have the count that a correction of the stream has lowered.
+/// A copy of the service that lags this much may still have the count that a correction has lowered.
 const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
@@ -62,7 +62,7 @@ struct Cell {
     value: Option<f64>,
     /// When the stream delivered it, or when it was requested.
     at: SystemTime,
-    /// When the stream last lowered it.
+    /// When it was last lowered.
     lowered_at: Option<SystemTime>,
     /// A value of a request that another one has to confirm, and when it was sent.
     unconfirmed: Option<(f64, SystemTime)>,
@@ -73,7 +73,7 @@ impl Cell {
         Cell { value, at, lowered_at: None, unconfirmed: None }
     }
 
-    /// The cell after the stream has delivered a value.
+    /// The cell after it has got a value.
     fn after(before: Option<&Cell>, value: Option<f64>, at: SystemTime) -> Self {
         let is_lower = before.is_some_and(|before| value < before.value);
         let lowered_at = if is_lower { Some(at) } else { before.and_then(|before| before.lowered_at) };
@@ -374,7 +374,7 @@ impl ScoreLine {
         let is_confirmed = Some(cell.at) <= confirmed_until
             || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
         if !is_doubtful || is_confirmed {
-            *cell = Cell { lowered_at: cell.lowered_at, ..Cell::new(Some(value), requested_at) };
+            *cell = Cell::after(Some(cell), Some(value), requested_at);
         } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {
             cell.unconfirmed = Some((value, requested_at));
         }

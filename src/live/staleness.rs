@@ -26,7 +26,7 @@ impl Staleness {
             Notice::Gap { start, end, is_final, .. } => {
                 let end = end.unwrap_or(*start);
                 if *is_final {
-                    self.close(*start, end);
+                    self.close(end);
                     self.final_gap_end = self.final_gap_end.max(Some(end));
                 } else if self.open.len() == MAX_OPEN
                     && let Some(last) = self.open.last_mut()
@@ -39,7 +39,7 @@ impl Staleness {
             Notice::Recovered { gap, .. } => {
                 if let Notice::Gap { start, end, .. } = &**gap {
                     let end = end.unwrap_or(*start);
-                    self.close(*start, end);
+                    self.close(end);
                     // What closed it is later than the gaps before it.
                     self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > end);
                 }
@@ -59,8 +59,11 @@ impl Staleness {
         !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)
     }
 
-    fn close(&mut self, start: SystemTime, end: SystemTime) {
-        self.open.retain(|(first, last)| *first < start || *last > end);
+    /// Closes the oldest gap, of which several may be one by now: those until this end.
+    fn close(&mut self, end: SystemTime) {
+        let earlier = self.open.iter().take_while(|(_, last)| *last < end).count();
+        let is_open = self.open.get(earlier).is_some_and(|(_, last)| *last == end);
+        self.open.drain(..earlier + usize::from(is_open));
     }
 }
 
@@ -93,6 +96,17 @@ mod tests {
         staleness.notice(&recovered(gap(10, 12, false)));
         assert!(staleness.is_stale(at(20)), "the second one is open");
         staleness.notice(&recovered(gap(14, 15, false)));
+        assert!(!staleness.is_stale(at(20)));
+    }
+
+    #[test]
+    fn a_gap_at_the_end_of_another_is_stale_on_its_own() {
+        let mut staleness = Staleness::default();
+        staleness.notice(&gap(10, 12, false));
+        staleness.notice(&gap(12, 12, false));
+        staleness.notice(&recovered(gap(10, 12, false)));
+        assert!(staleness.is_stale(at(20)));
+        staleness.notice(&recovered(gap(12, 12, false)));
         assert!(!staleness.is_stale(at(20)));
     }
 

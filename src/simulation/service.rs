@@ -156,9 +156,10 @@ async fn send_messages(
     bytes: &[u8],
     sent: impl Iterator<Item = u64> + Clone,
 ) -> Result<(), Termination> {
+    let kind = conn.kind;
     let record = |at| {
         let service = &mut world.state().service;
-        let all = if conn.kind == RequestKind::Events { &mut service.events } else { &mut service.messages };
+        let all = if kind == RequestKind::Events { &mut service.events } else { &mut service.messages };
         sent.clone().for_each(|n| all[n as usize].sent_at = at);
     };
     record(None);
