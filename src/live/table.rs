@@ -66,7 +66,7 @@ fn decode(messages: &[&[u8]]) -> std::result::Result<RecordBatch, DecodeError> {
 }
 
 /// Returns the text of a stats message, `{"type":"stats","data":{"stats":{..}}}`, or why it is none.
-fn stats_message(item: &Item) -> Option<Result<&[u8], Problem>> {
+fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
     let Item::Update(update) = item else { return None };
     // A cheap test first, which rejects most messages of other sources.
     if !update.text.contains("\"stats\"") {

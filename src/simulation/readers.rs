@@ -91,7 +91,7 @@ impl StreamReader {
         let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
         observations.items += 1;
         let position = observations.items;
-        observations.score.feed(world, self.kind, &item);
+        observations.score.feed(world, self.kind, &item, self.stream.counts().open_gaps);
         match item {
             Item::Update(update) => {
                 let Some(n) = number(&update.text) else {

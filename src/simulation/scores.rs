@@ -52,8 +52,8 @@ impl Default for ObservedScore {
 }
 
 impl ObservedScore {
-    /// Applies an item, and checks what the box score shows then.
-    pub(super) fn feed(&mut self, world: &World, kind: RequestKind, item: &Item) {
+    /// Applies an item, and checks what the box score shows then. `open_gaps` is what the stream counts.
+    pub(super) fn feed(&mut self, world: &World, kind: RequestKind, item: &Item, open_gaps: u64) {
         let name = kind.name();
         self.items += 1;
         self.score.feed(item);
@@ -76,7 +76,8 @@ impl ObservedScore {
                 if !backwards.is_empty() {
                     world.fail(format!("recovery: {name}: {} after {notice:?}", backwards.join(", ")));
                 }
-                self.check_recovered(world, kind, notice);
+                let is_open = open_gaps > 0 || !self.open.is_empty();
+                self.check_recovered(world, kind, notice, is_open);
                 // A snapshot closes the gaps of an event stream before the notices that say so.
                 if kind == RequestKind::Messages && !self.open.is_empty() && !self.score.is_stale(machine::now()) {
                     self.doubt(0..0, format!("stale: {name}: {} gaps are open, and it is not stale", self.open.len()));
@@ -128,13 +129,17 @@ impl ObservedScore {
     }
 
     /// What happened until the end of a gap is shown once the gap is closed, unless the stream itself still delivers it.
-    fn check_recovered(&mut self, world: &World, kind: RequestKind, notice: &Notice) {
+    fn check_recovered(&mut self, world: &World, kind: RequestKind, notice: &Notice, is_open: bool) {
         let (Notice::Recovering { updates, .. } | Notice::Recovered { updates, .. }) = notice else { return };
         let is_requested = !matches!(notice, Notice::Recovered { requested_at: None, .. });
         let state_at = updates.last().map(|update| update.received_at).filter(|_| is_requested);
         self.state_at = self.state_at.max(state_at);
         let Notice::Recovered { gap, .. } = notice else { return };
         let Notice::Gap { end: Some(end), .. } = **gap else { return };
+        // A later gap may have lost what was sent again.
+        if is_open {
+            return;
+        }
         let state = world.state();
         let (service, until) = (&state.service, world.since_start(end));
         let shown = self.points();
