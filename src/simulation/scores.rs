@@ -5,7 +5,7 @@ use super::game::Game;
 use super::service::RequestKind;
 use super::world::World;
 use crate::config::Sport;
-use crate::live::{BoxScore, Item, Notice, Overflow};
+use crate::live::{BoxScore, Item, Notice, OVERFLOW, Overflow};
 use crate::machine;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -34,6 +34,7 @@ pub(super) struct ObservedScore {
 struct Doubt {
     messages: Range<u64>,
     items: usize,
+    at: Duration,
     text: String,
 }
 
@@ -64,12 +65,17 @@ impl ObservedScore {
                 let is_buffered = world.settings.overflow != Overflow::Block || world.settings.buffer > 64;
                 if is_buffered && self.state_at.is_some_and(|state_at| update.received_at < state_at) {
                     self.doubt(
+                        world.now(),
                         0..0,
                         format!("order: {name}: an update was received before the state that precedes it"),
                     );
                 }
             }
             Item::Notice(notice) => {
+                if matches!(notice, Notice::Gap { reason, .. } if reason == OVERFLOW) {
+                    // A message that was on its way may be what was dropped.
+                    self.doubts.retain(|doubt| doubt.messages.is_empty() || doubt.at + 10 * SECOND < world.now());
+                }
                 if let Some(wrong) = self.account(notice) {
                     world.fail(format!("recovery: {name}: {wrong}"));
                 }
@@ -80,7 +86,11 @@ impl ObservedScore {
                 self.check_recovered(world, kind, notice, is_open);
                 // A snapshot closes the gaps of an event stream before the notices that say so.
                 if kind == RequestKind::Messages && !self.open.is_empty() && !self.score.is_stale(machine::now()) {
-                    self.doubt(0..0, format!("stale: {name}: {} gaps are open, and it is not stale", self.open.len()));
+                    self.doubt(
+                        world.now(),
+                        0..0,
+                        format!("stale: {name}: {} gaps are open, and it is not stale", self.open.len()),
+                    );
                 }
             }
         }
@@ -161,11 +171,11 @@ impl ObservedScore {
             doubts.push((first..end, text));
         }
         drop(state);
-        doubts.into_iter().for_each(|(messages, text)| self.doubt(messages, text));
+        doubts.into_iter().for_each(|(messages, text)| self.doubt(world.now(), messages, text));
     }
 
-    fn doubt(&mut self, messages: Range<u64>, text: String) {
-        self.doubts.push(Doubt { messages, items: self.items, text });
+    fn doubt(&mut self, at: Duration, messages: Range<u64>, text: String) {
+        self.doubts.push(Doubt { messages, items: self.items, at, text });
     }
 
     /// What the night shows to be wrong: `delivered` has `n` of each message with its position among all items.
