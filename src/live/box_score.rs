@@ -26,7 +26,8 @@ const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
-/// A copy of the service that lags this much may still have the count that a correction has lowered.
+/// A copy of the service that lags this much may still have a count that was lowered since, by a correction that is shown or by
+/// one whose higher count was lost.
 const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
@@ -92,8 +93,9 @@ struct Moment {
 enum Origin {
     /// The stream.
     Stream,
-    /// A request for the state of the game. A request before it confirms what it says of values from before this item.
-    Request { confirmed_until: u64 },
+    /// A request for the state of the game, for the gap with this number. A request before it confirms what it says of values
+    /// from before an item.
+    Request { gap: u64, confirmed_until: u64 },
     /// A response that the user passed.
     Seed,
 }
@@ -120,21 +122,20 @@ impl BoxScore {
         match item {
             Item::Update(update) => self.feed_update(update, Origin::Stream, update.received_at),
             Item::Notice(notice) => {
-                let closed = self.staleness.notice(notice, self.items);
-                self.feed_notice(notice, closed)
+                let gap = self.staleness.newest_gap().unwrap_or(self.items);
+                let confirmed_until = self.staleness.notice(notice, self.items).unwrap_or(0);
+                self.feed_notice(notice, Origin::Request { gap, confirmed_until })
             }
         }
     }
 
-    /// Applies what a notice brings. It closes the gap with this number.
-    fn feed_notice(&mut self, notice: &Notice, closed: Option<u64>) -> bool {
+    fn feed_notice(&mut self, notice: &Notice, request: Origin) -> bool {
         let (updates, sent) = match notice {
             Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at)),
             Notice::Recovered { updates, requested_at, .. } => (updates, *requested_at),
             _ => return false,
         };
-        let confirmed_until = closed.unwrap_or(0);
-        let origin = sent.map_or(Origin::Stream, |_| Origin::Request { confirmed_until });
+        let origin = if sent.is_some() { request } else { Origin::Stream };
         let applied = |update: &&Update| self.feed_update(update, origin, sent.unwrap_or(update.received_at));
         updates.iter().filter(applied).count() > 0
     }
@@ -323,12 +324,12 @@ impl ScoreLine {
         }
         let before = self.values();
         match origin {
-            Origin::Request { confirmed_until } if !has_versions => {
+            Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
                 let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
                 self.cells.retain(|code, cell| cell.from.item >= confirmed_until || is_in_row(code));
                 for (code, value) in row.stats {
-                    self.recover(code, value, from, confirmed_until);
+                    self.recover(code, value, from, gap, confirmed_until);
                 }
             }
             _ => self.replace(row.stats, from),
@@ -355,7 +356,7 @@ impl ScoreLine {
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
-    fn recover(&mut self, code: String, value: Option<f64>, from: Moment, confirmed_until: u64) {
+    fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
         let requested_at = from.at;
         let Some(cell) = self.cells.get_mut(&code) else {
             self.cells.insert(code, Cell::after(None, value, from));
@@ -363,8 +364,10 @@ impl ScoreLine {
         };
         let Some(value) = value.filter(|_| cell.from.at <= requested_at) else { return };
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
+        // What came since the gap, or lowers a count, may be newer than the state.
+        let since = if cell.from.item > gap { Some(cell.from.at) } else { cell.lowered_at };
         let is_doubtful = cell.value.is_some_and(|known| value < known)
-            || cell.value < Some(value) && cell.lowered_at.is_some_and(|at| within(at, MAX_LAG));
+            || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
         let is_confirmed = cell.from.item < confirmed_until
             || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
         if !is_doubtful || is_confirmed {

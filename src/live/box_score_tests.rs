@@ -287,6 +287,24 @@ fn a_count_that_a_request_has_lowered_is_not_raised_by_one_request() {
 }
 
 #[test]
+fn a_count_that_the_stream_delivered_after_a_gap_is_not_raised_by_one_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&message_at(1.0, 8));
+    score.feed(&Item::Notice(gap()));
+    // A count of 12 was lost, and this is its correction.
+    score.feed(&message_at(3.0, 10));
+    let state = |seconds: f64, points: i64| match state_at(seconds, None, points) {
+        Item::Notice(Notice::Recovered { gap, updates, requested_at: Some(requested_at) }) => {
+            Item::Notice(Notice::Recovering { gap, updates, missing: vec!["plays".into()], requested_at })
+        }
+        other => other,
+    };
+    assert!(!score.feed(&state(4.0, 12)), "it may be of a copy that lags");
+    assert!(score.feed(&state(9.0, 12)));
+    assert_eq!(value(&score, 11, "PTS"), Some(12.0));
+}
+
+#[test]
 fn what_closes_a_gap_lowers_counts_from_before_it_whatever_the_clock_says() {
     for (is_before, expected) in [(true, 8.0), (false, 10.0)] {
         let mut score = BoxScore::new(Sport::Basketball);

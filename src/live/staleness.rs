@@ -63,6 +63,11 @@ impl Staleness {
         self.open.retain(|gap| gap.end > at);
     }
 
+    /// The number of the newest gap that may still be closed.
+    pub(super) fn newest_gap(&self) -> Option<u64> {
+        self.open.last().map(|gap| gap.item)
+    }
+
     pub(super) fn is_stale(&self, now: SystemTime) -> bool {
         let is_lost = |since: SystemTime| now.duration_since(since).is_ok_and(|elapsed| elapsed >= MAX_LOST);
         !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)

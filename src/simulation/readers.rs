@@ -188,7 +188,8 @@ fn is_unchanged(message: &ProducedMessage, update: &Update, kind: RequestKind) -
     message.text == update.text && has_right_fields
 }
 
-fn number(text: &str) -> Option<u64> {
+/// `n` of a message.
+pub(super) fn number(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("\"n\":")?;
     rest[..rest.find(|c: char| !c.is_ascii_digit())?].parse().ok()
 }

@@ -2,6 +2,7 @@
 //! to be recovered is in it.
 
 use super::game::Game;
+use super::readers::number;
 use super::service::RequestKind;
 use super::world::World;
 use crate::config::Sport;
@@ -105,7 +106,10 @@ impl ObservedScore {
             match history.iter().skip(*shown).position(|change| change.points == points) {
                 Some(later) => *shown += later,
                 None => {
-                    backwards.push(format!("player {player} has {points} again"));
+                    // A higher count may be one that was corrected.
+                    if history.get(*shown).is_some_and(|change| points < change.points) {
+                        backwards.push(format!("player {player} has {points} again"));
+                    }
                     *shown = history.iter().rposition(|change| change.points == points).unwrap_or(0);
                 }
             }
@@ -151,7 +155,11 @@ impl ObservedScore {
             return;
         }
         let state = world.state();
-        let (service, until) = (&state.service, world.since_start(end));
+        let service = &state.service;
+        // A snapshot of the stream is taken as the present state, though an older one may come again.
+        let snapshot = updates.first().filter(|_| !is_requested).and_then(|update| number(&update.text));
+        let snapshot = snapshot.and_then(|n| service.events.get(n as usize));
+        let until = snapshot.map_or(world.since_start(end), |event| event.at);
         let shown = self.points();
         let mut doubts = Vec::new();
         for (player, last) in service.game.points(until) {
