@@ -155,9 +155,9 @@ def test_it_is_one_dict_that_json_can_hold_but_for_times() -> None:
 def test_what_closes_a_gap_replaces_the_last_update_before_it() -> None:
     score = score_of(stats(1, 7, 0.0004, PTS=12, FG2=6))
     # Its last byte came half a millisecond later. The state has no code that is zero.
-    lost = gap(0.0009, 1)
+    first_gap = gap(0.0009, 1)
     state = (update({"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 10}}], "details": []}, 8.1),)
-    score.feed_all([lost, sideline.Recovered(lost, state, later(8))])
+    score.feed_all([first_gap, sideline.Recovered(first_gap, state, later(8))])
     (row,) = score.table().to_dicts()
     assert (row["PTS"], row["FG2"]) == (10, None)
 

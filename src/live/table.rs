@@ -65,7 +65,7 @@ fn decode(messages: &[&[u8]]) -> std::result::Result<RecordBatch, DecodeError> {
     tables::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
 }
 
-/// Returns the text of a stats message, `{"type":"stats","data":{"stats":{..}}}`, or why it is none.
+/// Returns the text of a stats message, `{"type":"stats","data":{"stats":{..}}}`, or why it is unreadable.
 fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
     let Item::Update(update) = item else { return None };
     // A cheap test first, which rejects most messages of other sources.

@@ -53,8 +53,8 @@ fn mutated_message(random: &mut Random, version: usize) -> String {
     if random.chance(10) {
         let characters: Vec<char> = text.chars().collect();
         let at = random.below(characters.len());
-        let wrong = ['{', '}', '"', ',', '\\', '0', 'x', '\u{1}', 'é'];
-        let with = [wrong[random.below(wrong.len())]];
+        let invalid_characters = ['{', '}', '"', ',', '\\', '0', 'x', '\u{1}', 'é'];
+        let with = [invalid_characters[random.below(invalid_characters.len())]];
         let end = if random.chance(30) { characters.len() } else { at + random.below(3) };
         text = characters[..at].iter().chain(&with).chain(&characters[end.min(characters.len())..]).collect();
     }
@@ -75,10 +75,10 @@ fn has_values(text: &str) -> Option<bool> {
 
 fn read(items: &[Item]) -> (usize, Vec<Problem>) {
     let (batch, problems) = stat_updates(items).unwrap();
-    (batch.num_rows(), sorted(problems))
+    (batch.num_rows(), sort(problems))
 }
 
-fn sorted(mut problems: Vec<Problem>) -> Vec<Problem> {
+fn sort(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|problem| (problem.path.clone(), problem.reason.clone()));
     problems
 }
@@ -94,8 +94,9 @@ fn no_mutated_message_is_lost_without_being_counted() {
         for text in &texts {
             let item = item(text.clone());
             let (rows_of_one, problems_of_one) = read(std::slice::from_ref(&item));
-            let (counted, ignored) = (score.unreadable(), score.ignored());
-            let is_seen = score.feed(&item) || score.unreadable() > counted || score.ignored() > ignored;
+            let (unreadable_before, ignored_before) = (score.unreadable(), score.ignored());
+            let is_seen =
+                score.feed(&item) || score.unreadable() > unreadable_before || score.ignored() > ignored_before;
             let is_kept = rows_of_one + problems_of_one.len() > 0;
             // Neither has to know what a text is that is no JSON.
             if has_values(text) == Some(true) {
@@ -109,7 +110,7 @@ fn no_mutated_message_is_lost_without_being_counted() {
             problems.extend(problems_of_one);
         }
         let items: Vec<Item> = texts.into_iter().map(item).collect();
-        assert_eq!(read(&items), (rows, sorted(problems)), "together they are read as each on its own: {items:?}");
+        assert_eq!(read(&items), (rows, sort(problems)), "together they are read as each on its own: {items:?}");
         score.table().unwrap();
     }
     assert!(readable > MESSAGES / 2 && unreadable > MESSAGES / 10, "{readable} rows, {unreadable} unreadable messages");

@@ -280,7 +280,7 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
                         )
                     })
             }
-            _ => !night.has(|event| *event == NightEvent::Restart),
+            _ => night.settings.resends && !night.has(|event| *event == NightEvent::Restart),
         };
     let first = observations.delivered.first().map_or(u64::MAX, |(n, _)| *n);
     let is_resent = |message: &&&ProducedMessage| match kind {

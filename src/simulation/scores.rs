@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) struct ObservedScore {
     score: BoxScore,
     /// The place in each player's history that the box score has reached.
-    shown: BTreeMap<i64, usize>,
+    positions: BTreeMap<i64, usize>,
     /// The gaps that were taken and are open, the oldest first.
     open: VecDeque<Notice>,
     /// Gaps that nothing will close.
@@ -43,7 +43,7 @@ impl Default for ObservedScore {
     fn default() -> Self {
         ObservedScore {
             score: BoxScore::new(Sport::Basketball),
-            shown: BTreeMap::new(),
+            positions: BTreeMap::new(),
             open: VecDeque::new(),
             final_gaps: 0,
             state_at: None,
@@ -77,15 +77,15 @@ impl ObservedScore {
                     // A message that was on its way may be what was dropped.
                     self.doubts.retain(|doubt| doubt.messages.is_empty() || doubt.at + 10 * SECOND < world.now());
                 }
-                if let Some(wrong) = self.account(notice) {
-                    world.fail(format!("recovery: {name}: {wrong}"));
+                if let Some(problem) = self.account(notice) {
+                    world.fail(format!("recovery: {name}: {problem}"));
                 }
                 if !backwards.is_empty() {
                     world.fail(format!("recovery: {name}: {} after {notice:?}", backwards.join(", ")));
                 }
                 let is_open = open_gaps > 0 || !self.open.is_empty();
                 self.check_recovered(world, kind, notice, is_open);
-                // A snapshot closes the gaps of an event stream before the notices that say so.
+                // A snapshot closes the gaps of an event stream before their notices.
                 if kind == RequestKind::Messages && !self.open.is_empty() && !self.score.is_stale(machine::now()) {
                     self.doubt(
                         world.now(),
@@ -102,15 +102,15 @@ impl ObservedScore {
         let mut backwards = Vec::new();
         for (player, points) in self.points() {
             let history = game.of_player(player);
-            let shown = self.shown.entry(player).or_default();
-            match history.iter().skip(*shown).position(|change| change.points == points) {
-                Some(later) => *shown += later,
+            let position = self.positions.entry(player).or_default();
+            match history.iter().skip(*position).position(|change| change.points == points) {
+                Some(later) => *position += later,
                 None => {
                     // A higher count may be one that was corrected.
-                    if history.get(*shown).is_some_and(|change| points < change.points) {
+                    if history.get(*position).is_some_and(|change| points < change.points) {
                         backwards.push(format!("player {player} has {points} again"));
                     }
-                    *shown = history.iter().rposition(|change| change.points == points).unwrap_or(0);
+                    *position = history.iter().rposition(|change| change.points == points).unwrap_or(0);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl ObservedScore {
         self.state_at = self.state_at.max(state_at);
         let Notice::Recovered { gap, .. } = notice else { return };
         let Notice::Gap { end: Some(end), .. } = **gap else { return };
-        // A later gap may have lost what was sent again.
+        // A later gap may have lost what the service resent.
         if is_open {
             return;
         }
@@ -160,22 +160,22 @@ impl ObservedScore {
         let snapshot = updates.first().filter(|_| !is_requested).and_then(|update| number(&update.text));
         let snapshot = snapshot.and_then(|n| service.events.get(n as usize));
         let until = snapshot.map_or(world.since_start(end), |event| event.at);
-        let shown = self.points();
+        let points = self.points();
         let mut doubts = Vec::new();
         for (player, last) in service.game.points(until) {
             let history = service.game.of_player(player);
             let mut later = history.iter().skip_while(|change| change.version < last.version);
-            let found = shown.get(&player).copied();
-            if later.any(|change| Some(change.points) == found) {
+            let value = points.get(&player).copied();
+            if later.any(|change| Some(change.points) == value) {
                 continue;
             }
             let first = service.messages.iter().find(|message| message.version == Some(last.version));
             let first = first.map_or(0, |message| message.n);
             // Every later event has it too.
             let end = if kind == RequestKind::Events { service.events.len() as u64 } else { first + 1 };
-            let (name, points) = (kind.name(), last.points);
+            let (name, expected) = (kind.name(), last.points);
             let text =
-                format!("honest: {name} says that a gap is closed, and player {player} has {found:?}, not {points}");
+                format!("honest: {name} says that a gap is closed, and player {player} has {value:?}, not {expected}");
             doubts.push((first..end, text));
         }
         drop(state);
@@ -186,10 +186,10 @@ impl ObservedScore {
         self.doubts.push(Doubt { messages, items: self.items, at, text });
     }
 
-    /// What the night shows to be wrong: `delivered` has `n` of each message with its position among all items.
-    pub(super) fn justified_doubts<'a>(&'a self, delivered: &'a [(u64, usize)]) -> impl Iterator<Item = &'a str> {
+    /// What the night shows to be wrong: `updates` has `n` of each message with its position among all items.
+    pub(super) fn justified_doubts<'a>(&'a self, updates: &'a [(u64, usize)]) -> impl Iterator<Item = &'a str> {
         let is_delivered =
-            |doubt: &Doubt| delivered.iter().any(|(n, item)| doubt.messages.contains(n) && *item > doubt.items);
+            |doubt: &Doubt| updates.iter().any(|(n, item)| doubt.messages.contains(n) && *item > doubt.items);
         self.doubts.iter().filter(move |doubt| !is_delivered(doubt)).map(|doubt| &*doubt.text)
     }
 
@@ -199,9 +199,9 @@ impl ObservedScore {
         if self.final_gaps > 0 {
             world.fail(format!("final: {name} gave up gaps, though a route answers"));
         }
-        let wrong = self.wrong_points(&world.state().service.game, now);
-        if !wrong.is_empty() {
-            world.fail(format!("truth: {name}: {}", wrong.join(", ")));
+        let invalid_points = self.wrong_points(&world.state().service.game, now);
+        if !invalid_points.is_empty() {
+            world.fail(format!("truth: {name}: {}", invalid_points.join(", ")));
         }
         if open_gaps != open as u64 || open > 0 {
             world.fail(format!("open gaps: {name} counts {open_gaps}, and {open} were not closed"));
@@ -212,15 +212,17 @@ impl ObservedScore {
 
     fn wrong_points(&self, game: &Game, now: Duration) -> Vec<String> {
         let since = now.saturating_sub(3 * SECOND);
-        let (shown, before) = (self.points(), game.points(since));
-        let is_right = |player: i64, found: Option<i64>| {
+        let (points, before) = (self.points(), game.points(since));
+        let is_right = |player: i64, value: Option<i64>| {
             let history = game.of_player(player);
             let recent = history.iter().filter(|change| change.at > since).map(|change| Some(change.points));
-            recent.chain([before.get(&player).map(|change| change.points)]).any(|points| points == found)
+            recent.chain([before.get(&player).map(|change| change.points)]).any(|points| points == value)
         };
-        let players = game.points(now).into_iter().map(|(player, last)| (player, shown.get(&player).copied(), last));
-        let wrong = players.filter(|(player, found, _)| !is_right(*player, *found));
-        wrong.map(|(player, found, last)| format!("player {player} has {found:?}, not {}", last.points)).collect()
+        let players = game.points(now).into_iter().map(|(player, last)| (player, points.get(&player).copied(), last));
+        let invalid_points = players.filter(|(player, value, _)| !is_right(*player, *value));
+        invalid_points
+            .map(|(player, value, last)| format!("player {player} has {value:?}, not {}", last.points))
+            .collect()
     }
 
     /// The points that the box score shows.

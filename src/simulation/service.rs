@@ -81,7 +81,7 @@ pub(super) struct SimulatedService {
     pub sent: Vec<Vec<u64>>,
     pub game: Game,
     /// Number of states of the game that were answered, by path.
-    answers: BTreeMap<String, u64>,
+    responses: BTreeMap<String, u64>,
 }
 
 /// Two sequenced sources, and one without numbers.
@@ -154,13 +154,13 @@ async fn send_messages(
     world: &World,
     conn: &mut ServerConnection,
     bytes: &[u8],
-    sent: impl Iterator<Item = u64> + Clone,
+    messages: impl Iterator<Item = u64> + Clone,
 ) -> Result<(), Termination> {
     let kind = conn.kind;
     let record = |at| {
         let service = &mut world.state().service;
         let all = if kind == RequestKind::Events { &mut service.events } else { &mut service.messages };
-        sent.clone().for_each(|n| all[n as usize].sent_at = at);
+        messages.clone().for_each(|n| all[n as usize].sent_at = at);
     };
     record(None);
     conn.write(bytes).await?;
@@ -264,8 +264,8 @@ async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str)
         let state = world.state();
         let (settings, faults, game) = (&world.settings, &state.faults, &state.service.game);
         let has_versions = settings.has_versions && path == "/broadcast/v1/stats";
-        let answers = state.service.answers.get(path).copied().unwrap_or(0);
-        let until = now.saturating_sub(settings.lag_of(answers, has_versions));
+        let responses = state.service.responses.get(path).copied().unwrap_or(0);
+        let until = now.saturating_sub(settings.lag_of(responses, has_versions));
         let odd = faults.odd_state > now;
         let body = match path {
             "/broadcast/v1/stats" => json!({ "teams": game.teams(until, has_versions, odd) }).to_string(),
@@ -281,7 +281,7 @@ async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str)
     }
     respond(world, conn, 200, "", &body).await?;
     // An answer that was cut does not count: the next one comes from the same copy.
-    *world.state().service.answers.entry(path.to_owned()).or_default() += 1;
+    *world.state().service.responses.entry(path.to_owned()).or_default() += 1;
     Ok(())
 }
 
@@ -407,7 +407,8 @@ async fn messages(
         let mut state = world.state();
         let epoch = state.service.epoch;
         let is_missed = |message: &&ProducedMessage| {
-            message.epoch == epoch && message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last))
+            let is_later = message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last));
+            world.settings.resends && message.epoch == epoch && is_later
         };
         let missed = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(message));
         let queue: VecDeque<u64> = missed.map(|message| message.n).collect();
@@ -420,7 +421,7 @@ async fn messages(
     let mut news = world.new_messages.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(15);
     loop {
-        let (mut bytes, mut close, mut sent) = (Vec::new(), None, Vec::new());
+        let (mut bytes, mut close, mut sent_messages) = (Vec::new(), None, Vec::new());
         if world.state().faults.silence <= world.now() {
             let now = world.now();
             let mut state = world.state();
@@ -442,7 +443,7 @@ async fn messages(
             }
             for n in queue.drain(..) {
                 state.service.sent[connection].push(n);
-                sent.push(n);
+                sent_messages.push(n);
                 frame(1, state.service.messages[n as usize].text.as_bytes(), &mut bytes);
             }
             match state.service.take_pending(|event| matches!(event, NightEvent::HugeFrame | NightEvent::Close(_))) {
@@ -458,7 +459,7 @@ async fn messages(
                 None => {}
             }
         }
-        send_messages(world, conn, &bytes, sent.iter().copied()).await?;
+        send_messages(world, conn, &bytes, sent_messages.iter().copied()).await?;
         if let Some(termination) = close {
             world.count("closes");
             return Err(termination);
