@@ -150,3 +150,28 @@ def test_it_is_one_dict_that_json_can_hold_but_for_times() -> None:
     assert (summary["clock"], summary["updated_at"], summary["unreadable"], len(summary["rows"])) == ("16:3.1", AT, 1, 3)
     assert json.loads(json.dumps(summary, default=str))["problems"][0]["path"] == "$.data.stats.PTS"
     assert repr(score) == "<sideline.LiveBoxScore 3 rows, 1 unreadable>"
+
+
+def test_what_closes_a_gap_replaces_the_last_update_before_it() -> None:
+    score = score_of(stats(1, 7, 0.0004, PTS=12, FG2=6))
+    # Its last byte came half a millisecond later. The state has no code that is zero.
+    first_gap = gap(0.0009, 1)
+    state = (update({"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 10}}], "details": []}, 8.1),)
+    score.feed_all([first_gap, sideline.Recovered(first_gap, state, later(8))])
+    (row,) = score.table().to_dicts()
+    assert (row["PTS"], row["FG2"]) == (10, None)
+
+
+def test_a_notice_of_a_class_of_your_own_is_that_of_its_base() -> None:
+    class LoggedGap(sideline.Gap):
+        pass
+
+    class Note(sideline.Notice):
+        pass
+
+    score = score_of(stats(1, 7, PTS=12))
+    assert not score.feed(Note())
+    assert not score.feed(sideline.Notice())
+    assert not score.stale
+    score.feed(LoggedGap(later(1), later(2), "reset"))
+    assert score.stale

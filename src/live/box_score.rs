@@ -26,7 +26,8 @@ const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
-/// A copy of the service that lags this much may still have the count that a correction of the stream has lowered.
+/// A copy of the service that lags this much may still have a count that was lowered since, by a correction that is shown or by
+/// one whose higher count was lost.
 const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
@@ -42,6 +43,8 @@ pub struct BoxScore {
     unreadable: u64,
     problems: VecDeque<(SystemTime, Problem)>,
     updated_at: Option<SystemTime>,
+    /// Number of items.
+    items: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -60,45 +63,41 @@ struct ScoreLine {
 #[derive(Debug, Clone, PartialEq)]
 struct Cell {
     value: Option<f64>,
-    /// When the stream delivered it, or when it was requested.
-    at: SystemTime,
-    /// When the stream last lowered it.
+    from: Moment,
+    /// When it was last lowered.
     lowered_at: Option<SystemTime>,
     /// A value of a request that another one has to confirm, and when it was sent.
     unconfirmed: Option<(f64, SystemTime)>,
 }
 
 impl Cell {
-    fn new(value: Option<f64>, at: SystemTime) -> Self {
-        Cell { value, at, lowered_at: None, unconfirmed: None }
-    }
-
-    /// The cell after the stream has delivered a value.
-    fn after(before: Option<&Cell>, value: Option<f64>, at: SystemTime) -> Self {
+    /// The cell after it has got a value.
+    fn after(before: Option<&Cell>, value: Option<f64>, from: Moment) -> Self {
         let is_lower = before.is_some_and(|before| value < before.value);
-        let lowered_at = if is_lower { Some(at) } else { before.and_then(|before| before.lowered_at) };
-        Cell { lowered_at, ..Cell::new(value, at) }
+        let lowered_at = if is_lower { Some(from.at) } else { before.and_then(|before| before.lowered_at) };
+        Cell { value, from, lowered_at, unconfirmed: None }
     }
+}
+
+/// When a value came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    /// When the stream delivered it, or when it was requested.
+    at: SystemTime,
+    /// The number of its item: the order of items does not depend on a clock.
+    item: u64,
 }
 
 /// Where rows come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// The stream, at the time of receipt.
-    Stream(SystemTime),
-    /// A request for the state of the game. A request before it confirms what it says of values from before a time.
-    Request { sent: SystemTime, confirmed_until: Option<SystemTime> },
+    /// The stream.
+    Stream,
+    /// A request for the state of the game, for the gap with this number. A request before it confirms what it says of values
+    /// from before an item.
+    Request { gap: u64, confirmed_until: u64 },
     /// A response that the user passed.
     Seed,
-}
-
-impl Origin {
-    fn at(self) -> SystemTime {
-        match self {
-            Origin::Stream(at) | Origin::Request { sent: at, .. } => at,
-            Origin::Seed => SystemTime::UNIX_EPOCH,
-        }
-    }
 }
 
 impl BoxScore {
@@ -113,42 +112,43 @@ impl BoxScore {
             unreadable: 0,
             problems: VecDeque::new(),
             updated_at: None,
+            items: 0,
         }
     }
 
     /// Applies an item of either stream; returns whether it changed the box score.
     pub fn feed(&mut self, item: &Item) -> bool {
+        self.items += 1;
         match item {
-            Item::Update(update) => self.feed_update(update, Origin::Stream(update.received_at)),
+            Item::Update(update) => self.feed_update(update, Origin::Stream, update.received_at),
             Item::Notice(notice) => {
-                self.staleness.notice(notice);
-                self.feed_notice(notice)
+                let gap = self.staleness.newest_gap().unwrap_or(self.items);
+                let confirmed_until = self.staleness.notice(notice, self.items).unwrap_or(0);
+                self.feed_notice(notice, Origin::Request { gap, confirmed_until })
             }
         }
     }
 
-    fn feed_notice(&mut self, notice: &Notice) -> bool {
-        let (updates, sent, confirmed_until) = match notice {
-            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at), None),
-            Notice::Recovered { gap, updates, requested_at } => match &**gap {
-                Notice::Gap { start, .. } => (updates, *requested_at, Some(*start)),
-                _ => (updates, *requested_at, None),
-            },
+    fn feed_notice(&mut self, notice: &Notice, request: Origin) -> bool {
+        let (updates, sent) = match notice {
+            Notice::Recovering { updates, requested_at, .. } => (updates, Some(*requested_at)),
+            Notice::Recovered { updates, requested_at, .. } => (updates, *requested_at),
             _ => return false,
         };
-        let origin = |update: &Update| {
-            sent.map_or(Origin::Stream(update.received_at), |sent| Origin::Request { sent, confirmed_until })
-        };
-        updates.iter().filter(|update| self.feed_update(update, origin(update))).count() > 0
+        let origin = if sent.is_some() { request } else { Origin::Stream };
+        let applied = |update: &&Update| self.feed_update(update, origin, sent.unwrap_or(update.received_at));
+        updates.iter().filter(applied).count() > 0
     }
 
-    fn feed_update(&mut self, update: &Update, origin: Origin) -> bool {
+    /// Applies an update that was received, or requested, at this time.
+    fn feed_update(&mut self, update: &Update, origin: Origin, at: SystemTime) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        if read.is_complete() && matches!(origin, Origin::Stream(_)) {
+        if read.is_complete() && origin == Origin::Stream {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
-        let changed = self.apply(read, origin, update.received_at);
+        let from = Moment { at, item: self.items };
+        let changed = self.apply(read, origin, from, update.received_at);
         self.ignored += u64::from(has_rows && !changed && self.unreadable == unreadable);
         if changed {
             self.updated_at = self.updated_at.max(Some(update.received_at));
@@ -163,7 +163,8 @@ impl BoxScore {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
         let read = rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(wrong)?;
-        self.apply(read, Origin::Seed, crate::machine::now());
+        let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items };
+        self.apply(read, Origin::Seed, from, crate::machine::now());
         Ok(())
     }
 
@@ -199,11 +200,11 @@ impl BoxScore {
         lines.filter_map(|(player, line)| Some((*player, line.cells.get(code)?.value))).collect()
     }
 
-    fn apply(&mut self, read: rows::Rows, origin: Origin, received_at: SystemTime) -> bool {
+    fn apply(&mut self, read: rows::Rows, origin: Origin, from: Moment, received_at: SystemTime) -> bool {
         for problem in read.problems {
             self.leave_out(problem, received_at);
         }
-        let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin);
+        let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin, from.at);
         for row in read.rows {
             if let Err(problem) = self.reserve(&row) {
                 self.leave_out(problem, received_at);
@@ -212,7 +213,7 @@ impl BoxScore {
             let team = self.teams.entry(row.team_id).or_default();
             team.name = row.team_name.clone().or(team.name.take());
             let line = team.lines.entry(row.player_id).or_default();
-            changed |= line.apply(row, read.kind, origin);
+            changed |= line.apply(row, read.kind, origin, from);
         }
         changed
     }
@@ -248,7 +249,7 @@ impl BoxScore {
 
     /// The totals of teams that a state of the game leaves out are unknown. Their version stays, so that earlier messages remain
     /// late.
-    fn forget_totals(&mut self, rows: &[Row], origin: Origin) -> bool {
+    fn forget_totals(&mut self, rows: &[Row], origin: Origin, at: SystemTime) -> bool {
         let has_total: BTreeSet<i64> =
             rows.iter().filter(|row| row.player_id == TEAM_LINE_ID).map(|row| row.team_id).collect();
         let without: BTreeSet<i64> =
@@ -257,7 +258,7 @@ impl BoxScore {
         for (_, team) in self.teams.iter_mut().filter(|(id, _)| without.contains(id)) {
             let Some(total) = team.lines.get_mut(&TEAM_LINE_ID) else { continue };
             let before = total.cells.len();
-            total.cells.retain(|_, cell| origin != Origin::Seed && cell.at > origin.at());
+            total.cells.retain(|_, cell| origin != Origin::Seed && cell.from.at > at);
             changed |= total.cells.len() < before;
         }
         changed
@@ -309,7 +310,7 @@ impl BoxScore {
 
 impl ScoreLine {
     /// Applies a row; returns whether a value changed.
-    fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin) -> bool {
+    fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
         self.names.first = row.names.first.or(self.names.first.take());
         self.names.last = row.names.last.or(self.names.last.take());
         let has_versions = row.version.is_some() && self.version.is_some();
@@ -318,63 +319,59 @@ impl ScoreLine {
         }
         self.version = row.version.or(self.version);
         if kind == RowsKind::Change {
-            self.change(row.stats, origin.at());
+            self.change(row.stats, from);
             return true;
         }
         let before = self.values();
         match origin {
-            Origin::Request { sent, confirmed_until } if !has_versions => {
+            Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
                 let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
-                self.cells.retain(|code, cell| Some(cell.at) > confirmed_until || is_in_row(code));
+                self.cells.retain(|code, cell| cell.from.item >= confirmed_until || is_in_row(code));
                 for (code, value) in row.stats {
-                    self.recover(code, value, sent, confirmed_until);
+                    self.recover(code, value, from, gap, confirmed_until);
                 }
             }
-            _ => self.replace(row.stats, origin.at()),
+            _ => self.replace(row.stats, from),
         }
         self.values() != before
     }
 
     /// Takes new values of some codes.
-    fn change(&mut self, stats: Vec<(String, Option<f64>)>, at: SystemTime) {
+    fn change(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
         for (code, value) in stats {
-            let cell = Cell::after(self.cells.get(&code), value, at);
+            let cell = Cell::after(self.cells.get(&code), value, from);
             self.cells.insert(code, cell);
         }
     }
 
     /// Takes the values of all codes.
-    fn replace(&mut self, stats: Vec<(String, Option<f64>)>, at: SystemTime) {
+    fn replace(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
         let replaced = std::mem::take(&mut self.cells);
         let cells = stats.into_iter().map(|(code, value)| {
-            let cell = Cell::after(replaced.get(&code), value, at);
+            let cell = Cell::after(replaced.get(&code), value, from);
             (code, cell)
         });
         self.cells = cells.collect();
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
-    fn recover(
-        &mut self,
-        code: String,
-        value: Option<f64>,
-        requested_at: SystemTime,
-        confirmed_until: Option<SystemTime>,
-    ) {
+    fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
+        let requested_at = from.at;
         let Some(cell) = self.cells.get_mut(&code) else {
-            self.cells.insert(code, Cell::new(value, requested_at));
+            self.cells.insert(code, Cell::after(None, value, from));
             return;
         };
-        let Some(value) = value.filter(|_| cell.at <= requested_at) else { return };
+        let Some(value) = value.filter(|_| cell.from.at <= requested_at) else { return };
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
+        // What came since the gap, or lowers a count, may be newer than the state.
+        let since = if cell.from.item > gap { Some(cell.from.at) } else { cell.lowered_at };
         let is_doubtful = cell.value.is_some_and(|known| value < known)
-            || cell.value < Some(value) && cell.lowered_at.is_some_and(|at| within(at, MAX_LAG));
-        // Not by this clock alone, which may be set back between the two requests.
-        let is_confirmed = Some(cell.at) <= confirmed_until
+            || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
+        let is_confirmed = cell.from.item < confirmed_until
             || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
         if !is_doubtful || is_confirmed {
-            *cell = Cell { lowered_at: cell.lowered_at, ..Cell::new(Some(value), requested_at) };
+            *cell = Cell::after(Some(cell), Some(value), from);
         } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {
             cell.unconfirmed = Some((value, requested_at));
         }

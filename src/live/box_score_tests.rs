@@ -58,6 +58,17 @@ fn an_unreadable_row_costs_only_itself() {
 }
 
 #[test]
+fn a_member_that_no_box_score_shows_costs_nothing() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    for (n, name) in (1..).zip(["occurred_at", "classification"]) {
+        let mut data = json!({"team_id": 1, "player_id": 11, "stats": {"FG": n}});
+        data[name] = json!([{}]);
+        assert!(score.feed(&update(&json!({"type": "stats", "data": data, "seq": {}}))), "{name}");
+    }
+    assert_eq!((value(&score, 11, "FG"), score.unreadable()), (Some(2.0), 0));
+}
+
+#[test]
 fn the_last_problems_are_kept() {
     let mut score = BoxScore::new(Sport::Basketball);
     for n in 0..50 {
@@ -210,12 +221,16 @@ fn message_at(seconds: f64, points: i64) -> Item {
     Item::Update(text(message.to_string(), at(seconds)))
 }
 
+fn gap() -> Notice {
+    let (start, end) = (at(0.0), Some(at(1.0)));
+    Notice::Gap { start, end, reason: "it was cut".into(), dropped: None, is_final: false }
+}
+
 /// The state of the game, requested at this time.
 fn state_at(seconds: f64, version: Option<i64>, points: i64) -> Item {
     let row = json!({"id": 11, "version": version, "stats": {"PTS": points}});
     let state = json!({"teams": [{"id": 1, "player_stats": [row]}]});
-    let (start, end) = (at(0.0), Some(at(1.0)));
-    let gap = Notice::Gap { start, end, reason: "it was cut".into(), dropped: None, is_final: false };
+    let gap = gap();
     let updates = vec![text(state.to_string(), at(seconds + 0.1))].into();
     Item::Notice(Notice::Recovered { gap: Box::new(gap), updates, requested_at: Some(at(seconds)) })
 }
@@ -261,23 +276,64 @@ fn a_count_that_the_stream_has_just_lowered_is_not_raised_by_one_request() {
 }
 
 #[test]
+fn a_count_that_a_request_has_lowered_is_not_raised_by_one_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&message_at(0.0, 12));
+    score.feed(&Item::Notice(gap()));
+    score.feed(&state_at(2.0, None, 10));
+    assert!(!score.feed(&state_at(7.0, None, 12)), "it may be of a copy that lags");
+    assert_eq!(value(&score, 11, "PTS"), Some(10.0));
+    assert!(score.feed(&state_at(12.0, None, 12)));
+}
+
+#[test]
+fn a_count_that_the_stream_delivered_after_a_gap_is_not_raised_by_one_request() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&message_at(1.0, 8));
+    score.feed(&Item::Notice(gap()));
+    // A count of 12 was lost, and this is its correction.
+    score.feed(&message_at(3.0, 10));
+    let state = |seconds: f64, points: i64| match state_at(seconds, None, points) {
+        Item::Notice(Notice::Recovered { gap, updates, requested_at: Some(requested_at) }) => {
+            Item::Notice(Notice::Recovering { gap, updates, missing: vec!["plays".into()], requested_at })
+        }
+        other => other,
+    };
+    assert!(!score.feed(&state(4.0, 12)), "it may be of a copy that lags");
+    assert!(score.feed(&state(9.0, 12)));
+    assert_eq!(value(&score, 11, "PTS"), Some(12.0));
+}
+
+#[test]
 fn what_closes_a_gap_lowers_counts_from_before_it_whatever_the_clock_says() {
-    for (delivery, expected) in [(0.0, 8.0), (0.5, 10.0)] {
+    for (is_before, expected) in [(true, 8.0), (false, 10.0)] {
         let mut score = BoxScore::new(Sport::Basketball);
-        score.feed(&message_at(delivery, 10));
+        let mut items = [message_at(0.5, 10), Item::Notice(gap())];
+        if !is_before {
+            items.reverse();
+        }
+        for item in &items {
+            score.feed(item);
+        }
         score.feed(&state_at(2.0, None, 8));
-        assert_eq!(value(&score, 11, "PTS"), Some(expected), "the gap began at 0");
+        assert_eq!(value(&score, 11, "PTS"), Some(expected));
     }
 }
 
 #[test]
 fn what_closes_a_gap_has_no_code_that_was_corrected_to_zero() {
-    for (delivery, expected) in [(0.0, None), (0.5, Some(1.0))] {
+    for (is_before, expected) in [(true, None), (false, Some(1.0))] {
         let mut score = BoxScore::new(Sport::Basketball);
         let message = json!({"type": "stats", "data": {"team_id": 1, "player_id": 11, "stats": {"FG2": 1}}});
-        score.feed(&Item::Update(text(message.to_string(), at(delivery))));
+        let mut items = [Item::Update(text(message.to_string(), at(0.5))), Item::Notice(gap())];
+        if !is_before {
+            items.reverse();
+        }
+        for item in &items {
+            score.feed(item);
+        }
         score.feed(&state_at(2.0, None, 8));
-        assert_eq!(value(&score, 11, "FG2"), expected, "the gap began at 0");
+        assert_eq!(value(&score, 11, "FG2"), expected);
     }
 }
 

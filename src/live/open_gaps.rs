@@ -16,10 +16,6 @@ const SNAPSHOT_WAIT: f64 = 0.4;
 const WAITS: [f64; 3] = [1.0, 2.0, 4.0];
 /// A state of rows with versions that was requested so long after a gap is later than the gap.
 const LATE_WITH_VERSIONS: f64 = 4.0;
-/// The same for rows without versions.
-const LATE: f64 = 1.0;
-/// A second request so long after the first confirms its values.
-const CONFIRMED_AFTER: f64 = 1.0;
 /// Maximum of open gaps; the oldest ones are merged.
 const MAX_OPEN: usize = 256;
 /// Maximum of remembered cells; beyond it no state is confirmed until the gaps are closed.
@@ -51,7 +47,7 @@ pub(super) struct OpenGaps {
     last_request: Option<Duration>,
     /// Attempts in a row that brought nothing new.
     attempts: usize,
-    /// The state before: what a second request confirms.
+    /// The state before, which the next request confirms.
     last_state: Option<LastState>,
     /// What the stream has delivered since the newest gap.
     delivered_cells: BTreeSet<CellKey>,
@@ -61,8 +57,6 @@ pub(super) struct OpenGaps {
 struct TakenGap {
     gap: Notice,
     taken_at: Duration,
-    /// The first version that the stream delivered after it.
-    first_version: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -107,7 +101,7 @@ impl OpenGaps {
             Updates::Snapshots => self.pause.mul_f64(SNAPSHOT_WAIT),
         };
         self.due.get_or_insert((now + patience).max(earliest));
-        self.gaps.push(TakenGap { gap: gap.clone(), taken_at: now, first_version: None });
+        self.gaps.push(TakenGap { gap: gap.clone(), taken_at: now });
         let is_full = self.gaps.len() > MAX_OPEN;
         if is_full {
             let oldest = self.gaps.remove(0);
@@ -129,9 +123,6 @@ impl OpenGaps {
 
     fn remember(&mut self, read: Rows) {
         for row in read.rows {
-            for open in self.gaps.iter_mut().filter(|open| open.first_version.is_none()) {
-                open.first_version = row.version;
-            }
             if self.delivered_cells.len() < MAX_CELLS {
                 let key = |(code, _)| (row.team_id, row.player_id, code);
                 self.delivered_cells.extend(row.stats.into_iter().map(key));
@@ -153,19 +144,15 @@ impl OpenGaps {
         let State { update, rows, missing, requested_at } = state;
         let mut missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
         missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
-        let versions = !rows.rows.is_empty() && rows.rows.iter().all(|row| row.version.is_some());
-        let highest = rows.rows.iter().filter_map(|row| row.version).max();
+        let has_versions = !rows.rows.is_empty() && rows.rows.iter().all(|row| row.version.is_some());
         let cells = cells_of(rows);
-        let is_confirmed = versions || self.confirms(&cells, sent_at);
-        let is_later = |open: &&TakenGap| {
-            let has_passed = |wait: f64| open.taken_at.saturating_add(self.pause.mul_f64(wait)) <= sent_at;
-            let is_reached = open.first_version.is_some_and(|first| highest >= Some(first));
-            (versions && (is_reached || has_passed(LATE_WITH_VERSIONS))) || (!versions && has_passed(LATE))
+        // The gaps before it are older than the state.
+        let later_than = match has_versions {
+            true => sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS)),
+            false => self.last_state.as_ref().filter(|last| self.confirms(last, &cells)).map(|last| last.sent_at),
         };
-        let closed = match missing.is_empty() && is_confirmed {
-            true => self.gaps.iter().take_while(is_later).count(),
-            false => 0,
-        };
+        let is_later = |open: &&TakenGap| Some(open.taken_at) <= later_than;
+        let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
         let updates: Arc<[Update]> = [update].into();
         let mut notices = self.close(closed, &updates, Some(requested_at));
         let Some(open) = self.gaps.first() else { return notices };
@@ -181,27 +168,17 @@ impl OpenGaps {
         // Where only time is missing, each attempt may be the last one.
         let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
-        let is_kept = self.last_state.as_ref().is_some_and(|last| last.cells == cells);
-        if !is_kept {
-            self.last_state = Some(LastState { sent_at, cells, missing });
-        } else if let Some(last) = &mut self.last_state {
-            last.missing = missing;
-        }
+        self.last_state = Some(LastState { sent_at, cells, missing });
         self.try_again(now, jitter);
         notices
     }
 
-    /// Whether a request before it, and long enough before it, brought the same values, except for those that the stream has
-    /// delivered since. Then no value of it is older than what the stream delivered before the gap.
-    fn confirms(&self, cells: &BTreeMap<CellKey, Option<f64>>, sent_at: Duration) -> bool {
-        self.delivered_cells.len() < MAX_CELLS
-            && self.last_state.as_ref().is_some_and(|last| {
-                last.sent_at.saturating_add(self.pause.mul_f64(CONFIRMED_AFTER)) <= sent_at
-                    && cells
-                        .keys()
-                        .chain(last.cells.keys())
-                        .all(|key| last.cells.get(key) == cells.get(key) || self.delivered_cells.contains(key))
-            })
+    /// Whether the state before, which was requested a pause or more earlier, has the same values, except for those that the
+    /// stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
+    /// service in a row lag more than a pause.
+    fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>) -> bool {
+        let is_same = |key| last.cells.get(key) == cells.get(key) || self.delivered_cells.contains(key);
+        self.delivered_cells.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
     }
 
     /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.

@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use reader::{Body, Value};
+use std::sync::LazyLock;
 use tables::{Context, DecodeError, Resource};
 
 /// More rows than a game has: such a message is not read row by row.
@@ -80,7 +81,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(super) fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Problem { path: path.into(), reason: reason.into() }
     }
 
@@ -127,7 +128,9 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
 
 /// New values: a stats message.
 fn read_change(body: &Body) -> Rows {
-    let read = tables::decode(&STAT_UPDATES, "stat_updates", None, body, &Context::default());
+    static COLUMNS: LazyLock<[String; 5]> =
+        LazyLock::new(|| ["team_id", "player_id", "stat", "value", "version"].map(str::to_owned));
+    let read = tables::decode(&STAT_UPDATES, "stat_updates", Some(&*COLUMNS), body, &Context::default());
     let row = read.map_err(|error| Problem::relocate(error, "$", "$")).and_then(|batch| change(&batch));
     match row {
         Ok(row) => Rows { kind: RowsKind::Change, rows: row.into_iter().collect(), problems: Vec::new() },

@@ -10,48 +10,62 @@ const MAX_OPEN: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Staleness {
-    /// Start and end of the gaps that may still be closed.
-    open: Vec<(SystemTime, SystemTime)>,
+    /// The gaps that may still be closed, the oldest first.
+    open: Vec<OpenGap>,
     /// End of the last gap that nothing will close, until a later complete state.
     final_gap_end: Option<SystemTime>,
     /// Since when there is no connection.
     disconnected: Option<SystemTime>,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct OpenGap {
+    end: SystemTime,
+    /// Its number among the items.
+    item: u64,
+}
+
 impl Staleness {
-    pub(super) fn notice(&mut self, notice: &Notice) {
+    /// Records a notice, and its number among the items. Returns the number of the gap that it closes.
+    pub(super) fn notice(&mut self, notice: &Notice, item: u64) -> Option<u64> {
         match notice {
             Notice::Connected { .. } => self.disconnected = None,
             Notice::Disconnected { at, .. } => self.disconnected = self.disconnected.or(Some(*at)),
             Notice::Gap { start, end, is_final, .. } => {
                 let end = end.unwrap_or(*start);
                 if *is_final {
-                    self.close(*start, end);
+                    self.close(end);
                     self.final_gap_end = self.final_gap_end.max(Some(end));
                 } else if self.open.len() == MAX_OPEN
                     && let Some(last) = self.open.last_mut()
                 {
-                    last.1 = last.1.max(end);
+                    *last = OpenGap { end: last.end.max(end), item };
                 } else {
-                    self.open.push((*start, end));
+                    self.open.push(OpenGap { end, item });
                 }
             }
             Notice::Recovered { gap, .. } => {
                 if let Notice::Gap { start, end, .. } = &**gap {
                     let end = end.unwrap_or(*start);
-                    self.close(*start, end);
                     // What closed it is later than the gaps before it.
                     self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > end);
+                    return self.close(end);
                 }
             }
             Notice::Quiet { .. } | Notice::Recovering { .. } => {}
         }
+        None
     }
 
     /// Records a complete state of the game that the stream delivered.
     pub(super) fn complete_state(&mut self, at: SystemTime) {
         self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > at);
-        self.open.retain(|(_, end)| *end > at);
+        self.open.retain(|gap| gap.end > at);
+    }
+
+    /// The number of the newest gap that may still be closed.
+    pub(super) fn newest_gap(&self) -> Option<u64> {
+        self.open.last().map(|gap| gap.item)
     }
 
     pub(super) fn is_stale(&self, now: SystemTime) -> bool {
@@ -59,8 +73,11 @@ impl Staleness {
         !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)
     }
 
-    fn close(&mut self, start: SystemTime, end: SystemTime) {
-        self.open.retain(|(first, last)| *first < start || *last > end);
+    /// Closes the oldest gap, of which several may be one by now: those until this end.
+    fn close(&mut self, end: SystemTime) -> Option<u64> {
+        let earlier = self.open.iter().take_while(|gap| gap.end < end).count();
+        let is_open = self.open.get(earlier).is_some_and(|gap| gap.end == end);
+        self.open.drain(..earlier + usize::from(is_open)).next_back().map(|gap| gap.item)
     }
 }
 
@@ -88,22 +105,33 @@ mod tests {
     fn an_open_gap_is_stale_until_it_is_recovered() {
         let mut staleness = Staleness::default();
         assert!(!staleness.is_stale(at(9)));
-        staleness.notice(&gap(10, 12, false));
-        staleness.notice(&gap(14, 15, false));
-        staleness.notice(&recovered(gap(10, 12, false)));
+        staleness.notice(&gap(10, 12, false), 0);
+        staleness.notice(&gap(14, 15, false), 0);
+        staleness.notice(&recovered(gap(10, 12, false)), 0);
         assert!(staleness.is_stale(at(20)), "the second one is open");
-        staleness.notice(&recovered(gap(14, 15, false)));
+        staleness.notice(&recovered(gap(14, 15, false)), 0);
+        assert!(!staleness.is_stale(at(20)));
+    }
+
+    #[test]
+    fn a_gap_at_the_end_of_another_is_stale_on_its_own() {
+        let mut staleness = Staleness::default();
+        staleness.notice(&gap(10, 12, false), 0);
+        staleness.notice(&gap(12, 12, false), 0);
+        staleness.notice(&recovered(gap(10, 12, false)), 0);
+        assert!(staleness.is_stale(at(20)));
+        staleness.notice(&recovered(gap(12, 12, false)), 0);
         assert!(!staleness.is_stale(at(20)));
     }
 
     #[test]
     fn a_connection_that_is_lost_for_a_second_is_stale() {
         let mut staleness = Staleness::default();
-        staleness.notice(&disconnected_at(10));
-        staleness.notice(&disconnected_at(30));
+        staleness.notice(&disconnected_at(10), 0);
+        staleness.notice(&disconnected_at(30), 0);
         assert!(!staleness.is_stale(at(10)));
         assert!(staleness.is_stale(at(11)), "counted from the first of the failures");
-        staleness.notice(&Notice::Connected { at: at(31) });
+        staleness.notice(&Notice::Connected { at: at(31) }, 0);
         assert!(!staleness.is_stale(at(99)));
     }
 
@@ -111,14 +139,14 @@ mod tests {
     fn a_final_gap_is_stale_until_a_later_complete_state() {
         for later in [false, true] {
             let mut staleness = Staleness::default();
-            staleness.notice(&gap(10, 12, false));
-            staleness.notice(&gap(10, 12, true));
+            staleness.notice(&gap(10, 12, false), 0);
+            staleness.notice(&gap(10, 12, true), 0);
             staleness.complete_state(at(11));
             assert!(staleness.is_stale(at(13)));
             if later {
                 staleness.complete_state(at(13));
             } else {
-                staleness.notice(&recovered(gap(20, 21, false)));
+                staleness.notice(&recovered(gap(20, 21, false)), 0);
             }
             assert!(!staleness.is_stale(at(30)));
         }
@@ -128,7 +156,7 @@ mod tests {
     fn gaps_beyond_the_maximum_are_kept_as_one() {
         let mut staleness = Staleness::default();
         for n in 0..1000 {
-            staleness.notice(&gap(10 * n, 10 * n + 5, false));
+            staleness.notice(&gap(10 * n, 10 * n + 5, false), 0);
         }
         assert_eq!(staleness.open.len(), MAX_OPEN);
         staleness.complete_state(at(9_990));

@@ -39,11 +39,17 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
 /// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows. A message that is
 /// unreadable is left out, and returned as a problem.
 pub fn stat_updates(items: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
-    let messages: Vec<&[u8]> = items.iter().filter_map(stats_message).collect();
-    if let Ok(batch) = decode(&messages) {
-        return Ok((batch, Vec::new()));
+    let (mut messages, mut problems) = (Vec::new(), Vec::new());
+    for message in items.iter().filter_map(stats_message) {
+        match message {
+            Ok(message) => messages.push(message),
+            Err(problem) => problems.push(problem),
+        }
     }
-    let (mut readable, mut problems) = (Vec::new(), Vec::new());
+    if let Ok(batch) = decode(&messages) {
+        return Ok((batch, problems));
+    }
+    let mut readable = Vec::new();
     for message in messages {
         match decode(&[message]) {
             Ok(_) => readable.push(message),
@@ -59,8 +65,8 @@ fn decode(messages: &[&[u8]]) -> std::result::Result<RecordBatch, DecodeError> {
     tables::decode(&STAT_UPDATES, "stat_updates", None, &Body::from(json.as_slice()), &Context::default())
 }
 
-/// Returns the text of a stats message: `{"type":"stats","data":{"stats":{..}}}`.
-fn stats_message(item: &Item) -> Option<&[u8]> {
+/// Returns the text of a stats message, `{"type":"stats","data":{"stats":{..}}}`, or why it is unreadable.
+fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
     let Item::Update(update) = item else { return None };
     // A cheap test first, which rejects most messages of other sources.
     if !update.text.contains("\"stats\"") {
@@ -68,9 +74,16 @@ fn stats_message(item: &Item) -> Option<&[u8]> {
     }
     let body = Body::from(update.text.as_bytes());
     let padded_body = body.padded();
-    let message = Value::of(&body, &padded_body).ok()?;
-    let is_stats = message.get("type")?.text()? == "stats" && message.get("data").is_some();
-    is_stats.then_some(update.text.as_bytes())
+    let message = match Value::of(&body, &padded_body) {
+        Ok(message) => message,
+        // Something else than JSON, such as a heartbeat.
+        Err(_) if !update.text.trim_start().starts_with('{') => return None,
+        Err(error) => return Some(Err(Problem::new(error.path, error.message))),
+    };
+    let is_stats = message.get("type")?.text()? == "stats";
+    let has_data = message.get("data").is_some_and(|data| data.is_object());
+    let without_data = || Problem::new("$.data", "a stats message without an object");
+    is_stats.then(|| has_data.then_some(update.text.as_bytes()).ok_or_else(without_data))
 }
 
 /// `Recovering` and `Recovered` have a row for themselves and one for each of their updates.
@@ -137,3 +150,7 @@ fn notice_row(notice: &Notice) -> LiveItem {
 fn ms(at: SystemTime) -> i64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

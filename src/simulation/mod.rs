@@ -9,6 +9,7 @@
 //! | `service` | REST, the event stream and the websocket, as specified |
 //! | `game` | the points of the players, and the bodies that show them |
 //! | `calls`, `readers` | users and stream readers, with the properties of each step |
+//! | `scores` | the box score of a stream, beside the history of the game |
 //! | `journals` | recordings of the streams, and what they must hold |
 //! | `night_checks` | the properties of a whole night |
 //!
@@ -24,6 +25,7 @@ mod network;
 mod night;
 mod night_checks;
 mod readers;
+mod scores;
 mod service;
 mod signal;
 mod world;

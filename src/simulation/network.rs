@@ -127,7 +127,7 @@ async fn serve(world: Arc<World>, mut conn: ServerConnection) {
 
 /// The service's end of a connection.
 pub(super) struct ServerConnection {
-    kind: service::RequestKind,
+    pub kind: service::RequestKind,
     pub io: DuplexStream,
     is_reset: Arc<AtomicBool>,
     /// After how many bytes it is cut, and how.

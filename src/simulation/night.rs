@@ -126,22 +126,41 @@ pub(super) struct NightSettings {
     pub retry_wait: Duration,
     /// Whether the rows of snapshots have versions.
     pub has_versions: bool,
-    /// How old the state of the game is that REST answers.
-    pub state_lag: Duration,
+    /// How far the state of the game that REST answers lags behind the stream, where its rows have versions, or where another
+    /// copy of the service gives every other answer.
+    state_lag: Duration,
+    /// Which of two responses is that of a copy that does not lag; 2: neither.
+    fresh_turn: u64,
+    /// Whether the websocket resends what a lost connection missed.
+    pub resends: bool,
     /// Whether `catch_up` is unknown to the service.
     pub refuses_catch_up: bool,
 }
 
+/// A state without versions that lags more than this, each time, is not known to lag (docs/live.md, "Limits of a recovery").
+const MAX_LAG_WITHOUT_VERSIONS: Duration = Duration::from_secs(4);
+
 impl NightSettings {
-    /// What recovery meets: in one night of ten, REST lags the stream.
+    /// What recovery meets: in one night of five, REST lags the stream.
     fn of_recovery(r: &mut SeededRandom) -> Self {
         let has_versions = r.below(2) == 0;
-        let lag = Duration::from_millis(r.between(500, 4000));
+        let lag = Duration::from_millis(r.between(500, 20_000));
         NightSettings {
             has_versions,
-            state_lag: if r.below(10) == 0 { lag } else { Duration::ZERO },
+            state_lag: if r.below(5) == 0 { lag } else { Duration::ZERO },
             refuses_catch_up: r.below(4) == 0,
+            fresh_turn: r.below(3),
+            resends: r.below(3) > 0,
             ..NightSettings::default()
+        }
+    }
+
+    /// How far a response lags, after so many before it.
+    pub(super) fn lag_of(&self, responses: u64, has_versions: bool) -> Duration {
+        match self.fresh_turn {
+            turn if turn == responses % 2 => Duration::ZERO,
+            2 if !has_versions => self.state_lag.min(MAX_LAG_WITHOUT_VERSIONS),
+            _ => self.state_lag,
         }
     }
 }
@@ -268,6 +287,10 @@ impl Night {
             let at = ms(recovery.below(length.as_millis() as u64));
             events.push((at, event));
             events.push((at + ms(100), NightEvent::CutAll(recovery.pick(&TERMINATIONS))));
+            // Another gap while the first one is open.
+            if recovery.below(2) == 0 {
+                events.push((at + ms(recovery.between(1000, 6000)), NightEvent::CutAll(Termination::Reset)));
+            }
         }
         events.sort_by_key(|(at, _)| *at);
         Night { seed, settings, length, events }

@@ -28,11 +28,17 @@ pub(super) async fn check_night(
     producer: JoinHandle<()>,
 ) {
     world.trace("CALM");
+    let (calm, pause) = (world.now(), world.state().faults.pause);
     world.end_faults();
     // Up to seven seconds of `Retry-After`, then ten to recover.
     sleep(18 * SECOND).await;
     check_full_speed(world, transport).await;
-    sleep(180 * SECOND).await;
+    // A minute of health, unless a reader is busy, or `retry:` requests such a wait.
+    world.wait_until(calm + 60 * SECOND).await;
+    let has_long_retry = night.has(|event| matches!(event, NightEvent::Retry(10_000..)));
+    let connected = readers.iter().filter(|reader| reader.kind == RequestKind::Messages || !has_long_retry);
+    connected.filter(|_| pause <= calm).for_each(|reader| check_truth(world, night, reader));
+    sleep(138 * SECOND).await;
     readers.iter().for_each(|reader| check_truth(world, night, reader));
     if running_users(&mut users) > 0 {
         world.fail("a call or a batch still runs minutes after the last fault".into());
@@ -84,49 +90,25 @@ pub(super) async fn check_night(
             world.fail(format!("counts: {} of {} were delivered, {dropped:?} dropped", delivered, counts.updates));
         }
         check_nothing_lost(world, night, reader.kind, &observations);
+        check_honesty(world, night, &observations);
     }
     check_reconnects(world);
 }
 
-/// Checks that the box score shows the points of the last seconds, and that every gap is closed.
+/// Checks the box score of a stream, unless it was denied.
 fn check_truth(world: &World, night: &Night, reader: &StreamReader) {
-    let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
     if reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny) {
         return;
     }
-    let (now, state) = (world.now(), world.state());
-    let shown = observations.points();
-    let mut wrong = Vec::new();
-    for (player, last) in state.service.game.points(now) {
-        let recent: Vec<i64> = state
-            .service
-            .game
-            .of_player(player)
-            .iter()
-            .filter(|change| change.at + 3 * SECOND > now)
-            .map(|change| change.points)
-            .collect();
-        let before = state.service.game.points(now.saturating_sub(3 * SECOND)).get(&player).map(|change| change.points);
-        let found = shown.get(&player).copied();
-        if found != before && !found.is_some_and(|points| recent.contains(&points)) {
-            wrong.push(format!("player {player} has {found:?}, not {}", last.points));
-        }
-    }
-    let counts = reader.stream.counts();
-    let open = observations.open.len();
-    drop(state);
-    if observations.final_gaps > 0 {
-        world.fail(format!("final: {} gave up gaps, though a route answers", reader.kind.name()));
-    }
-    if !wrong.is_empty() {
-        world.fail(format!("truth: {}: {}", reader.kind.name(), wrong.join(", ")));
-    }
-    if counts.open_gaps != open as u64 || open > 0 {
-        world.fail(format!(
-            "open gaps: {} counts {}, and {open} were not closed",
-            reader.kind.name(),
-            counts.open_gaps
-        ));
+    let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
+    observations.score.check_truth(world, reader.kind, reader.stream.counts().open_gaps);
+}
+
+/// Checks what the box score showed during the night. These checks compare times of the client's clock.
+fn check_honesty(world: &World, night: &Night, observations: &Observations) {
+    if !night.has(|event| matches!(event, NightEvent::ClockJump(_))) {
+        let doubts = observations.score.justified_doubts(&observations.delivered);
+        doubts.for_each(|doubt| world.fail(doubt.to_owned()));
     }
 }
 
@@ -298,7 +280,7 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
                         )
                     })
             }
-            _ => !night.has(|event| *event == NightEvent::Restart),
+            _ => night.settings.resends && !night.has(|event| *event == NightEvent::Restart),
         };
     let first = observations.delivered.first().map_or(u64::MAX, |(n, _)| *n);
     let is_resent = |message: &&&ProducedMessage| match kind {

@@ -1,26 +1,25 @@
 //! Readers of streams, and the properties of each item.
 
-use super::game::Game;
 use super::journals::NightJournal;
+use super::scores::ObservedScore;
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
-use crate::config::Sport;
 use crate::error::Error;
-use crate::live::{BoxScore, Item, Notice, Overflow, Stream, Taken, Update};
+use crate::live::{Item, Notice, Overflow, Stream, Taken, Update};
 use crate::live::{OVERFLOW, RESTARTED};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long an update may take from its last byte to its reader, whatever recovery does.
+const MAX_LATENESS: Duration = Duration::from_millis(50);
 
 /// The items of one stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Observations {
-    pub score: BoxScore,
-    /// The place in each player's history that the box score has reached.
-    shown: BTreeMap<i64, usize>,
-    /// The gaps that were taken and are open, the oldest first.
-    pub(crate) open: VecDeque<Notice>,
-    /// Gaps that nothing will close.
-    pub(crate) final_gaps: usize,
+    pub score: ObservedScore,
+    /// When the reader had time again.
+    busy_until: Duration,
     /// `n` of each update and its position among all items, in the order of delivery.
     pub delivered: Vec<(u64, usize)>,
     pub numbers: BTreeSet<u64>,
@@ -32,77 +31,6 @@ pub(super) struct Observations {
     pub items: usize,
     pub end: Option<Error>,
     pub(crate) has_ended: bool,
-}
-
-impl Default for Observations {
-    fn default() -> Self {
-        Observations {
-            score: BoxScore::new(Sport::Basketball),
-            shown: BTreeMap::new(),
-            open: VecDeque::new(),
-            final_gaps: 0,
-            delivered: Vec::new(),
-            numbers: BTreeSet::new(),
-            gaps: Vec::new(),
-            segments: Vec::new(),
-            dropped: 0,
-            items: 0,
-            end: None,
-            has_ended: false,
-        }
-    }
-}
-
-impl Observations {
-    /// The points that the box score shows.
-    pub(super) fn points(&self) -> BTreeMap<i64, i64> {
-        let values = self.score.values("PTS").into_iter();
-        values.filter_map(|(player, points)| Some((player, points? as i64))).collect()
-    }
-
-    /// Accounts for the gaps: each is closed or final once, in order. Returns what is wrong.
-    fn account(&mut self, notice: &Notice) -> Option<String> {
-        match notice {
-            Notice::Gap { end: Some(_), is_final: false, .. } => self.open.push_back(notice.clone()),
-            Notice::Gap { is_final: true, start, .. } => {
-                self.final_gaps += 1;
-                let first = self.open.pop_front();
-                if !matches!(&first, Some(Notice::Gap { start: first, .. }) if first == start) {
-                    return Some(format!("{notice:?} is final, and the oldest open gap is {first:?}"));
-                }
-            }
-            Notice::Recovering { gap, .. } if self.open.front() != Some(&**gap) => {
-                return Some(format!("{gap:?} is recovering, and the oldest open gap is {:?}", self.open.front()));
-            }
-            Notice::Recovered { gap, .. } => {
-                let first = self.open.pop_front();
-                if first.as_ref() != Some(&**gap) {
-                    return Some(format!("{gap:?} was recovered, and the oldest open gap was {first:?}"));
-                }
-            }
-            _ => {}
-        }
-        None
-    }
-
-    /// Applies an item; returns the players whose points became older than they were.
-    fn feed(&mut self, item: &Item, game: &Game) -> Vec<String> {
-        self.score.feed(item);
-        let mut backwards = Vec::new();
-        for (player, points) in self.points() {
-            let history = game.of_player(player);
-            let shown = self.shown.entry(player).or_default();
-            let later = history.iter().skip(*shown).position(|change| change.points == points);
-            match later {
-                Some(later) => *shown += later,
-                None => {
-                    backwards.push(format!("player {player} has {points} again"));
-                    *shown = history.iter().rposition(|change| change.points == points).unwrap_or(0);
-                }
-            }
-        }
-        backwards
-    }
 }
 
 pub(super) struct StreamReader {
@@ -125,6 +53,7 @@ impl StreamReader {
             if pause > world.now() {
                 world.count("pauses");
                 world.wait_until(pause).await;
+                self.observations.lock().unwrap_or_else(PoisonError::into_inner).busy_until = world.now();
             }
             // Takes all that was buffered, to check the bound on memory.
             let (mut updates, mut notices) = (0, 0);
@@ -162,7 +91,7 @@ impl StreamReader {
         let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
         observations.items += 1;
         let position = observations.items;
-        let backwards = observations.feed(&item, &world.state().service.game);
+        observations.score.feed(world, self.kind, &item, self.stream.counts().open_gaps);
         match item {
             Item::Update(update) => {
                 let Some(n) = number(&update.text) else {
@@ -179,9 +108,15 @@ impl StreamReader {
                     _ => state.service.messages.get(n as usize),
                 };
                 let is_unchanged = message.is_some_and(|message| is_unchanged(message, &update, self.kind));
+                let sent_at = message.and_then(|message| message.sent_at);
                 drop(state);
                 if !is_unchanged {
                     world.fail(format!("{} delivered a changed {n}: {update:?}", self.kind.name()));
+                }
+                // A message of which another connection has sent a part has no time.
+                let due = sent_at.unwrap_or(world.now()).max(observations.busy_until);
+                if world.now() > due + MAX_LATENESS {
+                    world.fail(format!("lateness: {} delivered {n} {:?} late", self.kind.name(), world.now() - due));
                 }
                 if self.kind == RequestKind::Events
                     && let Some((last, at)) = observations.delivered.last()
@@ -203,12 +138,6 @@ impl StreamReader {
                 }
             }
             Item::Notice(notice) => {
-                if let Some(wrong) = observations.account(&notice) {
-                    world.fail(format!("recovery: {}: {wrong}", self.kind.name()));
-                }
-                if !backwards.is_empty() {
-                    world.fail(format!("recovery: {}: {} after {notice:?}", self.kind.name(), backwards.join(", ")));
-                }
                 let name = match &notice {
                     Notice::Connected { .. } => {
                         observations.segments.push(Vec::new());
@@ -259,7 +188,8 @@ fn is_unchanged(message: &ProducedMessage, update: &Update, kind: RequestKind) -
     message.text == update.text && has_right_fields
 }
 
-fn number(text: &str) -> Option<u64> {
+/// `n` of a message.
+pub(super) fn number(text: &str) -> Option<u64> {
     let (_, rest) = text.split_once("\"n\":")?;
     rest[..rest.find(|c: char| !c.is_ascii_digit())?].parse().ok()
 }

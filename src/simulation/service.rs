@@ -62,6 +62,10 @@ pub(super) struct ProducedMessage {
     /// The id of an event.
     id: String,
     pub text: String,
+    /// When its last byte was sent on the newest connection that sent it.
+    pub sent_at: Option<Duration>,
+    /// The version of the change that it brings.
+    pub version: Option<i64>,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +80,8 @@ pub(super) struct SimulatedService {
     /// `n` of the messages sent on each websocket.
     pub sent: Vec<Vec<u64>>,
     pub game: Game,
+    /// Number of states of the game that were answered, by path.
+    responses: BTreeMap<String, u64>,
 }
 
 /// Two sequenced sources, and one without numbers.
@@ -105,7 +111,17 @@ impl SimulatedService {
         let has_odd_row = self.take_pending(|event| *event == NightEvent::OddRow).is_some();
         let teams = self.game.teams(at, settings.has_versions, has_odd_row);
         let text = format!("{{\"n\":{n},\"teams\":{teams}}}{padding}");
-        self.events.push(ProducedMessage { n, at, source: "", seq: None, epoch: 0, id, text });
+        self.events.push(ProducedMessage {
+            n,
+            at,
+            source: "",
+            seq: None,
+            epoch: 0,
+            id,
+            text,
+            sent_at: None,
+            version: None,
+        });
 
         let n = self.messages.len() as u64;
         let seq = (source != "clock").then(|| {
@@ -114,6 +130,7 @@ impl SimulatedService {
             *counter += 1;
             *counter
         });
+        let version = change.map(|change| change.version);
         let data = change.map_or(String::new(), |change| {
             let stats = json!({ "PTS": change.points });
             let (player, version) = (change.player, change.version);
@@ -127,8 +144,28 @@ impl SimulatedService {
                 format!("{{\"source\":\"{source}\",\"n\":{n},\"data\":{{\"seq\":{}}},\"pad\":\"{padding}\"}}", n % 5)
             }
         };
-        self.messages.push(ProducedMessage { n, at, source, seq, epoch: self.epoch, id: String::new(), text });
+        let (epoch, id) = (self.epoch, String::new());
+        self.messages.push(ProducedMessage { n, at, source, seq, epoch, id, text, sent_at: None, version });
     }
+}
+
+/// Sends what contains these messages, and records when.
+async fn send_messages(
+    world: &World,
+    conn: &mut ServerConnection,
+    bytes: &[u8],
+    messages: impl Iterator<Item = u64> + Clone,
+) -> Result<(), Termination> {
+    let kind = conn.kind;
+    let record = |at| {
+        let service = &mut world.state().service;
+        let all = if kind == RequestKind::Events { &mut service.events } else { &mut service.messages };
+        messages.clone().for_each(|n| all[n as usize].sent_at = at);
+    };
+    record(None);
+    conn.write(bytes).await?;
+    record(Some(world.now()));
+    Ok(())
 }
 
 /// Reads a request and responds; returns how the connection ends.
@@ -226,10 +263,12 @@ async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str)
     let (body, is_refused) = {
         let state = world.state();
         let (settings, faults, game) = (&world.settings, &state.faults, &state.service.game);
-        let until = now.saturating_sub(settings.state_lag);
+        let has_versions = settings.has_versions && path == "/broadcast/v1/stats";
+        let responses = state.service.responses.get(path).copied().unwrap_or(0);
+        let until = now.saturating_sub(settings.lag_of(responses, has_versions));
         let odd = faults.odd_state > now;
         let body = match path {
-            "/broadcast/v1/stats" => json!({ "teams": game.teams(until, settings.has_versions, odd) }).to_string(),
+            "/broadcast/v1/stats" => json!({ "teams": game.teams(until, has_versions, odd) }).to_string(),
             "/v1/data/stats/s1/stats" => json!({ "teams": game.teams(until, false, odd) }).to_string(),
             "/v1/data/games/g1" => json!({ "id": "g1", "results": [{ "id": "s1" }] }).to_string(),
             _ => game.catch_up(until, odd),
@@ -240,7 +279,10 @@ async fn game_state(world: &Arc<World>, conn: &mut ServerConnection, path: &str)
     if is_refused {
         return respond(world, conn, 404, "", r#"{"status":404,"message":"no such resource"}"#).await;
     }
-    respond(world, conn, 200, "", &body).await
+    respond(world, conn, 200, "", &body).await?;
+    // An answer that was cut does not count: the next one comes from the same copy.
+    *world.state().service.responses.entry(path.to_owned()).or_default() += 1;
+    Ok(())
 }
 
 /// Returns the status and headers of an error to inject.
@@ -317,7 +359,7 @@ async fn events(world: &Arc<World>, conn: &mut ServerConnection, last: Option<St
     let mut heartbeat = Instant::now() + Duration::from_secs(10);
     loop {
         let is_silent = world.state().faults.silence > world.now();
-        let mut text = String::new();
+        let (mut text, first) = (String::new(), next);
         if !is_silent {
             let mut state = world.state();
             if let Some(NightEvent::Retry(ms)) =
@@ -330,7 +372,7 @@ async fn events(world: &Arc<World>, conn: &mut ServerConnection, last: Option<St
                 next += 1;
             }
         }
-        conn.write(text.as_bytes()).await?;
+        send_messages(world, conn, text.as_bytes(), first as u64..next as u64).await?;
         tokio::select! {
             biased;
             (count, ()) = world.new_messages.wait_beyond(news) => news = count,
@@ -365,7 +407,8 @@ async fn messages(
         let mut state = world.state();
         let epoch = state.service.epoch;
         let is_missed = |message: &&ProducedMessage| {
-            message.epoch == epoch && message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last))
+            let is_later = message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last));
+            world.settings.resends && message.epoch == epoch && is_later
         };
         let missed = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(message));
         let queue: VecDeque<u64> = missed.map(|message| message.n).collect();
@@ -378,7 +421,7 @@ async fn messages(
     let mut news = world.new_messages.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(15);
     loop {
-        let (mut bytes, mut close) = (Vec::new(), None);
+        let (mut bytes, mut close, mut sent_messages) = (Vec::new(), None, Vec::new());
         if world.state().faults.silence <= world.now() {
             let now = world.now();
             let mut state = world.state();
@@ -400,6 +443,7 @@ async fn messages(
             }
             for n in queue.drain(..) {
                 state.service.sent[connection].push(n);
+                sent_messages.push(n);
                 frame(1, state.service.messages[n as usize].text.as_bytes(), &mut bytes);
             }
             match state.service.take_pending(|event| matches!(event, NightEvent::HugeFrame | NightEvent::Close(_))) {
@@ -415,7 +459,7 @@ async fn messages(
                 None => {}
             }
         }
-        conn.write(&bytes).await?;
+        send_messages(world, conn, &bytes, sent_messages.iter().copied()).await?;
         if let Some(termination) = close {
             world.count("closes");
             return Err(termination);

@@ -108,6 +108,11 @@ impl World {
         UNIX_EPOCH + Duration::from_secs(START_TIME) + self.now()
     }
 
+    /// A time of the client's clock, where that was not changed, since the night began.
+    pub(super) fn since_start(&self, at: SystemTime) -> Duration {
+        at.duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(Duration::from_secs(START_TIME))
+    }
+
     pub(super) fn trace(&self, text: &str) {
         let now = self.now();
         let _ = writeln!(self.state().trace, "{:>10.3} {text}", now.as_secs_f64());
@@ -158,7 +163,7 @@ impl World {
             NightEvent::RefusePosition(time) => faults.refuse_position = now + time,
             NightEvent::Overtake(time) => faults.overtake = now + time,
             NightEvent::Silence(time) => faults.silence = now + time,
-            NightEvent::Pause(time) => faults.pause = now + time,
+            NightEvent::Pause(time) => faults.pause = faults.pause.max(now + time),
             NightEvent::Deny => faults.denies = true,
             NightEvent::HangState(time) => faults.hang_state = now + time,
             NightEvent::OddState(time) => faults.odd_state = now + time,

@@ -8,7 +8,7 @@ use crate::wait::{self, Wait};
 use crate::{convert, errors, interpreter_exit, runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 use reader::Body;
 use sideline::config::{MAX_TIMEOUT, Secret};
 use sideline::error::{Error, Result};
@@ -439,18 +439,22 @@ impl PyUpdate {
 /// The item behind a Python object of a stream.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(update) = object.cast::<PyUpdate>() {
-        return Ok(Item::Update(update.get().inner.clone()));
+        let update = update.get().inner.clone();
+        return Ok(Item::Update(live::Update { received_at: whole_microseconds(update.received_at), ..update }));
     }
     let time = |name: &str| -> PyResult<Option<SystemTime>> {
         let at = object.getattr(name)?;
         if at.is_none() {
             return Ok(None);
         }
+        if let Ok(at) = at.extract() {
+            return Ok(Some(at));
+        }
         let ms = convert::epoch_ms(name, &at)?;
         Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
     };
     let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
-    let notice = match convert::kind(object).as_str() {
+    let notice = match notice_kind(object)?.as_str() {
         "Connected" => Notice::Connected { at: some("at")? },
         "Disconnected" => Notice::Disconnected {
             at: some("at")?,
@@ -479,6 +483,20 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
+}
+
+/// The class of a notice: of its own classes and their bases, the one below `Notice`.
+fn notice_kind(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let classes = object.get_type().mro().iter().map(|class| class.cast_into::<PyType>()?.name()?.extract());
+    let classes: Vec<String> = classes.collect::<PyResult<_>>()?;
+    let below = classes.iter().position(|class| class == "Notice").and_then(|base| classes[..base].last());
+    Ok(below.cloned().unwrap_or_else(|| convert::kind(object)))
+}
+
+/// A time of receipt as Python's times have it, so that it can be compared with those of notices.
+fn whole_microseconds(at: SystemTime) -> SystemTime {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// Gap and updates of a `Recovering` or `Recovered`.

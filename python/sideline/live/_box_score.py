@@ -8,7 +8,7 @@ from typing import Any
 from .._client import Sport, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from ..errors import DecodeError
-from ._notices import Notice
+from ._notices import NOTICES
 from ._situation import Side, Situation, clock_seconds
 
 __all__ = ["LiveBoxScore", "Problem"]
@@ -53,7 +53,7 @@ class LiveBoxScore:
         """
         if isinstance(item, Update):
             self._read_situation(item)
-        elif not isinstance(item, Notice):
+        elif not isinstance(item, NOTICES):
             return False
         return self._core.feed(item)
 

@@ -114,3 +114,7 @@ class Recovered(Notice):
     def at(self) -> datetime:
         """When the state was received."""
         return self.updates[-1].received_at
+
+
+NOTICES = (Connected, Disconnected, Gap, Quiet, Recovering, Recovered)
+"""What streams deliver beside updates."""
