@@ -207,14 +207,12 @@ def locks_of(shared: Path) -> list[Path]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="each user of Windows has a folder of temporary files")
-@red("containment 3: the lock is in the folder that all users share")
 def test_the_lock_of_a_bucket_is_not_in_the_shared_temporary_folder(shared: Path) -> None:
     sync_of_a_bucket(shared)
     assert locks_of(shared) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="each user of Windows has a folder of temporary files")
-@red("containment 3: the lock follows a planted link")
 def test_the_lock_of_a_bucket_follows_no_planted_link(shared: Path) -> None:
     sync_of_a_bucket(shared)
     victim = shared / ".victim"
@@ -226,7 +224,6 @@ def test_the_lock_of_a_bucket_follows_no_planted_link(shared: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="each user of Windows has a folder of temporary files")
-@red("containment 3: a second user gets a bare PermissionError")
 def test_a_second_user_syncs_the_same_bucket(shared: Path) -> None:
     sync_of_a_bucket(shared)
     for lock in locks_of(shared):
@@ -281,7 +278,6 @@ def test_a_csv_file_has_no_formula(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.source
-@red("containment 5: limits.md omits the depth of dicts")
 def test_the_page_of_limits_has_the_depth_of_dicts() -> None:
     with pytest.raises(sideline.DecodeError, match="more than 200 deep"):
         sideline.Payload.from_bytes("stats", b'{"teams": [], "x": ' + b"[" * 201 + b"]" * 201 + b"}").to_dict()
@@ -478,22 +474,15 @@ def test_a_report_to_a_dash_is_printed(season: Path, tmp_path: Path, monkeypatch
 
 # 9. Passwords of an export.
 
-SHOWN = "containment 9: an error of an export shows a part of the password"
-
 
 @pytest.mark.parametrize(
     "address",
     [
         "postgresql://user:canary-one@127.0.0.1:9/db",
         "postgresql://user:canary-one%2Fcanary-two@127.0.0.1:9/db",
-        *(
-            pytest.param(address, marks=red(SHOWN))
-            for address in (
-                "postgresql://user:canary-one/canary-two@127.0.0.1:9/db",
-                "postgresql://user:canary-one@canary-two@127.0.0.1:9/db",
-                "postgresql://user@127.0.0.1:9/db?password=canary-one%zz",
-            )
-        ),
+        "postgresql://user:canary-one/canary-two@127.0.0.1:9/db",
+        "postgresql://user:canary-one@canary-two@127.0.0.1:9/db",
+        "postgresql://user@127.0.0.1:9/db?password=canary-one%zz",
     ],
 )
 def test_no_error_of_an_export_shows_a_part_of_its_password(address: str, season: Path) -> None:

@@ -25,6 +25,7 @@
     _export.py           writes changes to another database
     _export_target.py    reads and writes that database by ADBC
     _export_values.py    converts rows to what it can hold
+    _publish.py          writes a season as Parquet with a manifest, and verifies it
     _rebuild.py          decodes a table again from the stored bodies
     _report.py           summarises a sync and an archive
     _store_errors.py     explains missing credentials, damaged files and full disks
@@ -58,13 +59,14 @@ from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library
 from ..batch import several
-from . import _arrow, _audits, _compaction, _plan, _read, _tracking
+from . import _arrow, _audits, _compaction, _plan, _publish, _read, _tracking
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import ANSWERS, TABLES
+from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport, is_hole
 from ._storage_options import Options
@@ -113,7 +115,7 @@ else:
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
     audits, _client = LazyModule("sideline._answers"), LazyModule("sideline._client")
 
-__all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport"]
+__all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport", "verify"]
 
 _MIN_EPOCH_MS = 1_000_000_000
 """Times in epoch milliseconds are larger, versions of an archive are smaller."""
@@ -556,6 +558,23 @@ class Archive:
     @names_damage
     def _export(self, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]) -> Exported:
         return export_changes(self._store, to, tables, schema)
+
+    @names_damage
+    def publish(self, path: "str | PathLike[str]") -> None:
+        """Write the tables as Parquet into a new folder, with a manifest by which anybody can verify them.
+
+        Each table is in `TABLE/*.parquet`. `manifest.json` has the rows, bytes and SHA-256 of each file, the version of
+        each table's schema, and the verdict of each game. `sideline verify FOLDER` compares the files with it.
+
+        Parameters:
+            path: the folder, which is new or empty. It appears when it is complete.
+
+        Raises `FileExistsError` if the folder is not empty.
+
+        >>> import tempfile
+        >>> archive.publish(f"{tempfile.mkdtemp()}/release")
+        """
+        _publish.publish(self._store, path, self.status())
 
     @names_damage
     def compact(self) -> None:

@@ -1,9 +1,10 @@
 """The database that an export writes to, by ADBC: DuckDB, PostgreSQL, or any other by an open connection."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote
 
 from .._rows import library
 from ..errors import SidelineError
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 _TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
+
+_SEPARATORS = re.compile(r"[/@:?#&=%\s]")
 
 _JSON_TYPES = {"postgresql": "jsonb", "duckdb": "json"}
 
@@ -59,14 +62,15 @@ class Address:
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
     def without_password(self, text: str) -> str:
-        """Return a text of the driver without the password of the address."""
-        try:
-            password = urlsplit(self._text).password or ""
-        except ValueError:
-            # The driver's text may repeat any part of it.
-            return "its address cannot be read"
-        for form in filter(None, {password, unquote(password), quote(unquote(password), safe="")}):
-            text = text.replace(form, "***")
+        """Return a text of the driver, unless it repeats a part of the password."""
+        rest = self._text.partition("://")[2]
+        # A driver that misreads a password takes its parts for a host, a port or a database.
+        secret = rest.rpartition("@")[0].partition(":")[2] + "&" + rest.partition("?")[2]
+        parts = {part for form in (secret, unquote(secret)) for part in _SEPARATORS.split(form) if len(part) > 2}
+        if any(part in text for part in parts):
+            return (
+                "its address cannot be read; write / @ : ? # & and % of a password as %2F %40 %3A %3F %23 %26 and %25"
+            )
         return text
 
 

@@ -19,6 +19,7 @@ from . import (
     _simulate,
     _status,
     _sync,
+    _verify,
 )
 from ._exits import Exit
 from ._parser import Parser, print_error
@@ -64,7 +65,20 @@ def command_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"sideline {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (_demo, _simulate, _sync, _status, _report, _export, _compact, _doctor, _live, _record, _replay):
+    for command in (
+        _demo,
+        _simulate,
+        _sync,
+        _status,
+        _report,
+        _export,
+        _verify,
+        _compact,
+        _doctor,
+        _live,
+        _record,
+        _replay,
+    ):
         command.add(commands)
     _completion.add(commands, parser)
     return parser

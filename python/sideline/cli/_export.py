@@ -1,10 +1,11 @@
 """`sideline export`: another database brought up to date with an archive."""
 
 import argparse
+import sys
 
 from ..archive import Archive
 from ._exits import Exit
-from ._parser import Commands, add_archive, add_command
+from ._parser import Commands, add_archive, add_command, add_list
 
 
 def add(commands: Commands) -> None:
@@ -23,6 +24,7 @@ def add(commands: Commands) -> None:
         metavar="ADDRESS",
         help="the database to write: postgresql://.. or duckdb:///file.duckdb",
     )
+    add_list(parser, "--tables", "the tables to write (default: all)", metavar="TABLE")
     parser.add_argument(
         "--schema",
         choices=("evolve", "freeze"),
@@ -33,6 +35,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and print what was written."""
-    done = Archive(args.path).export(args.to, schema=args.schema)
+    done = Archive(args.path).export(args.to, args.tables, schema=args.schema)
+    for problem in done.problems:
+        print(f"sideline: {problem}", file=sys.stderr)
     print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
     return Exit.DONE

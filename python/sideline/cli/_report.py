@@ -22,7 +22,11 @@ def add(commands: Commands) -> None:
     )
     add_archive(parser)
     parser.add_argument(
-        "-o", "--out", type=Path, default=Path("report.html"), help="the page to write (default: report.html)"
+        "-o",
+        "--out",
+        type=Path,
+        default=Path("report.html"),
+        help="the page to write; - is standard output (default: report.html)",
     )
     parser.add_argument("--since", metavar="TIME", help="corrections since this time; ISO 8601 (default: last report)")
     add_json(parser, "print a summary as one line of JSON")
@@ -33,6 +37,9 @@ def run(args: argparse.Namespace) -> int:
     archive = Archive(args.path)
     archive.report(args.out, since=args.since)
     info = archive.info()
+    # A page on standard output stands there alone.
+    if str(args.out) == "-" or not args.out.is_file():
+        return Exit.INCOMPLETE if info.holes else Exit.DONE
     if args.as_json:
         facts = {"games": info.games, "holes": len(info.holes), "last_fetched": info.fetched_at}
         print_json({"archive": args.path, "report": str(args.out), **facts})

@@ -136,9 +136,7 @@ def _exclusive(store: Store) -> Iterator[None]:
     if store.is_local:
         path = Path(store.root) / ".sideline-sync.lock"
     else:
-        path = (
-            Path(tempfile.gettempdir()) / f"sideline-sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
-        )
+        path = _folder_of_user() / f"sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
     new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     with _hold_lock(path, store.root):
         try:
@@ -146,6 +144,14 @@ def _exclusive(store: Store) -> Iterator[None]:
         finally:
             if store.is_local and not any(entry != path for entry in path.parent.iterdir()):
                 _remove(path, new_folders)
+
+
+def _folder_of_user() -> Path:
+    """Return the folder for locks that no other user can write to."""
+    if sys.platform == "win32":
+        return Path(tempfile.gettempdir()) / "sideline"
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "sideline"
 
 
 @contextmanager

@@ -1,0 +1,132 @@
+"""A published season: plain Parquet files with a manifest by which anybody can verify them."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+
+from .._core import __version__
+from .._rows import library
+from ._plan import ANSWERS, TABLES
+from ._read import require, scan
+from ._status import SEVERITY
+from ._store import Store
+
+if TYPE_CHECKING:
+    from .._core import Table
+
+MANIFEST = "manifest.json"
+
+_FORMAT = 1
+_TABLES = (*TABLES, *ANSWERS, "coverage", "corrections")
+_CHUNK_BYTES = 2**20
+
+
+def publish(store: Store, path: str | os.PathLike[str], verdicts: "Table") -> None:
+    """Write the tables and the manifest into a new folder, whole or not at all."""
+    require(store)
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} is not empty: publish into a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
+    try:
+        tables = {name: _write(store, name, folder) for name in _TABLES}
+        manifest = {"format": _FORMAT, "sideline": __version__, "tables": tables, "games": _games(verdicts.to_dicts())}
+        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+        folder.chmod(0o755)
+        if target.exists():
+            target.rmdir()
+        folder.replace(target)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _write(store: Store, name: str, folder: Path) -> dict[str, Any]:
+    """Write a table, a few rows in memory at a time, and return its entry in the manifest."""
+    parquet = library("pyarrow.parquet", "archive")
+    file = folder / name / "part-0.parquet"
+    file.parent.mkdir()
+    scan(store, name).sink_parquet(file)
+    metadata = parquet.read_metadata(file)
+    schema = metadata.schema.to_arrow_schema()
+    columns = [f"{field.name}: {field.type}" for field in schema]
+    entry = {
+        "path": f"{name}/{file.name}",
+        "rows": metadata.num_rows,
+        "bytes": file.stat().st_size,
+        "sha256": _digest(file),
+    }
+    return {"schema_version": sha256("\n".join(columns).encode()).hexdigest()[:16], "files": [entry]}
+
+
+def _games(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the verdict of each game, the worst of its tables, with the reasons."""
+    games: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        games.setdefault(row["game_id"], []).append(row)
+    verdicts = []
+    for game_id, of_game in games.items():
+        worst = min((row["status"] for row in of_game), key=SEVERITY.index)
+        reasons = [
+            f"{row['table']}: {reason}" for row in of_game if row["status"] == worst for reason in row["reasons"]
+        ]
+        verdicts.append({"game_id": game_id, "verdict": worst, "reasons": reasons})
+    return verdicts
+
+
+def verify(path: str | os.PathLike[str]) -> list[str]:
+    """Return a line for each changed, missing or additional file of a published season; none if it is as published.
+
+    Raises `FileNotFoundError` if there is no manifest, `ValueError` if it is not one of a published season.
+
+    >>> import tempfile
+    >>> from sideline.archive import verify
+    >>> folder = f"{tempfile.mkdtemp()}/release"
+    >>> archive.publish(folder)
+    >>> verify(folder)
+    []
+    """
+    folder = Path(path)
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        raise FileNotFoundError(f"{folder} has no {MANIFEST}: it is no published season")
+    entries = dict(_entries(manifest))
+    problems = []
+    for name, (size, digest) in entries.items():
+        file = folder / name
+        if file.is_symlink() or not file.is_file():
+            problems.append(f"{name}: missing")
+        elif file.stat().st_size != size or _digest(file) != digest:
+            problems.append(f"{name}: changed")
+    present = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
+    additional = sorted(present - entries.keys() - {MANIFEST})
+    return problems + [f"{name}: additional" for name in additional]
+
+
+def _entries(manifest: Path) -> Iterator[tuple[str, tuple[int, str]]]:
+    try:
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+        if document["format"] != _FORMAT:
+            raise ValueError(f"{manifest} has format {document['format']!r}: a newer sideline reads it")
+        for table in document["tables"].values():
+            for entry in table["files"]:
+                name, size, digest = str(entry["path"]), int(entry["bytes"]), str(entry["sha256"])
+                if name.startswith("/") or ".." in Path(name).parts:
+                    raise ValueError(f"{manifest} names a file outside its folder: {name[:200]!r}")
+                yield name, (size, digest)
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{manifest} is not the manifest of a published season") from error
+
+
+def _digest(file: Path) -> str:
+    digest = sha256()
+    with file.open("rb") as content:
+        while chunk := content.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,151 @@
+"""Published seasons and their verification, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from needs import library
+from service import Service
+
+import sideline
+from sideline.archive import verify
+
+parquet = library("pyarrow.parquet")
+
+NOW = datetime(2027, 3, 5, 12, tzinfo=UTC)
+SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "on_error": "keep", "progress": False}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sideline.Archive]:
+    """An archive with a hole: one session has no shots."""
+    with Service(seed=5, now=NOW, teams=2, games=2, sessions=(1, 1), possessions=2, practices=0, days=8) as league:
+        with sideline.Client(**league.client_options(), max_retries=0) as client:
+            league.faults.add("shots", path=f"/{league.season.games[0].sessions[0].id}/", status=500)
+            archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "season", client)
+            archive.sync(**SPAN)
+        yield archive
+
+
+@pytest.fixture
+def release(archive: sideline.Archive, tmp_path: Path) -> Path:
+    archive.publish(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_a_release_has_every_row_and_the_verdict_of_each_game(archive: sideline.Archive, release: Path) -> None:
+    manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    for name, table in manifest["tables"].items():
+        (entry,) = table["files"]
+        rows = parquet.read_table(release / entry["path"])
+        assert entry["rows"] == rows.num_rows == archive.to_arrow(name).num_rows
+        assert rows.column_names[: len(sideline.SCHEMAS[name].names)] == sideline.SCHEMAS[name].names
+    assert manifest["tables"]["shots"]["files"][0]["rows"] > 0
+    worst = {game["game_id"]: game["verdict"] for game in manifest["games"]}
+    assert len(worst) == 2
+    assert sorted(worst.values())[0] != "available", "the game with the hole"
+    assert any("shots" in reason for game in manifest["games"] for reason in game["reasons"])
+    assert verify(release) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda file: file.write_bytes(file.read_bytes()[:-1] + b"x"), "shots/part-0.parquet: changed"),
+        (lambda file: file.write_bytes(b""), "shots/part-0.parquet: changed"),
+        (lambda file: file.unlink(), "shots/part-0.parquet: missing"),
+        (lambda file: (file.rename(file.with_name("other")), file.symlink_to("other")), "shots/part-0.parquet: missing"),
+        (lambda file: file.with_name("more.parquet").touch(), "shots/more.parquet: additional"),
+    ],
+)
+def test_what_differs_from_the_manifest_is_a_line_and_status_1(
+    change: Callable[[Path], object], line: str, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(release / "shots" / "part-0.parquet")
+    assert line in verify(release)
+    assert sideline.cli.main(["verify", str(release)]) == 1
+    assert line in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    ["", "[]", '{"format": 2}', '{"format": 1}', '{"format": 1, "tables": {"a": {"files": [{}]}}}', "[" * 100_000],
+)
+def test_a_manifest_that_is_none_is_refused(manifest: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no published season"):
+        verify(tmp_path)
+    (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
+    with pytest.raises(ValueError, match="manifest"):
+        verify(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b"])
+def test_a_manifest_names_no_file_outside_its_folder(name: str, tmp_path: Path) -> None:
+    files = [{"path": name, "bytes": 1, "sha256": ""}]
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "tables": {"a": {"files": files}}}), encoding="utf-8")
+    with pytest.raises(ValueError, match="outside its folder"):
+        verify(tmp_path)
+
+
+def test_a_release_is_complete_or_absent(archive: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    with pytest.raises(FileExistsError, match="not empty"):
+        archive.publish(tmp_path / "taken")
+    monkeypatch.setattr(json, "dumps", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        archive.publish(tmp_path / "release")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+# Files.
+
+
+def table() -> sideline.Table:
+    body = json.dumps({"teams": [{"id": 1, "name": "=1+1", "player_stats": [{"id": 7, "stats": {"PTS": -1.5}}]}]})
+    return sideline.Payload.from_bytes("stats", body.encode(), session_id="s").table("player_stats")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither pipes in folders nor links for everybody")
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_only_regular_files_are_replaced(kind: str, tmp_path: Path) -> None:
+    path, victim = tmp_path / "rows.csv", tmp_path / "victim"
+    victim.write_text("before", encoding="utf-8")
+    {"link": lambda: path.symlink_to(victim), "pipe": lambda: os.mkfifo(path), "folder": path.mkdir}[kind]()
+    with pytest.raises(ValueError, match="not a regular file"):
+        table().to_csv(path)
+    assert victim.read_text(encoding="utf-8") == "before"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["rows.csv", "victim"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("before", encoding="utf-8")
+    path.chmod(0o640)
+    table().to_csv(path)
+    assert (path.stat().st_mode & 0o777, path.read_text(encoding="utf-8")[:10]) == (0o640, "session_id")
+
+
+def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    table().to_csv("-")
+    assert "=1+1" in capsys.readouterr().out
+
+
+def test_formulas_are_escaped_for_spreadsheets_only(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "kept.csv")
+    table().to_csv(tmp_path / "escaped.csv", formulas="escape")
+    kept, escaped = ((tmp_path / name).read_text(encoding="utf-8") for name in ("kept.csv", "escaped.csv"))
+    assert kept != escaped
+    assert kept == escaped.replace("'=1+1", "=1+1")
+    with pytest.raises(ValueError, match='formulas is "keep" or "escape"'):
+        table().to_csv(tmp_path / "rows.csv", formulas="remove")  # type: ignore[arg-type]
