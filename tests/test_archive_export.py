@@ -272,7 +272,7 @@ def test_the_command_resumes_after_a_real_kill(league: Service, archive: sidelin
     assert differences(archive, target) == []
 
 
-def converted(rows: pa.Table, *, is_postgresql: bool = True) -> tuple[pa.Table, list[str]]:
+def convert(rows: pa.Table, *, is_postgresql: bool = True) -> tuple[pa.Table, list[str]]:
     problems: list[str] = []
     return deliverable("shots", rows, problems.append, is_postgresql=is_postgresql), problems
 
@@ -281,22 +281,22 @@ def test_values_that_no_target_holds_are_null_and_named() -> None:
     times = pa.array([0, 9 * 10**15, -9 * 10**15, None], pa.timestamp("ms", "UTC"))
     nested = pa.array([["a\0b"], ["a"], None, ["\\u0000"]], pa.list_(pa.string()))
     rows = pa.table({"at": times, "name": ["a", "a\0b", None, "\\u0000"], "nested": nested})
-    found, problems = converted(rows)
-    assert found["at"].to_pylist() == [datetime(1970, 1, 1, tzinfo=UTC), None, None, None]
-    assert found["name"].to_pylist() == ["a", None, None, "\\u0000"]
-    assert found["nested"].to_pylist() == [None, '["a"]', None, json.dumps(["\\u0000"])]
+    converted_rows, problems = convert(rows)
+    assert converted_rows["at"].to_pylist() == [datetime(1970, 1, 1, tzinfo=UTC), None, None, None]
+    assert converted_rows["name"].to_pylist() == ["a", None, None, "\\u0000"]
+    assert converted_rows["nested"].to_pylist() == [None, '["a"]', None, json.dumps(["\\u0000"])]
     assert problems == [
         "shots.at: 2 values outside the years 1 to 9999, null in the target",
         "shots.name: 1 value with a NUL, null in the target",
         "shots.nested: 1 value with a NUL, null in the target",
     ]
-    found, problems = converted(rows, is_postgresql=False)
-    assert found["name"].to_pylist() == rows["name"].to_pylist()
+    converted_rows, problems = convert(rows, is_postgresql=False)
+    assert converted_rows["name"].to_pylist() == rows["name"].to_pylist()
     assert len(problems) == 1
 
 
 @pytest.mark.parametrize(
-    ("names", "is_postgresql", "kept"),
+    ("names", "is_postgresql", "retained_names"),
     [
         (["", "PTS"], False, ["PTS"]),
         (["a\0b", "PTS"], True, ["PTS"]),
@@ -307,10 +307,10 @@ def test_values_that_no_target_holds_are_null_and_named() -> None:
         (["PTS", "pts", "Pts"], False, ["PTS"]),
     ],
 )
-def test_columns_that_the_target_cannot_have_are_left_out_and_named(names: list[str], is_postgresql: bool, kept: list[str]) -> None:
-    found, problems = converted(pa.table([pa.array([1])] * len(names), names), is_postgresql=is_postgresql)
-    assert found.column_names == kept
-    assert len(problems) == len(names) - len(kept)
+def test_columns_that_the_target_cannot_have_are_left_out_and_named(names: list[str], is_postgresql: bool, retained_names: list[str]) -> None:
+    converted_rows, problems = convert(pa.table([pa.array([1])] * len(names), names), is_postgresql=is_postgresql)
+    assert converted_rows.column_names == retained_names
+    assert len(problems) == len(names) - len(retained_names)
 
 
 def shot_keys(address: str) -> list[str]:

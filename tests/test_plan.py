@@ -366,3 +366,14 @@ def test_an_invalid_plan_is_refused(asking: sideline.Client) -> None:
     for wrong in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match="at least 1"):
             Plan.from_json(text).split(wrong)  # type: ignore[arg-type]
+
+
+def test_an_estimate_is_near_what_a_simulated_season_costs() -> None:
+    with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client(requests_per_second=50) as client:
+        games = [game["event_id"] for game in service.games[:3]]
+        for table in ("player_stats", "stat_events", "possessions", "shots", "play_by_play", "ball_screens", "locations"):
+            plan = client.plan(table, game_ids=games)
+            cost = plan.estimate()
+            sizes = [len(body) for part in plan.split(1) for body in part.bodies(client)["body"]]
+            assert (cost.requests, cost.seconds, cost.source) == (len(sizes), len(sizes) / 50, "declared")
+            assert sum(sizes) / 2 < cost.bytes < 2 * sum(sizes), table

@@ -229,8 +229,8 @@ impl Buffer {
         if let Some(Notice::Recovered { updates, .. }) = notices.first().filter(|_| inner.end.is_none()) {
             let mut closed = inner.queue.take_closed_gaps();
             for item in &mut closed {
-                if let Item::Notice(Notice::Recovered { updates: requested, requested_at, .. }) = item {
-                    (*requested, *requested_at) = (updates.clone(), None);
+                if let Item::Notice(Notice::Recovered { updates: recovered_updates, requested_at, .. }) = item {
+                    (*recovered_updates, *requested_at) = (updates.clone(), None);
                 }
             }
             for item in notices.into_iter().map(Item::Notice) {

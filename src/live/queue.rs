@@ -74,23 +74,23 @@ impl Queue {
     /// Removes what was recovered of gaps, and returns the notices of those that are closed or final.
     pub(super) fn take_closed_gaps(&mut self) -> Vec<Item> {
         let mut closed = Vec::new();
-        for queued in std::mem::take(&mut self.items) {
-            match queued.item {
+        for entry in std::mem::take(&mut self.items) {
+            match entry.item {
                 Item::Notice(Notice::Recovering { .. }) => {}
                 Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }) => {
-                    closed.push(queued.into_item());
+                    closed.push(entry.into_item());
                 }
-                _ => self.items.push_back(queued),
+                _ => self.items.push_back(entry),
             }
         }
-        self.bytes = self.items.iter().map(|queued| queued.item.size()).sum();
+        self.bytes = self.items.iter().map(|entry| entry.item.size()).sum();
         closed
     }
 
     pub(super) fn pop(&mut self) -> Option<Item> {
-        let queued = self.items.pop_front()?;
-        self.count_removed(&queued.item);
-        Some(queued.into_item())
+        let entry = self.items.pop_front()?;
+        self.count_removed(&entry.item);
+        Some(entry.into_item())
     }
 
     /// Gaps that were merged into others since the last call.

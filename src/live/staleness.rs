@@ -11,7 +11,7 @@ const MAX_OPEN: usize = 256;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Staleness {
     /// The gaps that may still be closed, the oldest first.
-    open: Vec<OpenGap>,
+    open: Vec<UnconfirmedGap>,
     /// End of the last gap that nothing will close, until a later complete state.
     final_gap_end: Option<SystemTime>,
     /// Since when there is no connection.
@@ -19,7 +19,7 @@ pub(super) struct Staleness {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct OpenGap {
+struct UnconfirmedGap {
     end: SystemTime,
     /// Its number among the items.
     item: u64,
@@ -39,9 +39,9 @@ impl Staleness {
                 } else if self.open.len() == MAX_OPEN
                     && let Some(last) = self.open.last_mut()
                 {
-                    *last = OpenGap { end: last.end.max(end), item };
+                    *last = UnconfirmedGap { end: last.end.max(end), item };
                 } else {
-                    self.open.push(OpenGap { end, item });
+                    self.open.push(UnconfirmedGap { end, item });
                 }
             }
             Notice::Recovered { gap, .. } => {

@@ -410,6 +410,7 @@ def page(season: Path, tmp_path: Path) -> Path:
 
 REPORT = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would keep the half of a file that fits
 from sideline.cli import main
 limit = int(sys.argv.pop(1))
 if limit:

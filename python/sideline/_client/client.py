@@ -29,10 +29,10 @@ from .timeout import Timeout, call_limits
 from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
 
 if TYPE_CHECKING:
-    from .. import _answers, _client, _engines, doctor
+    from .. import _answers as _tracking, _client, _engines, doctor
     from . import season as _season
 else:
-    _answers, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
+    _tracking, _engines, doctor = map(LazyModule, ("sideline._answers", "sideline._engines", "sideline.doctor"))
     _season = LazyModule("sideline._client.season")
 
 __all__ = ["Client"]
@@ -1374,7 +1374,7 @@ class Client(BaseClient):
 
     def tracking(
         self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
-    ) -> _answers.Tracking:
+    ) -> _tracking.Tracking:
         """Return the positions of a game, which answer who guarded whom, how open a shot was and who ran how much.
 
         It requests the game, its rosters, and positions, shots, possessions and stat events of each session.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._client import Client
 
 _KEYS = {"session_id", "game_id"}
-"""What stands in a unit's address. A body may have rows of a team that its event does not list."""
+"""The keys in a unit's address. A body may have rows of a team that its event does not list."""
 
 
 def scan(client: "Client", selection: Selection) -> "polars.LazyFrame":
@@ -87,15 +87,15 @@ class _Source:
 def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
     pl = library("polars", "polars")
-    known: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
+    keys_of_unit: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
     if unit.event_id is not None:
-        known["game_id"] = unit.game_id
-    if not known:
+        keys_of_unit["game_id"] = unit.game_id
+    if not keys_of_unit:
         return True
-    keys = pl.DataFrame([known], schema=dict.fromkeys(known, pl.String))
+    keys = pl.DataFrame([keys_of_unit], schema=dict.fromkeys(keys_of_unit, pl.String))
     for term in terms:
         try:
-            keys = keys.filter(term) if set(term.meta.root_names()) <= known.keys() else keys
+            keys = keys.filter(term) if set(term.meta.root_names()) <= keys_of_unit.keys() else keys
         except pl.exceptions.PolarsError:
             continue  # the whole predicate is applied to the rows
     return bool(keys.height)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from .._client import TableName, planned_units, table_from_arrow
 from .._core import Schema, Table
@@ -34,6 +34,19 @@ else:
 __all__ = ["Part", "Plan", "PlanUnit"]
 
 _VERSION = 1
+
+_AVERAGE_BYTES: Mapping[str, int] = {
+    "stats": 7_000,
+    "stats_details": 190_000,
+    "possessions": 110_000,
+    "shots": 26_000,
+    "play_by_play": 330_000,
+    "ball_screens": 130_000,
+    "locations": 6_000_000,
+}
+"""Bytes of an average body of a simulated season, of a full window for locations (`tests/test_plan.py` compares)."""
+
+_LONGEST_WINDOW_MS = 30 * 60_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -95,6 +108,26 @@ class PlanUnit(NamedTuple):
         return f"session {self.session_id}{of_game}" if self.session_id else f"game {self.event_id}"
 
 
+class Estimate(NamedTuple):
+    """What reading a plan costs; see `Plan.estimate`."""
+
+    requests: int
+    """Number of requests, without retries."""
+    bytes: int
+    """Bytes of the bodies before compression."""
+    seconds: float | None
+    """Time at the client's rate; `None` without `requests_per_second`."""
+    source: Literal["declared"] = "declared"
+    """Where the sizes of bodies are from."""
+
+
+def _share_of_window(unit: PlanUnit) -> float:
+    """Return the part of the longest window that a window of locations covers."""
+    if unit.start is None or unit.end is None:
+        return 1.0
+    return (unit.end - unit.start) / _LONGEST_WINDOW_MS
+
+
 @dataclass(frozen=True)
 class Plan:
     """All requests that a table needs, by session or game, planned before the first of them is sent.
@@ -151,6 +184,22 @@ class Plan:
         }
         arrays = {name: pa.array(values, kind) for name, (values, kind) in columns.items()}
         return table_from_arrow("units", pa.table(arrays))
+
+    def estimate(self) -> Estimate:
+        """Return what reading the plan costs, before any body is requested.
+
+        The bytes are those of average bodies of a simulated season (`source` is "declared"): a body of the service may
+        have several times as many, or few. The seconds are at the `requests_per_second` of the client that planned;
+        without that option they are `None`.
+
+        >>> cost = client.plan("shots", game_ids=[game_id]).estimate()
+        >>> cost.requests, cost.seconds
+        (2, None)
+        """
+        rate = self.service.get("requests_per_second")
+        average = _AVERAGE_BYTES[self.operation]
+        sizes = [_share_of_window(unit) * average if self.operation == "locations" else average for unit in self._units]
+        return Estimate(len(self), round(sum(sizes)), None if rate is None else len(self) / rate)
 
     def split(self, parts: int, *, tasks: int | None = None) -> "list[Part]":
         """Split into at most `parts` parts of neighbouring sessions, with about as many units each.

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .files import replaced_file
 
@@ -95,9 +95,21 @@ def to_csv(table: "Table", path: "str | PathLike[str]", formulas: str) -> None:
     if formulas not in ("keep", "escape"):
         raise ValueError(f'formulas is "keep" or "escape", not {formulas!r}')
     with replaced_file(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
+        # With this end of a line, a carriage return in a text is quoted.
+        writer = csv.writer(_LineFeeds(file), lineterminator="\r\n")
         for values in (table.column_names, *(row.values() for row in table.to_dicts())):
             writer.writerow([_csv(value, is_escaped=formulas == "escape") for value in values])
+
+
+class _LineFeeds:
+    """A file that gets lines that end with a line feed alone."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        """Write a line of a CSV writer."""
+        return self._file.write(line.removesuffix("\r\n") + "\n")
 
 
 def _csv(value: Any, *, is_escaped: bool) -> object:

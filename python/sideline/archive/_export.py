@@ -65,8 +65,8 @@ def export(
 ) -> Exported:
     """Bring the target up to date in one transaction."""
     names = _EVERY_TABLE if tables is None else (tables,) if isinstance(tables, str) else tuple(tables)
-    if unknown := [name for name in names if name not in _EVERY_TABLE]:
-        raise ValueError(f"no table {unknown[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
+    if unknown_names := [name for name in names if name not in _EVERY_TABLE]:
+        raise ValueError(f"no table {unknown_names[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
@@ -81,8 +81,8 @@ class _Export:
 
     def __init__(self, store: Store, target: Target, names: Sequence[str], *, is_frozen: bool) -> None:
         self._store, self._target = store, target
-        self._then = _exported_units(store, target)
-        self._is_frozen = is_frozen and bool(self._then)
+        self._earlier_units = _exported_units(store, target)
+        self._is_frozen = is_frozen and bool(self._earlier_units)
         present = {name for name in _EVERY_TABLE if target.has(name)}
         # A table that was chosen once is kept up to date.
         self._tables = [name for name in _EVERY_TABLE if name in names or name in present]
@@ -91,17 +91,19 @@ class _Export:
         self._problems: dict[str, None] = {}
         # The bodies of a table that is new in the target are all exported again.
         new = {name for name in self._tables if name not in present}
-        self._renewed = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
+        self._new_operations = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
 
     def run(self) -> Exported:
         """Write what has changed."""
         now, _ = current_state(self._store)
         for name in self._tables:
             self._ensure(name, self._deliverable(name, public_schema(name).empty_table()).schema)
-        then = {unit: at for unit, at in self._then.items() if unit.partition("/")[0] not in self._renewed}
+        earlier_units = {
+            unit: at for unit, at in self._earlier_units.items() if unit.partition("/")[0] not in self._new_operations
+        }
         # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
-        self._delete([unit for unit in sorted(self._then) if then.get(unit, 0) != now.get(unit, 0)])
-        units = self._write_units(then, now)
+        self._delete([unit for unit in sorted(self._earlier_units) if earlier_units.get(unit, 0) != now.get(unit, 0)])
+        units = self._write_units(earlier_units, now)
         for name, column in GROUPED_TABLES.items():
             if name in self._tables:
                 self._write_groups(name, column)
@@ -111,11 +113,11 @@ class _Export:
         is_postgresql = self._target.is_postgresql
         return deliverable(name, rows, lambda text: self._problems.update({text: None}), is_postgresql=is_postgresql)
 
-    def _write_units(self, then: State, now: State) -> int:
+    def _write_units(self, earlier_units: State, now: State) -> int:
         units = 0
         new: dict[str, list[pyarrow.Table]] = {}
         names: list[str] = []
-        for unit, _, tables in changed_units(self._store, then, now):
+        for unit, _, tables in changed_units(self._store, earlier_units, now):
             units += 1
             names.append(unit.name)
             for name in RESOURCES[unit.operation].tables:
@@ -148,14 +150,14 @@ class _Export:
 
     def _ensure(self, name: str, schema: "pyarrow.Schema") -> None:
         """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
-        known = self._columns.get(name)
-        missing = [field for field in schema if known is None or field.name not in known]
+        present_columns = self._columns.get(name)
+        missing = [field for field in schema if present_columns is None or field.name not in present_columns]
         if missing and self._is_frozen:
-            what = ", ".join(field.name for field in missing[:5])
+            names = ", ".join(field.name for field in missing[:5])
             raise ValueError(
-                f'{name} has columns that the target lacks: {what}. Add them, or export with schema="evolve"'
+                f'{name} has columns that the target lacks: {names}. Add them, or export with schema="evolve"'
             )
-        if known is None:
+        if present_columns is None:
             key = PRIMARY_KEYS.get(name, ())
             self._target.create(name, schema, key)
             for column in _INDEXED_COLUMNS:
@@ -165,7 +167,7 @@ class _Export:
         else:
             for field in missing:
                 self._target.add_column(name, field)
-        self._columns[name] = [*(known or []), *(field.name for field in missing)]
+        self._columns[name] = [*(present_columns or []), *(field.name for field in missing)]
 
     def _delete(self, units: list[str]) -> None:
         """Delete the rows of some units."""
@@ -177,8 +179,8 @@ class _Export:
                 ids.setdefault((name, key), []).append(id_ if key == "team_id" else quote_text(id_))
         for (name, key), keys in ids.items():
             for first in range(0, len(keys), _BATCH_SIZE):
-                some = ", ".join(keys[first : first + _BATCH_SIZE])
-                self._target.run(f"delete from {quote_name(name)} where {quote_name(key)} in ({some})")
+                key_list = ", ".join(keys[first : first + _BATCH_SIZE])
+                self._target.run(f"delete from {quote_name(name)} where {quote_name(key)} in ({key_list})")
 
     def _write_groups(self, name: str, column: str) -> None:
         """Replace the groups of a table's rows that differ from those of the target."""
@@ -187,19 +189,25 @@ class _Export:
         groups: dict[str, list[int]] = {}
         for index, value in enumerate(rows[column].to_pylist()):
             groups.setdefault(value or "", []).append(index)
-        stored = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
-        then = dict(zip(stored["name"].to_pylist(), stored["digest"].to_pylist(), strict=True))
+        digests = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
+        earlier_digests = dict(zip(digests["name"].to_pylist(), digests["digest"].to_pylist(), strict=True))
         now = {group: _digest(rows.take(indices)) for group, indices in groups.items()}
-        changed = sorted(group for group in then.keys() | now.keys() if then.get(group) != now.get(group))
-        for first in range(0, len(changed), _BATCH_SIZE):
-            some = changed[first : first + _BATCH_SIZE]
-            listed = ", ".join(map(quote_text, some))
-            self._target.run(f"delete from {quote_name(name)} where coalesce({quote_name(column)}, '') in ({listed})")
-            self._target.run(f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)} and name in ({listed})")
-            indices = [index for group in some for index in groups.get(group, ())]
+        groups_to_write = sorted(
+            group for group in earlier_digests.keys() | now.keys() if earlier_digests.get(group) != now.get(group)
+        )
+        for first in range(0, len(groups_to_write), _BATCH_SIZE):
+            names = groups_to_write[first : first + _BATCH_SIZE]
+            name_list = ", ".join(map(quote_text, names))
+            self._target.run(
+                f"delete from {quote_name(name)} where coalesce({quote_name(column)}, '') in ({name_list})"
+            )
+            self._target.run(
+                f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)} and name in ({name_list})"
+            )
+            indices = [index for group in names for index in groups.get(group, ())]
             if indices:
                 self._add(name, rows.take(indices))
-            current = [{"table_name": name, "name": group, "digest": now[group]} for group in some if group in now]
+            current = [{"table_name": name, "name": group, "digest": now[group]} for group in names if group in now]
             self._target.add(GROUPS_TABLE, pa.Table.from_pylist(current, _groups_schema()))
 
 
@@ -226,9 +234,9 @@ def _exported_units(store: Store, target: Target) -> dict[str, int]:
     coverage = store.open("coverage")
     source = "" if coverage is None else str(coverage.metadata().id)
     if not target.has(UNITS_TABLE):
-        if taken := [name for name in _EVERY_TABLE if target.has(name)]:
+        if present_names := [name for name in _EVERY_TABLE if target.has(name)]:
             raise ValueError(
-                f"the target has a table {taken[0]!r} that no export made: export into an empty database or schema"
+                f"the target has a table {present_names[0]!r} that no export made: use an empty database or schema"
             )
         target.create(UNITS_TABLE, _units_schema())
         target.create(GROUPS_TABLE, _groups_schema())

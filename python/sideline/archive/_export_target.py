@@ -77,10 +77,10 @@ class Address:
 class Target:
     """A database in a transaction."""
 
-    def __init__(self, connection: Any, shown: Callable[[str], str] = str) -> None:
+    def __init__(self, connection: Any, scrub: Callable[[str], str] = str) -> None:
         self._connection = connection
-        self._shown = shown
-        with self._translated():
+        self._scrub = scrub
+        with self._translate_errors():
             self._cursor = connection.cursor()
             self.kind = str(connection.adbc_get_info().get("vendor_name", "")).lower()
         """"postgresql", "duckdb", or another database's name."""
@@ -91,21 +91,21 @@ class Target:
         return self.kind == "postgresql"
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Raise the errors of the driver as `SidelineError`, without a secret."""
-        refused = None
+        failure = None
         try:
             yield
         except Exception as error:
             if not type(error).__module__.startswith("adbc_"):
                 raise
-            refused = self._shown(str(error))
-        if refused is not None:
-            raise SidelineError(f"the target of the export refused a statement: {refused}")
+            failure = self._scrub(str(error))
+        if failure is not None:
+            raise SidelineError(f"the target of the export refused a statement: {failure}")
 
     def commit(self) -> None:
         """Commit the transaction."""
-        with self._translated():
+        with self._translate_errors():
             self._connection.commit()
 
     def roll_back(self) -> None:
@@ -123,12 +123,12 @@ class Target:
 
     def run(self, text: str) -> None:
         """Run a statement."""
-        with self._translated():
+        with self._translate_errors():
             self._cursor.execute(text)
 
     def read(self, text: str) -> "pyarrow.Table":
         """Return the result of a query."""
-        with self._translated():
+        with self._translate_errors():
             self._cursor.execute(text)
             result: pyarrow.Table = self._cursor.fetch_arrow_table()
         return result
@@ -141,14 +141,14 @@ class Target:
                 f" where table_name = {quote_text(name)} and table_schema = current_schema()"
             )
             return bool(rows["n"].to_pylist()[0])
-        with self._translated():
+        with self._translate_errors():
             catalogs = self._connection.adbc_get_objects(depth="tables", table_name_filter=name).read_all().to_pylist()
         schemas = [schema for catalog in catalogs for schema in catalog["catalog_db_schemas"] or []]
         return any(table["table_name"] == name for schema in schemas for table in schema["db_schema_tables"] or [])
 
     def columns(self, name: str) -> list[str]:
         """Return the columns of a table, in order."""
-        with self._translated():
+        with self._translate_errors():
             return list(self._connection.adbc_get_table_schema(name).names)
 
     def create(self, name: str, schema: "pyarrow.Schema", key: Sequence[str] = ()) -> None:
@@ -199,17 +199,17 @@ class Target:
         pa: Any = library("pyarrow", "export")
         if not rows.num_rows:
             return
-        with self._translated():
+        with self._translate_errors():
             schema = self._connection.adbc_get_table_schema(name)
             columns = {
-                field.name: self._sent(rows[field.name])
+                field.name: self._driver_column(rows[field.name])
                 if field.name in rows.column_names
                 else pa.nulls(rows.num_rows, pa.binary() if isinstance(field.type, pa.JsonType) else field.type)
                 for field in schema
             }
             self._cursor.adbc_ingest(name, pa.table(columns), mode="append")
 
-    def _sent(self, column: Any) -> Any:
+    def _driver_column(self, column: Any) -> Any:
         pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
         if not isinstance(column.type, pa.JsonType):
             return column

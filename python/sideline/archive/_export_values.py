@@ -57,29 +57,29 @@ def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgre
             continue
         names.add(field.name.lower())
         name = f"{table}.{field.name}"
-        columns[field.name] = _converted(rows[field.name], name, report, is_postgresql=is_postgresql)
+        columns[field.name] = _convert(rows[field.name], name, report, is_postgresql=is_postgresql)
     return pa.table(columns)
 
 
-def _converted(column: Any, name: str, report: Report, *, is_postgresql: bool) -> Any:
+def _convert(column: Any, name: str, report: Report, *, is_postgresql: bool) -> Any:
     pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type):
         numbers, per_unit = column.cast(pa.int64()), _US_PER_UNIT[column.type.unit]
         is_odd = pc.or_(pc.less(numbers, _FIRST_US // per_unit), pc.greater(numbers, _LAST_US // per_unit))
-        column = _without(column, is_odd, f"{name}: {{}} outside the years 1 to 9999", report)
+        column = _null_where(column, is_odd, f"{name}: {{}} outside the years 1 to 9999", report)
         return column.cast(pa.timestamp("us", column.type.tz))
     is_nested = pa.types.is_nested(column.type)
     if is_nested:
         column = pa.chunked_array([pa.array(_json_texts(column), pa.string())])
     if is_postgresql and pa.types.is_string(column.type):
         is_odd = pc.match_substring_regex(column, _NUL_IN_JSON if is_nested else "\\x00")
-        column = _without(column, is_odd, f"{name}: {{}} with a NUL", report)
+        column = _null_where(column, is_odd, f"{name}: {{}} with a NUL", report)
     return column.cast(pa.json_(pa.string())) if is_nested else column
 
 
-def _without(column: Any, is_odd: Any, text: str, report: Report) -> Any:
+def _null_where(column: Any, is_odd: Any, text: str, report: Report) -> Any:
     pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     count = pc.sum(is_odd).as_py()
     if not count:

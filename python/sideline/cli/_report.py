@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     archive = Archive(args.path)
     archive.report(args.out, since=args.since)
     info = archive.info()
-    # A page on standard output stands there alone.
+    # Nothing follows a page on standard output.
     if str(args.out) == "-" or not args.out.is_file():
         return Exit.INCOMPLETE if info.holes else Exit.DONE
     if args.as_json:
