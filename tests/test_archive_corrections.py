@@ -73,7 +73,7 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
     changed = {key: (before.get(key), after[key]) for key in after if key not in before or before[key][0] != after[key][0]}
     assert len(changed) == 200
     told = archive.corrections()
-    assert told.height == 200
+    assert told.num_rows == 200
     for row in told.to_dicts():
         was, now = changed.pop((row["session_id"], row["player_id"], json.loads(row["key"])["stat"]))
         assert (row["table"], row["field"]) == ("player_stats", "value")

@@ -43,7 +43,7 @@ def asks(league: sideline.Simulator) -> Iterator[sideline.Client]:
 
 
 def corrections_of(archive: sideline.Archive) -> list[str]:
-    return sorted_rows(archive.corrections(), {"seen_at"})
+    return sorted_rows(archive.corrections().to_polars(), {"seen_at"})
 
 
 FEW = ("events", "player_stats", "stat_events")

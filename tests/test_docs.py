@@ -98,9 +98,9 @@ def test_shell_lines_of_the_documentation_are_valid(page: str, command: str) -> 
     if words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     elif words[0] == "sideline":
-        cli._parser().parse_args(words[1:])
+        cli.command_parser().parse_args(words[1:])
     elif words[0] == "eval":
-        cli._parser().parse_args(shlex.split(words[1].strip("$()"))[1:])
+        cli.command_parser().parse_args(shlex.split(words[1].strip("$()"))[1:])
     elif words[0] == "export":
         names = {word.partition("=")[0] for word in words[1:]}
         assert names <= {line.partition("=")[0] for line in re.findall(r"SIDELINE_\w+", (DOCS / "index.md").read_text(encoding="utf-8"))}

@@ -244,7 +244,7 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     rows = json.loads(run("--json", "--teams", str(second.season.teams[0].id), "--since", "2027-01-01").stdout)
     assert {"game_id", "table", "status", "reasons", "last_changed"} <= set(rows[0])
     assert {row["status"] for row in rows} <= set(SEVERITY)
-    assert run("--since", "soon").returncode == 1
+    assert run("--since", "soon").returncode == 2
 
 
 def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> None:

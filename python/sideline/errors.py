@@ -336,7 +336,7 @@ class IncompleteSync(IncompleteError):
     What to do: read the holes of `report` (docs/trust.md), and sync again to request them.
 
     >>> try:
-    ...     archive.sync(game_ids=[game_id, "no-such-game"], tables="shots")
+    ...     sideline.Archive("season", client).sync(game_ids=["no-such-game"], tables="shots")
     ... except sideline.IncompleteSync as error:
     ...     print(len(error.report.holes))
     1

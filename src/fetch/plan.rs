@@ -150,13 +150,14 @@ mod tests {
     #[test]
     fn each_id_is_a_unit_in_its_place() {
         let ids = [Value::Text("b".into()), Value::Int(7), Value::Text("b".into())];
-        let rest = [("start", Value::Int(1_000)), ("end", Value::Int(5_000_000))];
+        let (start, end) = (1_793_534_400_000, 1_793_534_400_000 + 4_999_000);
+        let rest = [("start", Value::Int(start)), ("end", Value::Int(end))];
         let plan = planned("locations", "session_id", &ids, &rest).unwrap();
         let sessions: Vec<_> = plan.units.iter().map(|unit| unit.keys.session_id.clone().unwrap()).collect();
         assert_eq!(sessions, ["b", "7", "b"]);
         // Windows of half an hour, within each unit.
         assert!(plan.units.iter().all(|unit| unit.call.requests.len() == 3));
-        assert_eq!((plan.units[0].keys.start, plan.units[0].keys.end), (Some(1_000), Some(5_000_000)));
+        assert_eq!((plan.units[0].keys.start, plan.units[0].keys.end), (Some(start), Some(end)));
         let schedule = planned("broadcast_stats", "schedule_id", &ids[..1], &[]).unwrap();
         assert_eq!(schedule.units[0].keys.game_id.as_deref(), Some("b"));
     }

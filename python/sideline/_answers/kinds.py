@@ -58,7 +58,7 @@ class KeepsKind(Protocol[P]):
     def __call__(self, rows: Source, /, *args: P.args, **options: P.kwargs) -> Table: ...
 
 
-def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -> "KeepsKind[P]":
+def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -> KeepsKind[P]:
     """Make a function that returns a polars frame return the kind of its first argument."""
 
     @wraps(function)

@@ -54,7 +54,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     >>> at = shot["occurred_at"][0]
     >>> from datetime import timedelta
     >>> near = client.locations(session_id, at - timedelta(seconds=5), at + timedelta(seconds=5))
-    >>> sideline.moments(shot, near).to_polars()["t_offset_s"].is_between(-3, 3).all()
+    >>> sideline.moments(shot, near)["t_offset_s"].is_between(-3, 3).all()
     True
     """
     before, after = as_seconds(before), as_seconds(after)

@@ -10,7 +10,7 @@ from .._core import Schema, _schemas
 class Schemas(Mapping[str, Schema]):
     """A read-only mapping of table names to schemas.
 
-    They are those of basketball; `SCHEMAS.of_sport("football")` has those of football, where `box_score` differs.
+    They are those of basketball; `SCHEMAS.of_sport("football")` has those of football, where the box scores differ.
 
     >>> sideline.SCHEMAS["shots"]["distance_cm"].unit
     'cm'
@@ -20,7 +20,7 @@ class Schemas(Mapping[str, Schema]):
         self._schemas: Any = _schemas(sport)
 
     def of_sport(self, sport: Sport) -> "Schemas":
-        """Return the schemas of a sport, "basketball" or "football": only the columns of `box_score` differ.
+        """Return the schemas of a sport, "basketball" or "football": only the columns of box scores differ.
 
         Raises `ValueError` for another sport. See docs/football.md.
 

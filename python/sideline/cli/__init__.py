@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status; arguments that it does not know end the process with status 2.
 
     >>> from sideline import cli
-    >>> cli.main(["status", "no-such-folder"])
+    >>> int(cli.main(["status", "no-such-folder"]))
     1
     """
     parser = command_parser()

@@ -77,7 +77,7 @@ def on_off(
     minus off. Off covers everything else that the team played in the given sessions, so decide whether to pass games
     that a player missed. Parameters and errors are those of `ratings`.
 
-    >>> table = metrics.on_off(client.possessions(session_id))
+    >>> table = metrics.on_off(client.possessions(session_id).to_polars("possessions"), client.possessions(session_id))
     >>> len(set(table["on_points"] + table["off_points"])) <= 2  # on and off are the team's, and there are two
     True
     """
@@ -114,7 +114,7 @@ def lineups(
 
     >>> possessions = client.possessions(session_id)
     >>> fives, pairs = metrics.lineups(possessions), metrics.lineups(possessions, size=2)
-    >>> pairs["possessions"].sum() == 10 * fives["possessions"].sum()  # there are ten pairs in a five
+    >>> sum(pairs["possessions"]) == 10 * sum(fives["possessions"])  # there are ten pairs in a five
     True
     """
     pl = library("polars", "polars")
