@@ -142,9 +142,9 @@ def test_omitted_arguments_are_not_sent(service: sideline.Simulator, client: sid
     team = service.teams[0]["id"]
     client.roster(team)
     assert sent(service) == {}
-    client.team_events(team, 1, 2)
+    client.team_events(team, 1_800_000_000_001, 1_800_000_000_002)
     assert sent(service) == {"from": "1", "to": "2"}
-    client.team_events(team, 1, 2, games_only=True)
+    client.team_events(team, 1_800_000_000_001, 1_800_000_000_002, games_only=True)
     assert sent(service) == {"from": "1", "to": "2", "gamesonly": "true"}
 
 
