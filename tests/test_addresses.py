@@ -50,9 +50,9 @@ def test_an_address_is_sent_and_signed_as_it_is_read(monkeypatch: pytest.MonkeyP
         if argument.isupper():
             monkeypatch.setenv(argument, address)
         with sideline.Client(username="ann", secret="s3cret", **{} if argument.isupper() else {argument: address}) as client:
-            payload = client.team_events(46, 1, 2)
+            payload = client.team_events(46, 1_800_000_000_001, 1_800_000_000_002)
     asked = read(heads[0])
-    assert asked.target == f"{prefix}/v1/data/teams/46/events?from=1&to=2"
+    assert asked.target == f"{prefix}/v1/data/teams/46/events?from=1800000000001&to=1800000000002"
     assert asked.headers["host"] == host.format(seen.port)
     assert verified(asked, {"ann": "s3cret"}, time.time()) is None
     assert payload.url == f"http://{host.format(seen.port)}{asked.target}"

@@ -848,8 +848,7 @@ def test_the_command_ends_with_4_for_unknown_fields_and_3_for_holes(tmp_path: Pa
             "--to",
             SPAN["end"],
             "--tables",
-            "player_stats",
-            "shots",
+            "player_stats,shots",
         ]
         return subprocess.run([*command, *more], env={**os.environ, **league.environ}, capture_output=True, text=True, timeout=60)
 

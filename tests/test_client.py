@@ -96,7 +96,7 @@ EVENING = 1_793_563_200_000  # date -u -d 2026-11-01T20:00:00Z +%s
         ("2026-11-01T21:00:00+01:00", EVENING),
         (EVENING, EVENING),
         (np.int64(EVENING), EVENING),
-        (datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC) + timedelta(days=1), 86_399_999),
+        (datetime(1999, 12, 30, 23, 59, 59, 999_500, tzinfo=UTC) + timedelta(days=1), 946_684_799_999),
     ],
     ids=str,
 )
@@ -142,10 +142,10 @@ def test_omitted_arguments_are_not_sent(service: sideline.Simulator, client: sid
     team = service.teams[0]["id"]
     client.roster(team)
     assert sent(service) == {}
-    client.team_events(team, 1, 2)
-    assert sent(service) == {"from": "1", "to": "2"}
-    client.team_events(team, 1, 2, games_only=True)
-    assert sent(service) == {"from": "1", "to": "2", "gamesonly": "true"}
+    client.team_events(team, 1_800_000_000_001, 1_800_000_000_002)
+    assert sent(service) == {"from": "1800000000001", "to": "1800000000002"}
+    client.team_events(team, 1_800_000_000_001, 1_800_000_000_002, games_only=True)
+    assert sent(service) == {"from": "1800000000001", "to": "1800000000002", "gamesonly": "true"}
 
 
 def test_any_path_can_be_requested_with_any_parameters(service: sideline.Simulator, client: sideline.Client) -> None:

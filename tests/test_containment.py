@@ -266,12 +266,12 @@ def test_the_check_for_unknown_fields_is_linear() -> None:
 # Requests.
 
 
-def test_a_range_whose_ends_are_the_same_is_sent() -> None:
+def test_a_range_whose_ends_are_the_same_is_refused() -> None:
     with Service(seed=3) as service, sideline.Client(**service.client_options(), max_retries=0) as client:
         noon = datetime(2027, 1, 15, 12, tzinfo=UTC)
-        client.schedule(noon, noon)
-        [request] = service.requests.all("schedule")
-        assert request.query["from"] == request.query["to"]
+        with pytest.raises(ValueError, match="the range is empty"):
+            client.schedule(noon, noon)
+        assert list(service.requests.all("schedule")) == []
 
 
 # Processes and objects.

@@ -40,7 +40,7 @@ def test_our_signature_is_accepted_by_a_server_that_shares_no_code(username: str
         if call == "teams":
             client.teams()
         elif call == "team_events":
-            client.team_events(46, 1, 2, games_only=True)
+            client.team_events(46, 1_800_000_000_001, 1_800_000_000_002, games_only=True)
         elif call == "roster":
             client.roster("a@b:c.d-e_f", game_id="g")
         else:

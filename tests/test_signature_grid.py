@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "an id with @": (lambda c: c.roster("a@b"), "/v1/data/teams/a@b"),
     "an id with :": (lambda c: c.stats("x:y@z.1-2_3"), "/v1/data/stats/x:y@z.1-2_3/stats"),
     "@ in a query": (lambda c: c.roster(46, game_id="g@h:i"), "/v1/data/teams/46?game_event_id=g@h:i"),
-    "times": (lambda c: c.team_events(46, 1, 2, games_only=True), "/v1/data/teams/46/events?from=1&to=2&gamesonly=true"),
+    "times": (lambda c: c.team_events(46, 1_800_000_000_001, 1_800_000_000_002, games_only=True), "/v1/data/teams/46/events?from=1800000000001&to=1800000000002&gamesonly=true"),
     "reserved in a query": (lambda c: c.get("/v1/data/x", {"q": "a@b:c &=+#?/%é'\"", "r s": "~"}), "/v1/data/x?q=a@b:c%20%26%3D%2B%23%3F%2F%25%C3%A9%27%22&r%20s=~"),
     "reserved in a path": (lambda c: c.get("/v1/data/a@b:c$d&e+f,g;h=i!j~k(l)m*n'o"), "/v1/data/a@b:c$d&e+f,g;h=i!j~k(l)m*n'o"),
     "to be encoded in a path": (lambda c: c.get('/v1/data/a b/é/"<>`{}'), "/v1/data/a%20b/%C3%A9/%22%3C%3E%60%7B%7D"),

@@ -178,8 +178,8 @@ def test_football_has_quarters() -> None:
     with sideline.Simulator(seed=3, sport="football", teams=4, games=12, now=NOW) as service, service.client() as client:
         game = client.game(service.games[0]["event_id"]).to_dict()
         assert [(r["type"], r["name"]) for r in game["results"]][:4] == [("FOOTBALL_GAME_QUARTER", f"Q{n}") for n in (1, 2, 3, 4)]
-        assert client.schedule(1, 2).to_dict() == {"games": []}
-        assert "type=FOOTBALL" in client.schedule(1, 2).url
+        assert client.schedule(1_600_000_000_000, 1_600_000_000_001).to_dict() == {"games": []}
+        assert "type=FOOTBALL" in client.schedule(1_600_000_000_000, 1_600_000_000_001).url
         assert client.stats(game["results"][0]["id"]).status == 200
 
 
@@ -235,16 +235,16 @@ def test_a_matchup_finds_the_games_of_both_teams(season: sideline.Simulator, cli
     expected = [g["event_id"] for g in season.games if {g["home_team_id"], g["away_team_id"]} == both]
     references = [game["home_team_reference_id"], game["away_team_reference_id"]]
     for teams, reference in ((both, "SHOTTRACKER"), (references, "SIM")):
-        found = client.matchup(sorted(teams), 1, reference=reference, gender="MEN").table()
+        found = client.matchup(sorted(teams), 1_600_000_000_000, reference=reference, gender="MEN").table()
         assert [row["game_id"] for row in found.to_dicts()] == expected
-    assert client.matchup(references, 1, reference="SIM", gender="WOMEN").table().num_rows == 0
+    assert client.matchup(references, 1_600_000_000_000, reference="SIM", gender="WOMEN").table().num_rows == 0
 
 
 def test_a_week_holds_games_of_one_season_type(season: sideline.Simulator, client: sideline.Client) -> None:
     found: Counter[str] = Counter()
     for week in range(1, 31):
         for season_type in ("EXH", "PRE", "REG", "POST"):
-            of_week = client.schedule(1, season.games[-1]["tipoff_at"] + 1, season_type=season_type, week=week)
+            of_week = client.schedule(1_600_000_000_000, season.games[-1]["tipoff_at"] + 1, season_type=season_type, week=week)
             found.update(game["event_id"] for game in of_week["games"])
     assert found == Counter(game["event_id"] for game in season.games)
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from .._client import Client
+from ._client import open_client
 from ._exits import Exit
 from ._output import fields_of, print_json
 from ._parser import Commands, add_command, add_json
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, and print each finding."""
-    with Client(environment=args.environment, sport=args.sport) as client:
+    with open_client(environment=args.environment, sport=args.sport) as client:
         report = client.doctor()
     if args.as_json:
         print_json({"ok": report.ok, "checks": [fields_of(check) for check in report]})

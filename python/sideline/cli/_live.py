@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .._client import core_of_stream
 from .._core import Update
 from ..errors import DecodeError, SidelineError
+from ._client import open_client
 from ._parser import Commands, add_command, port, print_error
 from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
 
@@ -43,7 +44,6 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the game until it ends or Ctrl-C."""
-    from .._client import Client
     from ..live import can_redraw, in_terminal
 
     if args.port is not None and not args.serve:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     refusal = Refusal()
     args.game_id = args.game_id if args.game is None else args.game
     is_redrawn = not args.as_json and can_redraw()
-    with Client() as client:
+    with open_client() as client:
         stream = open_stream(client, args)
         # Before signals only set a flag, so that Ctrl-C ends these requests.
         score = score_so_far(client, args.game_id if args.serve or is_redrawn else None)

@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._client import Client, core_of_stream
+from .._client import core_of_stream
 from .._core import Update
 from ..live import Disconnected
+from ._client import open_client
 from ._parser import Commands, add_command
 from ._streams import add_stream, open_stream, status_of_stream, until_stopped
 
@@ -37,7 +38,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record until the stream ends or Ctrl-C."""
-    with Client() as client:
+    with open_client() as client:
         stream = open_stream(client, args)
         with until_stopped() as is_stopped, stream.record(args.path):
             refusal = _watch(stream, is_stopped)

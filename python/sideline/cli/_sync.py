@@ -14,8 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .._client import Client, Progress, check_sync, progress_text, store_of
+from .._client import Progress, check_sync, progress_text, store_of
 from ..archive import Archive, Store, SyncReport, hole_line, is_available, load_deltalake
+from ._client import open_client
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, team_id
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("give the range: --from, and --to if it does not end now; or --games")
     deltalake = load_deltalake()
     try:
-        with Client() as client:
+        with open_client() as client:
             archive = Archive(args.path, client)
             # Check before creating a folder for the lock.
             check_sync(archive, args.teams, args.games, args.start, args.end, args.tables)
