@@ -21,6 +21,7 @@ mod clocks;
 mod corrections;
 mod court;
 mod events;
+mod figures;
 mod feed;
 mod football;
 mod game_log;
@@ -61,7 +62,7 @@ pub(super) use rng::Rng;
 use roster::TeamMember;
 use schedule::{HOUR, SeasonPlan};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tracking::Tracker;
 
 /// Number of played games and practices in the cache; replaying gives the same result.
@@ -81,6 +82,8 @@ pub(crate) struct Season {
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
     games_played: Mutex<GameCache>,
+    /// By team, made when first needed.
+    rosters: Vec<OnceLock<Vec<Arc<TeamMember>>>>,
     /// Milliseconds between time steps of locations.
     step: i64,
     changes: live::Changes,
@@ -123,8 +126,9 @@ impl Season {
             teams,
             plan,
             games,
-            games_of_team,
             games_played: Mutex::default(),
+            rosters: std::iter::repeat_with(OnceLock::new).take(games_of_team.len()).collect(),
+            games_of_team,
             step: tracking::SAMPLE_MS,
             changes: live::Changes::default(),
         }
@@ -160,7 +164,7 @@ impl Season {
                 ([fixture.home, fixture.away].contains(&team)).then_some(Some(fixture.tipoff_at))?
             }
         };
-        Some(roster::roster(&self.teams[team], &self.members(team), at))
+        Some(roster::roster(&self.teams[team], self.members(team), at))
     }
 
     /// A game or practice that has begun by `now`, up to `now`; a future one has no results.
@@ -343,8 +347,9 @@ impl Season {
         Some(id.index as usize).filter(|index| *index < self.games.len())
     }
 
-    fn members(&self, team: usize) -> Vec<TeamMember> {
-        roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan)
+    fn members(&self, team: usize) -> &[Arc<TeamMember>] {
+        let members = || roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan);
+        self.rosters[team].get_or_init(members)
     }
 
     fn practices(&self, team: usize) -> Vec<Practice> {
@@ -387,7 +392,7 @@ impl Season {
             IdKind::Game => self.with_corrections(index, self.play(index as usize)?),
             IdKind::Practice => {
                 let practice = self.practice(index)?;
-                practice::play(self.seed, self.ids, practice, self.members(practice.team))
+                practice::play(self.seed, self.ids, practice, self.members(practice.team).to_vec())
             }
             _ => return None,
         });
@@ -401,9 +406,13 @@ impl Season {
 
     fn play(&self, index: usize) -> Option<GameLog> {
         let fixture = *self.plan.fixtures.get(index)?;
-        let is_member = |member: &TeamMember| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let is_member = |member: &&Arc<TeamMember>| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
         let sides = [fixture.home, fixture.away]
-            .map(|team| Side { team, members: self.members(team).into_iter().filter(is_member).collect() });
+            .map(|team| Side {
+            team,
+            members: self.members(team).iter().filter(is_member).cloned().collect(),
+            strength: Rng::with_key(self.seed, &[0x57E6, team as u64]).bell(figures::form::STRENGTH),
+        });
         let rng = Rng::with_key(self.seed, &[0x6A3E, index as u64]);
         let id = |part| self.ids.text(IdKind::GamePeriod, index as u64, part);
         Some(match self.sport {

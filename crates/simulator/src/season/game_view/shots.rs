@@ -13,15 +13,13 @@ impl GameSnapshot<'_> {
     }
 
     fn shot(&self, moment: &Moment) -> Option<GameShot> {
-        let Moment { number, period, possession, play_event, next } = *moment;
+        let Moment { number, period, play_event, next, .. } = *moment;
         let shot = ledger::shot(&self.game_log, period, play_event)?;
         let side = play_event.side;
         let has_attribute = |name: &str| shot.attributes.iter().any(|attribute| attribute == name);
         let mut rng = Rng::with_key(self.season.seed, &[0xD21B, self.index as u64, number]);
         let passer = next.filter(|next| next.act == Act::Assist);
-        let blocker = next.filter(|next| next.act == Act::Block);
-        let guard = has_attribute("GUARDED").then(|| possession.defender(side, play_event.member));
-        let defender = blocker.map(|block| block.member).or(guard);
+        let Act::Shot { defender, .. } = play_event.act else { return None };
         Some(GameShot {
             label: None,
             t: shot.occurred_at,
@@ -57,7 +55,7 @@ impl GameSnapshot<'_> {
             prd: shot.period,
             players: passer.iter().map(|pass| self.player_id(side, pass.member).to_string()).collect(),
             d: play_event.place.chart().distance_cm(),
-            shot_defenders: defender.iter().map(|member| self.player_id(1 - side, *member)).collect(),
+            shot_defenders: vec![self.player_id(1 - side, defender)],
             attributes: shot.attributes,
         })
     }

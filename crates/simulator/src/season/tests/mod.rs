@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 mod agreement;
+mod cost;
 mod game;
 mod game_view;
 mod live;
