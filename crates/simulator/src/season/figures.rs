@@ -1,5 +1,5 @@
-//! What a game is drawn from: each parameter beside the figure of real college games that it reproduces. Games of the
-//! simulator have no team rebounds and no technical fouls, so some parameters differ from the figure itself.
+//! What a game is drawn from: each parameter beside the figure of real college games that it reproduces. Some
+//! parameters differ from the figure itself, because others act on it too.
 
 /// Quantiles of a distribution, at `AT`.
 pub(super) type Quantiles = [i64; 9];
@@ -8,7 +8,7 @@ pub(super) const AT: Quantiles = [0, 50, 100, 250, 500, 750, 900, 950, 1000];
 
 /// Milliseconds from the start of a possession to its first shot, by how it began. Medians of 20, 14, 15 and 6 s.
 pub(super) const AFTER_BASKET: Quantiles = [5500, 9000, 11_000, 15_000, 20_000, 24_500, 28_500, 30_000, 31_500];
-pub(super) const AFTER_REBOUND: Quantiles = [3000, 5000, 7000, 9500, 14_500, 20_500, 26_000, 28_000, 29_700];
+pub(super) const AFTER_REBOUND: Quantiles = [3000, 4700, 6200, 9000, 14_500, 20_500, 26_000, 28_000, 29_700];
 pub(super) const AFTER_WHISTLE: Quantiles = [3500, 5000, 8000, 11_500, 15_500, 20_500, 26_000, 28_000, 29_700];
 pub(super) const AFTER_STEAL: Quantiles = [2500, 3000, 3300, 4200, 6500, 13_500, 21_000, 26_000, 29_500];
 /// The same after an offensive rebound, and after a foul that keeps the ball: a median of 5 s.
@@ -18,17 +18,19 @@ pub(super) const REBOUND: Quantiles = [800, 850, 900, 1050, 1400, 1800, 2300, 26
 /// A possession without a half-court offence: shots within this time of a rebound or steal are 13 % of what follows these.
 pub(super) const FAST: i64 = 6500;
 
+/// Turnovers and fouls come before a shot would, after this percentage of its time.
+pub(super) const BEFORE_SHOT: i64 = 78;
 /// Permille of chances that end in a turnover (12.9 a team) and in a foul of the defence away from a shot (19.0 fouls).
-pub(super) const TURNOVERS: i64 = 163;
-pub(super) const COMMON_FOULS: i64 = 94;
+pub(super) const TURNOVERS: i64 = 159;
+pub(super) const COMMON_FOULS: i64 = 100;
 /// Permille of turnovers that are steals (48 %), and of the others that are fouls of the offence (30 %).
-pub(super) const STEALS: i64 = 490;
+pub(super) const STEALS: i64 = 468;
 pub(super) const OFFENSIVE_FOULS: i64 = 295;
 
 /// Permille of shots that are threes (36 % of 58), of threes from a corner (10 %), of twos from beyond 3 m (28 %).
 pub(super) const THREES: i64 = 356;
 pub(super) const CORNERS: i64 = 104;
-pub(super) const LONG_TWOS: i64 = 285;
+pub(super) const LONG_TWOS: i64 = 290;
 
 /// A kind of shot, in permille: fouled, blocked, off the dribble, made if it is neither, assisted.
 pub(super) struct ShotRates {
@@ -40,14 +42,16 @@ pub(super) struct ShotRates {
 }
 
 /// 49 % of twos go in, 8.7 % are blocked and 38 % of the made ones assisted; 59 % of free-throw trips follow a foul on them.
-pub(super) const RIM: ShotRates = ShotRates { fouled: 218, blocked: 106, dribbled: 520, made: 588, assisted: 445 };
-pub(super) const MIDDLE: ShotRates = ShotRates { fouled: 75, blocked: 45, dribbled: 640, made: 402, assisted: 345 };
+pub(super) const RIM: ShotRates = ShotRates { fouled: 240, blocked: 106, dribbled: 520, made: 552, assisted: 445 };
+pub(super) const MIDDLE: ShotRates = ShotRates { fouled: 88, blocked: 45, dribbled: 640, made: 375, assisted: 345 };
 /// 36 % of threes go in, 0.9 % are blocked and 81 % of the made ones assisted; 2 % of trips have three throws.
-pub(super) const THREE: ShotRates = ShotRates { fouled: 12, blocked: 9, dribbled: 260, made: 356, assisted: 815 };
+pub(super) const THREE: ShotRates = ShotRates { fouled: 12, blocked: 9, dribbled: 260, made: 334, assisted: 815 };
 pub(super) const HEAVE: ShotRates = ShotRates { fouled: 0, blocked: 8, dribbled: 900, made: 20, assisted: 0 };
 /// Made shots are this likely of those fouled, relative to others: 23 % of trips have one throw.
 pub(super) const AND_ONE: i64 = 50;
 
+/// Permille of misses that go out of bounds: 2.9 a team.
+pub(super) const OUT_OF_BOUNDS: i64 = 72;
 /// Permille of misses that the offence rebounds: after threes, twos, free throws (28 % in all).
 pub(super) const OFFENSIVE_REBOUNDS: [i64; 3] = [263, 322, 117];
 
@@ -63,7 +67,7 @@ pub(super) const BAND_BORDERS: [i64; 5] = [260, 610, 1219, 1829, 3100];
 
 /// Permille of a two's distance from the hoop within 1, 2, .. metres inside 3 m, and from 3 to 7 m.
 pub(super) const RIM_METRES: [i64; 3] = [155, 610, 235];
-pub(super) const MIDDLE_METRES: [i64; 4] = [210, 340, 340, 110];
+pub(super) const MIDDLE_METRES: [i64; 4] = [225, 310, 335, 130];
 /// How far behind the arc threes are taken, in mm: a median of 7.4 m from the hoop.
 pub(super) const BEHIND_ARC: Quantiles = [20, 120, 200, 400, 700, 1050, 1450, 1750, 2250];
 /// Degrees from straight on: a median of 39.
@@ -71,18 +75,19 @@ pub(super) const ANGLE: Quantiles = [0, 3, 7, 21, 39, 58, 78, 86, 100];
 
 /// Minutes of a team's most used, second, .. player in a game, and how these grow in games with few substitutions: the
 /// mean and the standard deviation of real ones.
-pub(super) const MINUTES: [(i64, i64); 11] = [
-    (350, 32),
-    (328, 36),
-    (302, 36),
-    (272, 34),
-    (238, 30),
-    (188, -26),
-    (144, -38),
-    (94, -46),
-    (50, -42),
-    (24, -34),
-    (10, -20),
+pub(super) const MINUTES: [(i64, i64); 12] = [
+    (372, 30),
+    (352, 40),
+    (328, 44),
+    (296, 44),
+    (256, 38),
+    (176, -34),
+    (122, -48),
+    (66, -58),
+    (24, -52),
+    (4, -40),
+    (0, -30),
+    (0, -15),
 ];
 
 /// Standard deviations of a team's form in a game, in permille of chances: what team-games vary beyond chance.
@@ -94,22 +99,22 @@ pub(super) mod form {
     pub(in super::super) const CORNERS: i64 = 62;
     pub(in super::super) const LONG_TWOS: i64 = 80;
     /// 49.3 ± 9.2 % of twos.
-    pub(in super::super) const TOUCH: i64 = 36;
+    pub(in super::super) const TOUCH: i64 = 30;
     /// 70.8 ± 11.6 % of free throws.
-    pub(in super::super) const FREE_THROWS: i64 = 55;
+    pub(in super::super) const FREE_THROWS: i64 = 20;
     /// 27.9 ± 9.1 % of the misses.
     pub(in super::super) const BOARDS: i64 = 45;
     /// 12.9 ± 4.2 turnovers, 6.2 ± 3.1 steals.
     pub(in super::super) const TURNOVERS: i64 = 36;
     pub(in super::super) const STEALS: i64 = 110;
     /// 19.0 ± 4.3 fouls, 21.1 ± 7.6 free throws.
-    pub(in super::super) const FOULS: i64 = 190;
+    pub(in super::super) const FOULS: i64 = 85;
     /// 3.4 ± 2.4 blocks.
     pub(in super::super) const BLOCKS: i64 = 420;
     /// 50 ± 13 % of the baskets.
     pub(in super::super) const ASSISTS: i64 = 90;
     /// A team's strength through the season, at both ends: margins of 11.8 ± 9.5.
-    pub(in super::super) const STRENGTH: i64 = 24;
+    pub(in super::super) const STRENGTH: i64 = 17;
     /// What the home team makes more, and the visitors less.
     pub(in super::super) const HOME: i64 = 9;
 }

@@ -9,7 +9,8 @@
 //! | `substitutions`, `ball_screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
 //! | `ledger` | events as stats, details, possessions and shots |
 //! | `feed`, `corrections`, `live` | messages of the live streams, corrections after the fact, games with clocks of their own |
-//! | `tracking` | where everybody is at a time |
+//! | `path`, `motion`, `tracking` | smooth ways, how ten players move so that the events are true, and what sensors tell of it |
+//! | `figures` | what a game is drawn from, beside the figures of real games |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
 //! | `broadcast` | a team as the Broadcast API shows it |
@@ -30,7 +31,9 @@ mod ids;
 mod ledger;
 mod links;
 mod live;
+mod motion;
 mod names;
+mod path;
 mod play;
 mod practice;
 mod rng;
@@ -63,6 +66,7 @@ use roster::TeamMember;
 use schedule::{HOUR, SeasonPlan};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+pub(crate) use tracking::Sensors;
 use tracking::Tracker;
 
 /// Number of played games and practices in the cache; replaying gives the same result.
@@ -84,8 +88,7 @@ pub(crate) struct Season {
     games_played: Mutex<GameCache>,
     /// By team, made when first needed.
     rosters: Vec<OnceLock<Vec<Arc<TeamMember>>>>,
-    /// Milliseconds between time steps of locations.
-    step: i64,
+    sensors: Sensors,
     changes: live::Changes,
 }
 
@@ -129,14 +132,14 @@ impl Season {
             games_played: Mutex::default(),
             rosters: std::iter::repeat_with(OnceLock::new).take(games_of_team.len()).collect(),
             games_of_team,
-            step: tracking::SAMPLE_MS,
+            sensors: Sensors::default(),
             changes: live::Changes::default(),
         }
     }
 
-    /// The same season with another time step of locations, in milliseconds.
-    pub(crate) fn tracked_every(self, step: i64) -> Self {
-        Season { step: step.max(1), ..self }
+    /// The same season with other sensors.
+    pub(crate) fn sensed_by(self, sensors: Sensors) -> Self {
+        Season { sensors, ..self }
     }
 
     pub(crate) fn teams(&self) -> &[Team] {
@@ -270,12 +273,12 @@ impl Season {
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
         if self.sport == Sport::Football {
             let period = &game_log.periods[part];
-            football::batches(&game_log, teams, period, (from, to.min(now)), self.step).for_each(visit);
+            football::batches(&game_log, teams, period, (from, to.min(now)), self.sensors.step).for_each(visit);
             return Some(());
         }
         let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
         let tracker =
-            Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.step);
+            Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.sensors);
         tracker.batches(from, to.min(now)).for_each(visit);
         Some(())
     }

@@ -105,6 +105,8 @@ enum Start {
 /// One try to shoot; a possession has several after fouls and offensive rebounds.
 struct Chance {
     time: i64,
+    /// To be where something can happen.
+    least: i64,
     /// The first of the possession.
     opening: bool,
     /// The part of the time in which the ball is brought up.
@@ -133,7 +135,7 @@ impl Form {
     /// `touch`: how much better it is than the other side; `pace`: that of the game.
     fn draw(rng: &mut Rng, touch: i64, pace: i64) -> Self {
         Form {
-            pace: pace + rng.bell(form::PACE / 3),
+            pace: pace + rng.bell(form::PACE * 2 / 3),
             threes: rng.bell(form::THREES),
             corners: rng.bell(form::CORNERS),
             long_twos: rng.bell(form::LONG_TWOS),
@@ -267,10 +269,11 @@ impl<'a> Floor<'a> {
         };
         // Nobody outruns the ball's way to the other hoop.
         let way = from.map_or(0, |(_, place)| (place.y - self.hoops[side].y).abs());
-        let time = scaled(self.rng.quantile(times), self.form[side].pace).clamp(way / 6 + 700, SHOT_CLOCK - 200);
+        let least = way / 6 + 700;
+        let time = scaled(self.rng.quantile(times), self.form[side].pace - 25).clamp(least, SHOT_CLOCK - 200);
         let fast = from.is_some() && time <= figures::FAST;
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
-        let mut chance = Chance { time, opening: true, advance, from };
+        let mut chance = Chance { time, least, opening: true, advance, from };
         let next = loop {
             match self.chance(side, chance) {
                 ChanceOutcome::Again(next_chance) => chance = next_chance,
@@ -295,7 +298,7 @@ impl<'a> Floor<'a> {
     }
 
     fn chance(&mut self, side: usize, chance: Chance) -> ChanceOutcome {
-        let Chance { mut time, opening, advance, from } = chance;
+        let Chance { mut time, least, opening, advance, from } = chance;
         let behind = self.score[side] - self.score[1 - side];
         if self.late && self.free_throws && self.clock < LATE && (1..10).contains(&behind) && self.rng.chance(650) {
             time = time.min(self.rng.within(1500, 6000));
@@ -303,6 +306,12 @@ impl<'a> Floor<'a> {
                 self.run(time);
                 return self.common_foul(side, time);
             }
+        }
+        let lost = figures::TURNOVERS + self.form[side].turnovers;
+        let fouled = lost + scaled(figures::COMMON_FOULS, self.form[1 - side].fouls);
+        let drawn = self.rng.below(1000);
+        if drawn < fouled {
+            time = (time * figures::BEFORE_SHOT / 100).max(least);
         }
         let is_hurried = self.clock <= time;
         if is_hurried {
@@ -314,19 +323,16 @@ impl<'a> Floor<'a> {
         }
         self.screens(side, time, advance);
         self.run(time);
-        let own = &self.form[side];
-        let lost = figures::TURNOVERS + own.turnovers;
-        let fouled = lost + scaled(figures::COMMON_FOULS, self.form[1 - side].fouls);
-        match (from, self.rng.below(1000)) {
+        match from {
             // There was no time to be anywhere else.
-            (Some((member, place)), _) if !opening && time < 3000 => {
+            Some((member, place)) if !opening && time < 3000 => {
                 let place = (time < MOMENT).then(|| place.chart());
                 self.shot(side, Choice::Putback(member, place), time)
             }
             _ if is_hurried && opening && time < 5500 => self.shot(side, Choice::Heave(from), time),
             _ if is_hurried => self.shot(side, Choice::Any, time),
-            (_, drawn) if drawn < lost => self.turnover(side),
-            (_, drawn) if drawn < fouled => self.common_foul(side, time),
+            _ if drawn < lost => self.turnover(side),
+            _ if drawn < fouled => self.common_foul(side, time),
             _ if time <= figures::FAST && from.is_some() && self.rng.chance(600) => self.shot(side, Choice::Layup, time),
             _ => self.shot(side, Choice::Any, time),
         }
@@ -377,7 +383,7 @@ impl<'a> Floor<'a> {
         }
         self.reset_shot_clock(self.shot_clock.unwrap_or(0).max(SHORT_CLOCK));
         let time = self.rng.quantile(&figures::SECOND_CHANCE).max(3500);
-        ChanceOutcome::Again(Chance { time, opening: false, advance: 0, from: None })
+        ChanceOutcome::Again(Chance { time, least: 0, opening: false, advance: 0, from: None })
     }
 
     /// A shot, `time` after the ball was won or brought in.
@@ -401,10 +407,11 @@ impl<'a> Floor<'a> {
         defender = fouler.unwrap_or(defender);
         let is_near = band < 2;
         let is_blocked =
-            fouler.is_none() && is_near && self.rng.chance(scaled(blocked, self.form[1 - side].blocks) * 14 / 10);
+            fouler.is_none() && is_near && self.rng.chance(scaled(blocked, self.form[1 - side].blocks) * 17 / 10);
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
         let skills = &self.sides[side].members[shooter].skills;
-        let made = made + skills.touch + self.form[side].touch + figures::BAND_SHIFTS[band];
+        let made = made + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
+            + figures::BAND_SHIFTS[band];
         let made = match (dunk, fouler) {
             (true, None) => 920,
             (_, None) => made,
@@ -513,7 +520,7 @@ impl<'a> Floor<'a> {
         ChanceOutcome::Over(Start::Inbound)
     }
 
-    /// Every miss is rebounded by a player unless the clock runs out first; there are no team rebounds. `away`: the
+    /// A miss is rebounded by a player unless it goes out of bounds or the clock runs out first. `away`: the
     /// members of either side who cannot be there. `kind`: a three, two or free throw.
     fn rebound(&mut self, side: usize, away: [usize; 2], kind: usize) -> ChanceOutcome {
         let time = self.rng.quantile(&figures::REBOUND);
@@ -522,6 +529,10 @@ impl<'a> Floor<'a> {
             return ChanceOutcome::Over(Start::Inbound);
         }
         self.run(time);
+        if self.rng.chance(figures::OUT_OF_BOUNDS) {
+            self.whistle(9000, 16_000);
+            return ChanceOutcome::Over(Start::Inbound);
+        }
         let place = self.place(side, Chart { x: 0, y: 900 }, 2000);
         let boards = self.form[side].boards - self.form[1 - side].boards / 3;
         if self.rng.chance(figures::OFFENSIVE_REBOUNDS[kind] + boards) {
@@ -529,7 +540,7 @@ impl<'a> Floor<'a> {
             self.reset_shot_clock(SHORT_CLOCK);
             self.happen(side, member, place, Act::Rebound { offensive: true });
             let time = self.rng.quantile(&figures::SECOND_CHANCE);
-            return ChanceOutcome::Again(Chance { time, opening: false, advance: 0, from: Some((member, place)) });
+            return ChanceOutcome::Again(Chance { time, least: 0, opening: false, advance: 0, from: Some((member, place)) });
         }
         let member = self.pick_but(1 - side, [away[1], NOBODY], |skills| skills.boards);
         ChanceOutcome::Over(Start::Rebound(member, place))

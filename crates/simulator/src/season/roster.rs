@@ -142,10 +142,10 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     let big = position == "C";
     let guard = position == "G";
     Skills {
-        usage: rng.within(45, 150) + if starter { rng.within(0, 110) } else { 0 },
-        threes: if big { rng.within(20, 180) } else { rng.within(230, 640) },
-        touch: rng.within(-35, 35) + if starter { 15 } else { 0 },
-        free_throws: if big { rng.within(560, 720) } else { rng.within(660, 880) },
+        usage: rng.within(45, 150) + if starter { rng.within(0, 230) } else { 0 },
+        threes: if big { rng.within(20, 180) } else { rng.within(215, 605) },
+        touch: rng.within(-30, 30),
+        free_throws: if big { rng.within(590, 710) } else { rng.within(670, 830) },
         boards: if big {
             rng.within(170, 260)
         } else if guard {

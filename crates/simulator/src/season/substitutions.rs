@@ -53,7 +53,7 @@ impl Substitutions {
 
     /// How far a player is beyond the planned time.
     fn ahead(&self, member: usize) -> i64 {
-        let reserve = if self.shares[member] < 20 { 100 * MINUTE } else { 0 };
+        let reserve = if self.shares[member] < 30 { 100 * MINUTE } else { 0 };
         let foul_trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
         self.time_played[member] - self.shares[member] * self.elapsed / 1000 + reserve + foul_trouble
     }
@@ -64,7 +64,7 @@ impl Substitutions {
             let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
             let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
             let Some(seat) = (0..5).max_by_key(|seat| self.ahead(self.on_court[*seat])) else { return };
-            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 3, 2 * MINUTE) {
+            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 4, 3 * MINUTE / 2) {
                 return;
             }
             self.on_court[seat] = fresh;

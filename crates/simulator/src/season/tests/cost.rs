@@ -12,7 +12,7 @@ fn the_scripts_of_two_hundred_games_and_the_positions_of_one() {
         .map(|game| season.play(game).unwrap().periods.iter().map(|period| period.possessions.len()).sum::<usize>())
         .sum();
     println!("200 scripts: {:?}, {events} possessions", clock.elapsed());
-    let fine = Season::new(3, Sport::Basketball, 16, 240, NOW).tracked_every(100);
+    let fine = Season::new(3, Sport::Basketball, 16, 240, NOW).sensed_by(Sensors { step: 100, ..Sensors::default() });
     let game = games(&fine).into_iter().find(|game| game.ended_at < NOW).unwrap();
     let clock = Instant::now();
     let mut batches = 0;

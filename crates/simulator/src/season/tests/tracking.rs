@@ -99,7 +99,7 @@ fn a_finer_grid_passes_through_the_same_points() {
         |season: &Season| locations(season, &half.id, half.started_at, half.started_at + 60_000, NOW).unwrap();
     let coarse = first_minute(&season);
     for hz in [20, 25, 50] {
-        let fine = first_minute(&small().tracked_every(1000 / hz));
+        let fine = first_minute(&small().sensed_by(Sensors { step: 1000 / hz, ..Sensors::default() }));
         assert_eq!(fine.len() as i64, 60 * hz + 1);
         let times: Vec<i64> = fine.iter().map(|batch| batch.locations[0].t - half.started_at).collect();
         assert!(times.iter().enumerate().all(|(step, t)| *t == step as i64 * 1000 / hz));
