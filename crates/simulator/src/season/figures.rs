@@ -21,10 +21,10 @@ pub(super) const FAST: i64 = 6500;
 /// Turnovers and fouls come before a shot would, after this percentage of its time.
 pub(super) const BEFORE_SHOT: i64 = 78;
 /// Permille of chances that end in a turnover (12.9 a team) and in a foul of the defence away from a shot (19.0 fouls).
-pub(super) const TURNOVERS: i64 = 159;
-pub(super) const COMMON_FOULS: i64 = 100;
+pub(super) const TURNOVERS: i64 = 164;
+pub(super) const COMMON_FOULS: i64 = 97;
 /// Permille of turnovers that are steals (48 %), and of the others that are fouls of the offence (30 %).
-pub(super) const STEALS: i64 = 468;
+pub(super) const STEALS: i64 = 488;
 pub(super) const OFFENSIVE_FOULS: i64 = 295;
 
 /// Permille of shots that are threes (36 % of 58), of threes from a corner (10 %), of twos from beyond 3 m (28 %).
@@ -42,8 +42,8 @@ pub(super) struct ShotRates {
 }
 
 /// 49 % of twos go in, 8.7 % are blocked and 38 % of the made ones assisted; 59 % of free-throw trips follow a foul on them.
-pub(super) const RIM: ShotRates = ShotRates { fouled: 240, blocked: 106, dribbled: 520, made: 552, assisted: 445 };
-pub(super) const MIDDLE: ShotRates = ShotRates { fouled: 88, blocked: 45, dribbled: 640, made: 375, assisted: 345 };
+pub(super) const RIM: ShotRates = ShotRates { fouled: 222, blocked: 106, dribbled: 520, made: 552, assisted: 445 };
+pub(super) const MIDDLE: ShotRates = ShotRates { fouled: 80, blocked: 45, dribbled: 640, made: 375, assisted: 345 };
 /// 36 % of threes go in, 0.9 % are blocked and 81 % of the made ones assisted; 2 % of trips have three throws.
 pub(super) const THREE: ShotRates = ShotRates { fouled: 12, blocked: 9, dribbled: 260, made: 334, assisted: 815 };
 pub(super) const HEAVE: ShotRates = ShotRates { fouled: 0, blocked: 8, dribbled: 900, made: 20, assisted: 0 };
@@ -76,30 +76,30 @@ pub(super) const ANGLE: Quantiles = [0, 3, 7, 21, 39, 58, 78, 86, 100];
 /// Minutes of a team's most used, second, .. player in a game, and how these grow in games with few substitutions: the
 /// mean and the standard deviation of real ones.
 pub(super) const MINUTES: [(i64, i64); 12] = [
-    (372, 30),
-    (352, 40),
-    (328, 44),
-    (296, 44),
-    (256, 38),
-    (176, -34),
-    (122, -48),
-    (66, -58),
-    (24, -52),
-    (4, -40),
-    (0, -30),
-    (0, -15),
+    (374, 30),
+    (360, 42),
+    (338, 48),
+    (308, 50),
+    (266, 44),
+    (168, -36),
+    (108, -52),
+    (54, -62),
+    (18, -58),
+    (-4, -46),
+    (-12, -38),
+    (-14, -30),
 ];
 
 /// Standard deviations of a team's form in a game, in permille of chances: what team-games vary beyond chance.
 pub(super) mod form {
     /// The time of an offence: 17.3 ± 2.0 s.
-    pub(in super::super) const PACE: i64 = 75;
+    pub(in super::super) const PACE: i64 = 72;
     /// 21.2 ± 6.1 threes.
     pub(in super::super) const THREES: i64 = 82;
     pub(in super::super) const CORNERS: i64 = 62;
     pub(in super::super) const LONG_TWOS: i64 = 80;
     /// 49.3 ± 9.2 % of twos.
-    pub(in super::super) const TOUCH: i64 = 30;
+    pub(in super::super) const TOUCH: i64 = 24;
     /// 70.8 ± 11.6 % of free throws.
     pub(in super::super) const FREE_THROWS: i64 = 20;
     /// 27.9 ± 9.1 % of the misses.
@@ -108,13 +108,13 @@ pub(super) mod form {
     pub(in super::super) const TURNOVERS: i64 = 36;
     pub(in super::super) const STEALS: i64 = 110;
     /// 19.0 ± 4.3 fouls, 21.1 ± 7.6 free throws.
-    pub(in super::super) const FOULS: i64 = 85;
+    pub(in super::super) const FOULS: i64 = 30;
     /// 3.4 ± 2.4 blocks.
     pub(in super::super) const BLOCKS: i64 = 420;
     /// 50 ± 13 % of the baskets.
     pub(in super::super) const ASSISTS: i64 = 90;
     /// A team's strength through the season, at both ends: margins of 11.8 ± 9.5.
-    pub(in super::super) const STRENGTH: i64 = 17;
+    pub(in super::super) const STRENGTH: i64 = 12;
     /// What the home team makes more, and the visitors less.
     pub(in super::super) const HOME: i64 = 9;
 }

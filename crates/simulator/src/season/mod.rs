@@ -277,8 +277,8 @@ impl Season {
             return Some(());
         }
         let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
-        let tracker =
-            Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.sensors);
+        let periods = (&game_log.periods[part], game_log.periods.get(part + 1));
+        let tracker = Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, periods, self.sensors);
         tracker.batches(from, to.min(now)).for_each(visit);
         Some(())
     }

@@ -1,6 +1,7 @@
 //! How ten players move through a period, so that they are where its events say: keys for each of them and for the ball.
 //! It is made from the period alone, at once; positions are then functions of time.
 
+use super::ball_screens::Screen;
 use super::court::{self, Chart};
 use super::game_log::{Act, CourtPoint, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
 use super::path::{Key, MEAN, Path, Point};
@@ -49,6 +50,8 @@ struct Plan<'a> {
     keys: [Vec<Vec<Key>>; 2],
     ball: Vec<BallKey>,
     possession: &'a GamePossession,
+    /// The possession after it.
+    next: Option<&'a GamePossession>,
     /// Where the five of the offence are at the last pose, by seat.
     five: [Chart; 5],
     holder: usize,
@@ -86,8 +89,8 @@ fn bench(side: usize, member: usize) -> Point {
 }
 
 impl Motion {
-    /// `seed`: one for each session.
-    pub(super) fn new(seed: u64, sides: &[Side; 2], period: &GamePeriod) -> Self {
+    /// `seed`: one for each session. `next`: the period for which the players line up at the end of this one.
+    pub(super) fn new(seed: u64, sides: &[Side; 2], period: &GamePeriod, next: Option<&GamePeriod>) -> Self {
         let members = |side: usize| vec![Vec::new(); sides[side].members.len()];
         let mut plan = Plan {
             rng: Rng::with_key(seed, &[]),
@@ -97,6 +100,7 @@ impl Motion {
                 Some(first) => first,
                 None => return Motion { paths: [Vec::new(), Vec::new()], ball: Vec::new() },
             },
+            next: None,
             five: SPOTS[0],
             holder: GUARD,
         };
@@ -110,9 +114,15 @@ impl Motion {
         for (index, possession) in period.possessions.iter().enumerate() {
             plan.rng = Rng::with_key(seed, &[0x5B07, index as u64]);
             plan.possession = possession;
+            plan.next = period.possessions.get(index + 1);
             plan.substitutes(before);
             plan.possession_of(before);
             before = Some(possession);
+        }
+        if let Some(first) = next.and_then(|next| next.possessions.first()) {
+            plan.stay(period.possessions.last().map_or(period.started_at, |last| last.ended_at + 2500));
+            plan.possession = first;
+            plan.tip_off(period.ended_at);
         }
         let path = |keys: Vec<Vec<Key>>| keys.into_iter().map(Path::through).collect();
         plan.ball.sort_by(|one, other| one.at.total_cmp(&other.at));
@@ -217,11 +227,12 @@ impl Plan<'_> {
         }
         let side = self.possession.side;
         let (from, to) = (self.member(side, self.holder), self.member(side, seat));
-        let way = self.five[self.holder];
-        let goal = self.five[seat];
-        let time = 250 + ((way.x - goal.x).abs() + (way.y - goal.y).abs()) / 16;
-        self.ball_in_hand(at - time.min(900), side, from);
-        self.ball_in_hand(at, side, to);
+        let (way, goal) = (self.five[self.holder], self.five[seat]);
+        let time = (200 + ((way.x - goal.x).abs() + (way.y - goal.y).abs()) / 22).min(650);
+        let last = self.ball.last().map_or(i64::MIN, |key| key.at as i64);
+        let thrown = (at - time).max(last + 150);
+        self.ball_in_hand(thrown, side, from);
+        self.ball_in_hand(thrown + time, side, to);
         self.holder = seat;
     }
 
@@ -277,8 +288,10 @@ impl Plan<'_> {
         let middle = 12_725;
         for seat in 0..5 {
             let (x, y) = [(0, 3000), (-3500, 700), (3500, 800), (-1900, -2200), (0, 450)][seat];
-            self.go(side, seat, at, Chart { x, y: middle + y }, 2.0);
-            self.go(1 - side, seat, at, Chart { x: -x + 700, y: middle - y }, 2.0);
+            for (side, x, y) in [(side, x, y), (1 - side, 700 - x, -y)] {
+                let place = Some(self.point(Chart { x, y: middle + y }));
+                self.key(side, self.member(side, seat), Key { at: at as f64, place, dwell: MEAN, pace: 2.0 });
+            }
         }
         self.holder = GUARD;
         let guard = self.member(side, GUARD);
@@ -345,7 +358,7 @@ impl Plan<'_> {
     /// Where the opponent of a seat stands, between him and the hoop, drawn to the ball.
     fn guard(&mut self, seat: usize, ball: Chart) -> Chart {
         let own = self.five[seat];
-        let (hoop, help) = if seat == self.holder { (17, 0) } else { (24, 8) };
+        let (hoop, help) = if seat == self.holder { (17, 0) } else { (25, 11) };
         let mixed = |own: i64, ball: i64| own * (100 - hoop - help) / 100 + ball * help / 100;
         let spot = Chart { x: mixed(own.x, ball.x), y: mixed(own.y, ball.y).max(150) };
         self.around(spot, 380)
@@ -358,45 +371,59 @@ impl Plan<'_> {
         if from_afar {
             let arrive = (from + self.rng.within(5200, 7400)).min(to - 1500);
             if arrive > from + 2500 {
-                self.beat(arrive, 3.7, 2200);
+                let pace = 2.7 + self.rng.below(9) as f64 / 10.0;
+                self.beat(arrive, pace, 2200);
                 if self.holder != GUARD && self.rng.chance(750) {
                     self.pass(from + 3600.min((arrive - from) / 2), GUARD);
                 }
             }
             at = arrive.max(from);
         }
-        let screens: Vec<_> = self.possession.screens.iter().copied().filter(|screen| (from..to).contains(&screen.at)).collect();
-        for screen in &screens {
-            let seat = |member| self.possession.on_court[side].iter().position(|one| *one == member).unwrap_or(0);
-            let (handler, screener) = (seat(screen.handler), seat(screen.screener));
-            let place = self.point(screen.place);
-            self.pass(screen.at - 700, handler);
-            let beside = Chart { x: screen.place.x + 700, y: screen.place.y + 500 };
-            self.key(side, screen.screener, Key { at: screen.at as f64 + 200.0, place: Some(place), dwell: 400.0, pace: 3.2 });
-            self.go(side, handler, screen.at - 100, beside, 2.6);
-            (self.five[handler], self.five[screener]) = (beside, screen.place);
-            for seat in [handler, screener] {
-                let guard = self.guard(seat, beside);
-                self.go(1 - side, seat, screen.at + 150, guard, 2.8);
-            }
-        }
+        let screens = self.possession.screens.iter().copied().filter(|screen| (from..to - 1000).contains(&screen.at));
+        let mut moments: Vec<(i64, Option<Screen>)> = screens.map(|screen| (screen.at, Some(screen))).collect();
+        let set = moments.len();
         let last_pass = to - self.rng.within(700, 3600);
         loop {
-            at += self.rng.within(1700, 3000);
+            at += self.rng.within(1500, 2600);
             if at > to - 1700 {
                 break;
             }
-            if screens.iter().any(|screen| (screen.at - at).abs() < 1500) {
-                continue;
+            if moments[..set].iter().all(|(screen, _)| (screen - at).abs() > 1500) {
+                moments.push((at, None));
             }
-            let pace = 1.1 + self.rng.below(20) as f64 / 10.0;
-            self.beat(at, pace, 500);
-            if at < last_pass - 900 && self.rng.chance(650) {
-                let (seat, after) = (self.rng.index(5), self.rng.within(-300, 500));
-                self.pass(at + after, seat);
+        }
+        moments.sort_by_key(|(at, _)| *at);
+        for (at, screen) in moments {
+            match screen {
+                Some(screen) => self.screen(&screen),
+                None => {
+                    let pace = 1.4 + self.rng.below(10) as f64 / 10.0;
+                    self.beat(at, pace, 500);
+                    if at < last_pass - 900 && self.rng.chance(380) {
+                        let (seat, after) = (self.rng.index(5), self.rng.within(-300, 500));
+                        self.pass(at + after, seat);
+                    }
+                }
             }
         }
         self.end(group, last_pass.max(from + 900));
+    }
+
+    /// The screener stands where the service says, and the handler comes past him.
+    fn screen(&mut self, screen: &Screen) {
+        let side = self.possession.side;
+        let seat = |member| self.possession.on_court[side].iter().position(|one| *one == member).unwrap_or(0);
+        let (handler, screener) = (seat(screen.handler), seat(screen.screener));
+        let place = self.point(screen.place);
+        self.pass(screen.at - 700, handler);
+        let beside = Chart { x: screen.place.x + 700, y: screen.place.y + 500 };
+        self.key(side, screen.screener, Key { at: screen.at as f64 + 200.0, place: Some(place), dwell: 400.0, pace: 3.2 });
+        self.go(side, handler, screen.at - 100, beside, 2.6);
+        (self.five[handler], self.five[screener]) = (beside, screen.place);
+        for seat in [handler, screener] {
+            let guard = self.guard(seat, beside);
+            self.go(1 - side, seat, screen.at + 150, guard, 2.8);
+        }
     }
 
     /// Some of the five change their spots until then, and their opponents follow.
@@ -405,9 +432,9 @@ impl Plan<'_> {
         let set = self.rng.index(3);
         let all = spread > 1000;
         for seat in 0..5 {
-            let moves = all || self.rng.chance(820);
+            let moves = all || self.rng.chance(880);
             if moves {
-                self.five[seat] = self.around(SPOTS[set][seat], 1300);
+                self.five[seat] = self.around(SPOTS[set][seat], 1700);
             }
             let (own, mut guard) = (self.five[seat], self.guard(seat, self.five[self.holder]));
             if !moves {
@@ -434,9 +461,9 @@ impl Plan<'_> {
         }
         if let Some(seat) = actor.and_then(seat_of) {
             if let Some(passer) = passer {
-                self.pass((last_pass - 1500).max(self.ball.last().map_or(0, |key| key.at as i64) + 400), passer);
+                self.pass(last_pass - 1200, passer);
             }
-            self.pass(last_pass.max(self.ball.last().map_or(0, |key| key.at as i64) + 400).min(group.at - 250), seat);
+            self.pass(last_pass, seat);
         }
         let shot = actor.and_then(|event| match event.act {
             Act::Shot { defender, gap, .. } => Some((defender, gap)),
@@ -446,15 +473,22 @@ impl Plan<'_> {
             (Some((defender, gap)), Some(place)) => Some((defender, gap, self.beside(place, gap))),
             _ => None,
         };
+        let rebounder = self.rebounder(group.at);
         for seat in 0..5 {
+            if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (side, seat)) {
+                self.five[seat] = goal;
+            }
             let own = self.member(side, seat);
             if !group.events.iter().any(|event| event.side == side && event.member == own) {
-                let moved = self.around(self.five[seat], 700);
+                let moved = self.around(self.five[seat], 1500);
                 self.five[seat] = moved;
                 self.go(side, seat, group.at, moved, 2.5);
             }
             let other = self.member(1 - side, seat);
             let mut guard = self.guard(seat, place.unwrap_or(self.five[0]));
+            if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (1 - side, seat)) {
+                guard = self.around(goal, 500);
+            }
             let mut dwell = 350.0;
             if let (Some((defender, gap, spot)), Some(place)) = (nearest, place) {
                 guard = if other == defender { spot } else { away(guard, place, gap + 650) };
@@ -465,6 +499,16 @@ impl Plan<'_> {
             let key = Key { at: group.at as f64, place: Some(self.point(guard)), dwell, pace: 2.8 };
             self.key(1 - side, other, key);
         }
+    }
+
+    /// The next rebound after a miss at that time: its side, seat and place.
+    fn rebounder(&self, at: i64) -> Option<(usize, usize, Chart)> {
+        let own = self.possession.play_events.iter().find(|event| event.at > at);
+        let next = || self.next.and_then(|next| next.play_events.first());
+        let event = own.or_else(next).filter(|event| matches!(event.act, Act::Rebound { .. }) && event.at < at + 3500)?;
+        let seat = self.possession.on_court[event.side].iter().position(|one| *one == event.member)?;
+        let place = CourtPoint { hoop: self.hoop(), ..event.place }.chart();
+        Some((event.side, seat, place))
     }
 
     /// A point at a distance from another, most often between it and the hoop.
@@ -505,6 +549,8 @@ impl Plan<'_> {
         let side = thrown.side;
         let shooter = self.possession.on_court[side].iter().position(|one| *one == thrown.member).unwrap_or(0);
         let mut lane = 0;
+        let rebounder = self.rebounder(thrown.at);
+        let is_rebounder = |side: usize, seat: usize| rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
         for seat in 0..5 {
             let at = thrown.at - 3500 + self.rng.within(0, 1500);
             if since < at - 3000 && thrown.at - since > 6000 {
@@ -512,12 +558,12 @@ impl Plan<'_> {
                 self.key(side, member[0], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
                 self.key(1 - side, member[1], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
             }
-            let other = if seat < 2 { LANES[seat] } else { Chart { x: 1900 * (seat as i64 - 3), y: 7300 } };
+            let other = if seat < 2 { LANES[seat] } else if is_rebounder(1 - side, seat) { Chart { x: 2300, y: 2800 } } else { Chart { x: 1900 * (seat as i64 - 3), y: 7300 } };
             self.go(1 - side, seat, at, other, 1.6);
             if seat == shooter {
                 continue;
             }
-            let own = if lane < 2 && seat >= 2 { LANES[2 + lane] } else { Chart { x: 2600 * (seat as i64 - 2), y: 8200 } };
+            let own = if is_rebounder(side, seat) { Chart { x: -2300, y: 2800 } } else if lane < 2 && seat >= 2 { LANES[2 + lane] } else { Chart { x: 2600 * (seat as i64 - 2), y: 8200 } };
             lane += usize::from(lane < 2 && seat >= 2);
             self.five[seat] = own;
             self.go(side, seat, at, own, 1.6);

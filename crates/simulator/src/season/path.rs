@@ -7,6 +7,8 @@ use super::rng::Rng;
 const TOP: f64 = 7.2;
 /// What players are planned to run at, at most: the rest is for what comes in between.
 const RUN: f64 = 6.0;
+/// Milliseconds before a place that must be reached in which no other is aimed at.
+const CLEAR: f64 = 500.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
 pub(super) const MEAN: f64 = 600.0;
 
@@ -61,6 +63,13 @@ pub(super) struct Path {
 impl Path {
     pub(super) fn through(mut keys: Vec<Key>) -> Self {
         keys.sort_by(|one, other| one.at.total_cmp(&other.at));
+        let fixed: Vec<Key> = keys.iter().copied().filter(|key| key.dwell > 1.0).collect();
+        keys.retain(|key| {
+            let next = fixed.partition_point(|fixed| fixed.at < key.at);
+            let is_on_the_way = fixed.get(next).is_some_and(|next| key.at > next.at - next.dwell - CLEAR);
+            let is_there_yet = next.checked_sub(1).is_some_and(|last| key.at < fixed[last].at + fixed[last].dwell);
+            key.dwell > 0.0 || !(is_on_the_way || is_there_yet)
+        });
         let mut path = Path { knots: Vec::with_capacity(keys.len() * 3) };
         for (index, key) in keys.iter().enumerate() {
             let Some(last) = path.knots.last().copied() else {
@@ -94,12 +103,12 @@ impl Path {
     /// Who waits does not stand still while play goes on: he shifts to and fro.
     fn wander(&mut self, last: Knot, until: f64) {
         let waits = until - last.at;
-        if !(900.0..9000.0).contains(&waits) {
+        if !(700.0..9000.0).contains(&waits) {
             return;
         }
         let mut rng = Rng::with_key(last.at as u64, &[last.place.x as u64, last.place.y as u64]);
-        let steps = (waits / 1100.0) as i64;
-        let mut part = || rng.within(-620, 620) as f64;
+        let steps = (waits / 1200.0) as i64;
+        let mut part = || rng.within(-1150, 1150) as f64;
         for step in 1..=steps {
             let at = last.at + waits * step as f64 / (steps + 1) as f64;
             self.push(at, Point { x: last.place.x + part(), y: last.place.y + part() });

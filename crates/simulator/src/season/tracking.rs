@@ -83,16 +83,18 @@ pub(super) struct Tracker<'a> {
 }
 
 impl<'a> Tracker<'a> {
-    /// `seed`: one for each session. `venue`: the position of the home team in the season's list.
+    /// `seed`: one for each session. `venue`: the position of the home team in the season's list. `periods`: this one and
+    /// the one after it.
     pub(super) fn new(
         seed: u64,
         sides: &'a [Side; 2],
         teams: [&'a Team; 2],
         venue: usize,
-        period: &'a GamePeriod,
+        periods: (&'a GamePeriod, Option<&'a GamePeriod>),
         sensors: Sensors,
     ) -> Self {
-        let motion = Motion::new(seed, sides, period);
+        let (period, next) = periods;
+        let motion = Motion::new(seed, sides, period, next);
         Tracker { seed, sides, teams, ball: ball_tag(venue), period, motion, sensors }
     }
 
