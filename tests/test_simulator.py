@@ -280,7 +280,7 @@ def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
     assert small.api_key not in served
 
 
-@pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "tracking_hz"])
+@pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "location_rate"])
 def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} is out of range: -1$"):
         sideline.Simulator(**{name: -1})

@@ -82,7 +82,13 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument(
         "--now", metavar="TIME", help="the season's clock, frozen: ISO 8601 with a time zone (default: the real clock)"
     )
-    simulate.add_argument("--tracking-hz", type=int, default=2, metavar="HZ", help="locations per second (default: 2)")
+    simulate.add_argument(
+        "--location-rate", type=int, default=2, metavar="COUNT", help="frames of locations per second (default: 2)"
+    )
+    simulate.add_argument("--play", action="store_true", help="play the next game at once, for `sideline live`")
+    simulate.add_argument(
+        "--speed", type=float, default=1.0, metavar="FACTOR", help="how fast --play plays (default: 1, in real time)"
+    )
     _add_json(simulate, "print the variables as one line of JSON")
     simulate.set_defaults(run=_simulate)
 
@@ -309,7 +315,7 @@ def _simulate(args: argparse.Namespace) -> int:
         games=args.games,
         now=args.now,
         port=args.port,
-        tracking_hz=args.tracking_hz,
+        location_rate=args.location_rate,
     )
     # Ctrl-C may also come between the first line and the wait.
     with service, suppress(KeyboardInterrupt):
@@ -319,12 +325,23 @@ def _simulate(args: argparse.Namespace) -> int:
             print("# The simulated service runs until Ctrl-C. In another shell:")
             for name, value in service.environ.items():
                 print(f"export {name}={value}")
+        if args.play:
+            _play_next(service, args.speed)
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
         # In short steps: a signal that comes just before a sleep does not interrupt it.
         while True:
             time.sleep(0.2)
     return Exit.DONE
+
+
+def _play_next(service: Simulator, speed: float) -> None:
+    """Play the game that is the next to begin, and say how to see it; the lines are comments of a shell."""
+    now = time.time() * 1000
+    game = min((game for game in service.games if game["tipoff_at"] > now), key=lambda game: game["tipoff_at"], default=None)
+    game = game or service.games[-1]
+    service.play(game["event_id"], speed)
+    print(f"# Playing {game['away_team_name']} at {game['home_team_name']}: sideline live --game-id {game['event_id']}", file=sys.stderr)
 
 
 def _sync(args: argparse.Namespace) -> int:

@@ -267,16 +267,20 @@ impl Season {
         from: i64,
         to: i64,
         now: i64,
-        visit: impl FnMut(LocationBatch),
+        mut visit: impl FnMut(LocationBatch),
     ) -> Option<()> {
         let (game_log, part, now) = self.period(session_id, now)?;
+        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
+        let visit = |mut batch| {
+            self.sensors.receive(seed, &mut batch);
+            visit(batch);
+        };
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
         if self.sport == Sport::Football {
             let period = &game_log.periods[part];
             football::batches(&game_log, teams, period, (from, to.min(now)), self.sensors.step).for_each(visit);
             return Some(());
         }
-        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
         let periods = (&game_log.periods[part], game_log.periods.get(part + 1));
         let tracker = Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, periods, self.sensors);
         tracker.batches(from, to.min(now)).for_each(visit);

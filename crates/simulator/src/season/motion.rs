@@ -146,8 +146,20 @@ impl Motion {
         };
         match (after.checked_sub(1).and_then(|before| self.ball.get(before)), self.ball.get(after)) {
             (Some(from), Some(to)) if from.anchor != to.anchor => {
-                let part = (t - from.at) / (to.at - from.at);
-                let ((start, low), (end, high)) = (place(from, from.at), place(to, to.at));
+                // While play has stopped it lies or is held, and is handed over quickly.
+                let (leaves, arrives) = match from.anchor {
+                    _ if to.at - from.at < 2500.0 => (from.at, to.at),
+                    Anchor::Hand(..) => (to.at - 900.0, to.at),
+                    Anchor::Spot(..) => (from.at, from.at + 1500.0),
+                };
+                if t <= leaves {
+                    return place(from, t);
+                }
+                if t >= arrives {
+                    return place(to, t);
+                }
+                let part = (t - leaves) / (arrives - leaves);
+                let ((start, low), (end, high)) = (place(from, leaves), place(to, arrives));
                 let height = low + (high - low) * part + from.lift * 4.0 * part * (1.0 - part);
                 (start.towards(end, part), height)
             }
@@ -371,7 +383,7 @@ impl Plan<'_> {
         if from_afar {
             let arrive = (from + self.rng.within(5200, 7400)).min(to - 1500);
             if arrive > from + 2500 {
-                let pace = 2.7 + self.rng.below(9) as f64 / 10.0;
+                let pace = 2.3 + self.rng.below(7) as f64 / 10.0;
                 self.beat(arrive, pace, 2200);
                 if self.holder != GUARD && self.rng.chance(750) {
                     self.pass(from + 3600.min((arrive - from) / 2), GUARD);
@@ -397,7 +409,7 @@ impl Plan<'_> {
             match screen {
                 Some(screen) => self.screen(&screen),
                 None => {
-                    let pace = 1.4 + self.rng.below(10) as f64 / 10.0;
+                    let pace = 1.5 + self.rng.below(11) as f64 / 10.0;
                     self.beat(at, pace, 500);
                     if at < last_pass - 900 && self.rng.chance(380) {
                         let (seat, after) = (self.rng.index(5), self.rng.within(-300, 500));
@@ -432,9 +444,9 @@ impl Plan<'_> {
         let set = self.rng.index(3);
         let all = spread > 1000;
         for seat in 0..5 {
-            let moves = all || self.rng.chance(880);
+            let moves = all || self.rng.chance(930);
             if moves {
-                self.five[seat] = self.around(SPOTS[set][seat], 1700);
+                self.five[seat] = self.around(SPOTS[set][seat], 1900);
             }
             let (own, mut guard) = (self.five[seat], self.guard(seat, self.five[self.holder]));
             if !moves {
@@ -539,8 +551,8 @@ impl Plan<'_> {
             };
             let (own, box_out) = (self.five[seat], Chart { x: own.x * 35 / 100, y: 300 + own.y * 4 / 10 });
             let (own, box_out) = (self.around(own, 400), self.around(box_out, 500));
-            self.go(side, seat, group.at, own, 3.5);
-            self.go(1 - side, seat, group.at, box_out, 3.5);
+            self.go(side, seat, group.at, own, 2.3);
+            self.go(1 - side, seat, group.at, box_out, 2.3);
         }
     }
 

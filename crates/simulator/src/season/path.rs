@@ -108,7 +108,7 @@ impl Path {
         }
         let mut rng = Rng::with_key(last.at as u64, &[last.place.x as u64, last.place.y as u64]);
         let steps = (waits / 1200.0) as i64;
-        let mut part = || rng.within(-1150, 1150) as f64;
+        let mut part = || rng.within(-1400, 1400) as f64;
         for step in 1..=steps {
             let at = last.at + waits * step as f64 / (steps + 1) as f64;
             self.push(at, Point { x: last.place.x + part(), y: last.place.y + part() });

@@ -25,13 +25,15 @@ pub(crate) struct Sensors {
     pub dropout: i64,
     /// Milliseconds by which positions lag behind the events.
     pub lag: i64,
+    /// Permille of shots whose named defender is not the nearest opponent.
+    pub wrong_defenders: i64,
     /// Whether the substitutes have locations too.
     pub bench: bool,
 }
 
 impl Default for Sensors {
     fn default() -> Self {
-        Sensors { step: SAMPLE_MS, noise: 0, dropout: 0, lag: 0, bench: false }
+        Sensors { step: SAMPLE_MS, noise: 0, dropout: 0, lag: 0, wrong_defenders: 0, bench: false }
     }
 }
 
@@ -73,7 +75,6 @@ pub(super) fn ball_tag(venue: usize) -> String {
 
 /// The positions of a period.
 pub(super) struct Tracker<'a> {
-    seed: u64,
     sides: &'a [Side; 2],
     teams: [&'a Team; 2],
     ball: String,
@@ -95,7 +96,7 @@ impl<'a> Tracker<'a> {
     ) -> Self {
         let (period, next) = periods;
         let motion = Motion::new(seed, sides, period, next);
-        Tracker { seed, sides, teams, ball: ball_tag(venue), period, motion, sensors }
+        Tracker { sides, teams, ball: ball_tag(venue), period, motion, sensors }
     }
 
     /// One batch for each time step in `from..=to` of the period.
@@ -142,9 +143,7 @@ impl<'a> Tracker<'a> {
         }
         let ((at, height), (previous, _)) = (self.motion.ball(now), self.motion.ball(before));
         locations.push(location("BALL", self.ball.clone(), at, height, previous));
-        let mut batch = LocationBatch { locations };
-        self.sensors.receive(self.seed, &mut batch);
-        Some(batch)
+        Some(LocationBatch { locations })
     }
 
     /// The current possession; while play has stopped the next one, and after the end the last.

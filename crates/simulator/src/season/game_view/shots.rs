@@ -13,13 +13,16 @@ impl GameSnapshot<'_> {
     }
 
     fn shot(&self, moment: &Moment) -> Option<GameShot> {
-        let Moment { number, period, play_event, next, .. } = *moment;
+        let Moment { number, period, possession, play_event, next } = *moment;
         let shot = ledger::shot(&self.game_log, period, play_event)?;
         let side = play_event.side;
         let has_attribute = |name: &str| shot.attributes.iter().any(|attribute| attribute == name);
         let mut rng = Rng::with_key(self.season.seed, &[0xD21B, self.index as u64, number]);
         let passer = next.filter(|next| next.act == Act::Assist);
         let Act::Shot { defender, .. } = play_event.act else { return None };
+        let others = possession.on_court[1 - side];
+        let is_wrong = rng.chance(self.season.sensors.wrong_defenders);
+        let defender = if is_wrong { wrong(&mut rng, others, defender) } else { defender };
         Some(GameShot {
             label: None,
             t: shot.occurred_at,
@@ -59,4 +62,10 @@ impl GameSnapshot<'_> {
             attributes: shot.attributes,
         })
     }
+}
+
+/// Another of the five.
+fn wrong(rng: &mut Rng, five: [usize; 5], defender: usize) -> usize {
+    let seat = five.iter().position(|member| *member == defender).unwrap_or(0);
+    five[(seat + 1 + rng.index(4)) % 5]
 }
