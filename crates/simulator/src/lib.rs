@@ -227,8 +227,7 @@ impl Simulator {
         let username = format!("sim-{seed}");
         let secret = Secret::new(random.text(40));
         let service = Arc::new(Service {
-            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
-                .sensed_by(sensors),
+            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now)).sensed_by(sensors),
             frozen_at: now,
             faults: Faults::new(SimRandom::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),

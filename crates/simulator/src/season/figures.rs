@@ -27,8 +27,9 @@ pub(super) const COMMON_FOULS: i64 = 97;
 pub(super) const STEALS: i64 = 488;
 pub(super) const OFFENSIVE_FOULS: i64 = 295;
 
-/// Permille of shots that are threes (36 % of 58), of threes from a corner (10 %), of twos from beyond 3 m (28 %).
-pub(super) const THREES: i64 = 356;
+/// Permille of a player's shots that are threes, from and to: of centres and others; 36 % of 58 in all.
+pub(super) const THREES: [(i64, i64); 2] = [(20, 180), (215, 605)];
+/// Permille of threes from a corner (10 %), of twos from beyond 3 m (28 %).
 pub(super) const CORNERS: i64 = 104;
 pub(super) const LONG_TWOS: i64 = 290;
 

@@ -130,11 +130,17 @@ pub(crate) enum Act {
         defender: usize,
         gap: i64,
     },
-    FreeThrow { is_made: bool },
+    FreeThrow {
+        is_made: bool,
+    },
     Assist,
-    Turnover { live: bool },
+    Turnover {
+        live: bool,
+    },
     Steal,
-    Rebound { offensive: bool },
+    Rebound {
+        offensive: bool,
+    },
     Block,
     Foul,
 }

@@ -22,8 +22,8 @@ mod clocks;
 mod corrections;
 mod court;
 mod events;
-mod figures;
 mod feed;
+mod figures;
 mod football;
 mod game_log;
 mod game_view;
@@ -414,8 +414,7 @@ impl Season {
     fn play(&self, index: usize) -> Option<GameLog> {
         let fixture = *self.plan.fixtures.get(index)?;
         let is_member = |member: &&Arc<TeamMember>| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
-        let sides = [fixture.home, fixture.away]
-            .map(|team| Side {
+        let sides = [fixture.home, fixture.away].map(|team| Side {
             team,
             members: self.members(team).iter().filter(is_member).cloned().collect(),
             strength: Rng::with_key(self.seed, &[0x57E6, team as u64]).bell(figures::form::STRENGTH),

@@ -290,7 +290,10 @@ impl Plan<'_> {
         }
         self.holder = self.holder.min(4);
         let last = self.member(side, self.holder);
-        if !matches!(possession.play_events.last().map(|event| &event.act), Some(Act::Shot { .. } | Act::FreeThrow { .. })) {
+        if !matches!(
+            possession.play_events.last().map(|event| &event.act),
+            Some(Act::Shot { .. } | Act::FreeThrow { .. })
+        ) {
             self.ball_in_hand(possession.ended_at, side, last);
         }
     }
@@ -338,7 +341,8 @@ impl Plan<'_> {
             for one in 0..2 {
                 for seat in 0..5 {
                     let half = if one == 0 { 1.0 } else { -1.0 };
-                    let place = Point { x: 6300.0 - 500.0 * (seat % 2) as f64, y: half * (3300.0 + 700.0 * seat as f64) };
+                    let place =
+                        Point { x: 6300.0 - 500.0 * (seat % 2) as f64, y: half * (3300.0 + 700.0 * seat as f64) };
                     let at = (from + 13_000 + self.rng.within(0, 3000)) as f64;
                     let member = self.member(one, seat);
                     self.key(one, member, Key { at, place: Some(place), dwell: 1.0, pace: 2.0 });
@@ -378,7 +382,7 @@ impl Plan<'_> {
 
     /// An offence from `from` until its event: up the court, spots, cuts and screens, then where it happens.
     fn offence(&mut self, group: &Group, from: i64, from_afar: bool) {
-        let (side, to) = (self.possession.side, group.at);
+        let to = group.at;
         let mut at = from;
         if from_afar {
             let arrive = (from + self.rng.within(5200, 7400)).min(to - 1500);
@@ -409,7 +413,7 @@ impl Plan<'_> {
             match screen {
                 Some(screen) => self.screen(&screen),
                 None => {
-                    let pace = 1.5 + self.rng.below(11) as f64 / 10.0;
+                    let pace = 1.6 + self.rng.below(11) as f64 / 10.0;
                     self.beat(at, pace, 500);
                     if at < last_pass - 900 && self.rng.chance(380) {
                         let (seat, after) = (self.rng.index(5), self.rng.within(-300, 500));
@@ -429,7 +433,11 @@ impl Plan<'_> {
         let place = self.point(screen.place);
         self.pass(screen.at - 700, handler);
         let beside = Chart { x: screen.place.x + 700, y: screen.place.y + 500 };
-        self.key(side, screen.screener, Key { at: screen.at as f64 + 200.0, place: Some(place), dwell: 400.0, pace: 3.2 });
+        self.key(
+            side,
+            screen.screener,
+            Key { at: screen.at as f64 + 200.0, place: Some(place), dwell: 400.0, pace: 3.2 },
+        );
         self.go(side, handler, screen.at - 100, beside, 2.6);
         (self.five[handler], self.five[screener]) = (beside, screen.place);
         for seat in [handler, screener] {
@@ -462,8 +470,12 @@ impl Plan<'_> {
     /// The pose at the end of an offence: the shot, turnover or foul, or the end of the period.
     fn end(&mut self, group: &Group, last_pass: i64) {
         let side = self.possession.side;
-        let seat_of = |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|one| *one == event.member);
-        let actor = group.events.iter().find(|event| event.side == side && matches!(event.act, Act::Shot { .. } | Act::Turnover { .. }));
+        let seat_of =
+            |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|one| *one == event.member);
+        let actor = group
+            .events
+            .iter()
+            .find(|event| event.side == side && matches!(event.act, Act::Shot { .. } | Act::Turnover { .. }));
         let passer = group.events.iter().find(|event| event.act == Act::Assist).and_then(seat_of);
         let place = actor.or(group.events.first()).map(|event| event.place.chart());
         for event in group.events.iter().filter(|event| event.side == side) {
@@ -517,7 +529,8 @@ impl Plan<'_> {
     fn rebounder(&self, at: i64) -> Option<(usize, usize, Chart)> {
         let own = self.possession.play_events.iter().find(|event| event.at > at);
         let next = || self.next.and_then(|next| next.play_events.first());
-        let event = own.or_else(next).filter(|event| matches!(event.act, Act::Rebound { .. }) && event.at < at + 3500)?;
+        let event =
+            own.or_else(next).filter(|event| matches!(event.act, Act::Rebound { .. }) && event.at < at + 3500)?;
         let seat = self.possession.on_court[event.side].iter().position(|one| *one == event.member)?;
         let place = CourtPoint { hoop: self.hoop(), ..event.place }.chart();
         Some((event.side, seat, place))
@@ -562,7 +575,8 @@ impl Plan<'_> {
         let shooter = self.possession.on_court[side].iter().position(|one| *one == thrown.member).unwrap_or(0);
         let mut lane = 0;
         let rebounder = self.rebounder(thrown.at);
-        let is_rebounder = |side: usize, seat: usize| rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
+        let is_rebounder =
+            |side: usize, seat: usize| rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
         for seat in 0..5 {
             let at = thrown.at - 3500 + self.rng.within(0, 1500);
             if since < at - 3000 && thrown.at - since > 6000 {
@@ -570,12 +584,24 @@ impl Plan<'_> {
                 self.key(side, member[0], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
                 self.key(1 - side, member[1], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
             }
-            let other = if seat < 2 { LANES[seat] } else if is_rebounder(1 - side, seat) { Chart { x: 2300, y: 2800 } } else { Chart { x: 1900 * (seat as i64 - 3), y: 7300 } };
+            let other = if seat < 2 {
+                LANES[seat]
+            } else if is_rebounder(1 - side, seat) {
+                Chart { x: 2300, y: 2800 }
+            } else {
+                Chart { x: 1900 * (seat as i64 - 3), y: 7300 }
+            };
             self.go(1 - side, seat, at, other, 1.6);
             if seat == shooter {
                 continue;
             }
-            let own = if is_rebounder(side, seat) { Chart { x: -2300, y: 2800 } } else if lane < 2 && seat >= 2 { LANES[2 + lane] } else { Chart { x: 2600 * (seat as i64 - 2), y: 8200 } };
+            let own = if is_rebounder(side, seat) {
+                Chart { x: -2300, y: 2800 }
+            } else if lane < 2 && seat >= 2 {
+                LANES[2 + lane]
+            } else {
+                Chart { x: 2600 * (seat as i64 - 2), y: 8200 }
+            };
             lane += usize::from(lane < 2 && seat >= 2);
             self.five[seat] = own;
             self.go(side, seat, at, own, 1.6);

@@ -18,6 +18,9 @@ pub(super) struct Point {
     pub y: f64,
 }
 
+/// Inside of all lines.
+const COURT: Point = Point { x: 7500.0, y: 14_200.0 };
+
 impl Point {
     pub(super) fn towards(self, other: Point, part: f64) -> Point {
         Point { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
@@ -111,7 +114,8 @@ impl Path {
         let mut part = || rng.within(-1400, 1400) as f64;
         for step in 1..=steps {
             let at = last.at + waits * step as f64 / (steps + 1) as f64;
-            self.push(at, Point { x: last.place.x + part(), y: last.place.y + part() });
+            let (x, y) = (last.place.x + part(), last.place.y + part());
+            self.push(at, Point { x: x.clamp(-COURT.x, COURT.x), y: y.clamp(-COURT.y, COURT.y) });
         }
     }
 

@@ -333,7 +333,9 @@ impl<'a> Floor<'a> {
             _ if is_hurried => self.shot(side, Choice::Any, time),
             _ if drawn < lost => self.turnover(side),
             _ if drawn < fouled => self.common_foul(side, time),
-            _ if time <= figures::FAST && from.is_some() && self.rng.chance(600) => self.shot(side, Choice::Layup, time),
+            _ if time <= figures::FAST && from.is_some() && self.rng.chance(600) => {
+                self.shot(side, Choice::Layup, time)
+            }
             _ => self.shot(side, Choice::Any, time),
         }
     }
@@ -365,7 +367,7 @@ impl<'a> Floor<'a> {
             self.foul(side, handler, side, point);
         }
         self.act(side, handler, point, Act::Turnover { live });
-        self.whistle(22_000, 38_000);
+        self.whistle(16_000, 30_000);
         ChanceOutcome::Over(Start::Inbound)
     }
 
@@ -375,7 +377,7 @@ impl<'a> Floor<'a> {
         let point = court::anywhere(&mut self.rng);
         self.foul(1 - side, fouler, side, point);
         self.team_fouls[1 - side] += 1;
-        self.whistle(22_000, 38_000);
+        self.whistle(16_000, 30_000);
         let fouls = self.team_fouls[1 - side];
         if self.free_throws && fouls >= BONUS {
             let shooter = self.pick(side, |skills| skills.usage);
@@ -410,7 +412,8 @@ impl<'a> Floor<'a> {
             fouler.is_none() && is_near && self.rng.chance(scaled(blocked, self.form[1 - side].blocks) * 17 / 10);
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
         let skills = &self.sides[side].members[shooter].skills;
-        let made = made + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
+        let made = made
+            + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
             + figures::BAND_SHIFTS[band];
         let made = match (dunk, fouler) {
             (true, None) => 920,
@@ -455,7 +458,7 @@ impl<'a> Floor<'a> {
         if let Some(fouler) = fouler {
             self.foul(1 - side, fouler, side, point);
             self.team_fouls[1 - side] += 1;
-            self.whistle(21_000, 34_000);
+            self.whistle(15_000, 26_000);
             let shots = if is_made { 1 } else { 2 + usize::from(three) };
             return self.free_throws(side, shooter, shots, false);
         }
@@ -469,12 +472,15 @@ impl<'a> Floor<'a> {
 
     fn place_of_shot(&mut self, side: usize, shooter: usize, choice: &Choice, time: i64) -> (Range, Chart) {
         let own = &self.form[side];
-        let (threes, corners) = (self.sides[side].members[shooter].skills.threes + own.threes, figures::CORNERS + own.corners);
+        let (threes, corners) =
+            (self.sides[side].members[shooter].skills.threes + own.threes, figures::CORNERS + own.corners);
         let range = match choice {
             Choice::Putback(_, Some(place)) if place.distance_cm() < 300.0 => return (Range::Rim, *place),
             Choice::Putback(_, Some(place)) => return (Range::Middle, *place),
             Choice::Putback(..) | Choice::Layup => Range::Rim,
-            Choice::Heave(Some((_, place))) => return (Range::Heave, court::on_the_way(*place, self.hoops[side], time)),
+            Choice::Heave(Some((_, place))) => {
+                return (Range::Heave, court::on_the_way(*place, self.hoops[side], time));
+            }
             Choice::Heave(None) => Range::Heave,
             Choice::Any if self.rng.chance(threes) => Range::Three,
             Choice::Any if self.rng.chance(figures::LONG_TWOS + own.long_twos) => Range::Middle,
@@ -505,7 +511,7 @@ impl<'a> Floor<'a> {
         let good = self.sides[side].members[shooter].skills.free_throws + self.form[side].free_throws;
         let mut is_made = false;
         for shot in 0..shots {
-            self.at += self.rng.within(11_000, 18_000);
+            self.at += self.rng.within(10_000, 15_000);
             is_made = self.rng.chance(good);
             self.score[side] += i64::from(is_made);
             self.act(side, shooter, Chart { x: 0, y: court::LINE }, Act::FreeThrow { is_made });
@@ -540,7 +546,13 @@ impl<'a> Floor<'a> {
             self.reset_shot_clock(SHORT_CLOCK);
             self.happen(side, member, place, Act::Rebound { offensive: true });
             let time = self.rng.quantile(&figures::SECOND_CHANCE);
-            return ChanceOutcome::Again(Chance { time, least: 0, opening: false, advance: 0, from: Some((member, place)) });
+            return ChanceOutcome::Again(Chance {
+                time,
+                least: 0,
+                opening: false,
+                advance: 0,
+                from: Some((member, place)),
+            });
         }
         let member = self.pick_but(1 - side, [away[1], NOBODY], |skills| skills.boards);
         ChanceOutcome::Over(Start::Rebound(member, place))
@@ -577,7 +589,7 @@ impl<'a> Floor<'a> {
         self.dead = true;
         self.at += self.rng.within(shortest, longest);
         if self.free_throws && self.clock <= self.next_media {
-            self.at += self.rng.within(130_000, 160_000);
+            self.at += self.rng.within(115_000, 140_000);
             self.next_media = (self.clock - 1).div_euclid(MEDIA) * MEDIA;
         } else if self.rng.chance(50) {
             self.at += self.rng.within(45_000, 75_000);

@@ -1,5 +1,6 @@
 //! The players of a team, their skills, and the departed.
 
+use super::figures::THREES;
 use super::rng::Rng;
 use super::schedule::SeasonPlan;
 use super::{links, names};
@@ -141,9 +142,10 @@ fn position(sport: Sport, slot: usize, rng: &mut Rng) -> &'static str {
 fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     let big = position == "C";
     let guard = position == "G";
+    let threes = THREES[usize::from(!big)];
     Skills {
         usage: rng.within(45, 150) + if starter { rng.within(0, 230) } else { 0 },
-        threes: if big { rng.within(20, 180) } else { rng.within(215, 605) },
+        threes: rng.within(threes.0, threes.1),
         touch: rng.within(-30, 30),
         free_throws: if big { rng.within(590, 710) } else { rng.within(670, 830) },
         boards: if big {

@@ -7,6 +7,9 @@ use super::schedule::MINUTE;
 
 /// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
 pub(super) const FOUL_TROUBLE: i64 = 4;
+/// So many players of a team play in every game.
+const ALWAYS: usize = 8;
+
 #[derive(Debug)]
 pub(super) struct Substitutions {
     pub on_court: [usize; 5],
@@ -27,9 +30,10 @@ impl Substitutions {
         // Between a team that changes all the time and one that hardly does.
         let rotation = rng.bell(1000);
         let mut shares = vec![0; count];
-        for (member, (mean, growth)) in order.iter().zip(MINUTES) {
-            let own = rng.bell(18);
-            shares[*member] = ((mean + own + growth * rotation / 1000).clamp(0, 395)) * 1000 / 400;
+        for (rank, (member, (mean, growth))) in order.iter().zip(MINUTES).enumerate() {
+            let least = if rank < ALWAYS { 25 } else { 0 };
+            let share = mean + rng.bell(18) + growth * rotation / 1000;
+            shares[*member] = share.clamp(least, 395) * 1000 / 400;
         }
         Substitutions {
             on_court: [0, 1, 2, 3, 4],

@@ -132,7 +132,8 @@ impl<'a> Tracker<'a> {
             for member in on_court.into_iter().chain(benched) {
                 let player = &self.sides[side].members[member].player;
                 let is_on = on_court.contains(&member);
-                let place = |t: i64| if is_on { self.motion.player(side, member, t) } else { motion::seat(side, member) };
+                let place =
+                    |t: i64| if is_on { self.motion.player(side, member, t) } else { motion::seat(side, member) };
                 let height = TAG_HEIGHT + (mix(player.id as u64) % 140) as f64;
                 locations.push(Location {
                     tid: Some(self.teams[side].id),
