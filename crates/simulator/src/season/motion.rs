@@ -135,7 +135,12 @@ impl Motion {
 
     /// Where the ball is, and how high.
     pub(super) fn ball(&self, t: i64) -> (Point, f64) {
-        let t = t as f64;
+        let (at, height) = self.ball_at(t as f64);
+        let (width, length) = (court::HALF_WIDTH as f64, court::HALF_LENGTH as f64);
+        (Point { x: at.x.clamp(-width, width), y: at.y.clamp(-length, length) }, height)
+    }
+
+    fn ball_at(&self, t: f64) -> (Point, f64) {
         let after = self.ball.partition_point(|key| key.at <= t);
         let place = |key: &BallKey, t: f64| match key.anchor {
             Anchor::Spot(point, height) => (point, height),
@@ -513,7 +518,7 @@ impl Plan<'_> {
             if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (1 - side, seat)) {
                 guard = self.around(goal, 500);
             }
-            let mut dwell = 350.0;
+            let mut dwell = 420.0;
             if let (Some((defender, gap, spot)), Some(place)) = (nearest, place) {
                 guard = if other == defender { spot } else { away(guard, place, gap + 650) };
                 dwell = if other == defender { MEAN } else { dwell };
@@ -622,8 +627,8 @@ impl Plan<'_> {
                 Act::Shot { .. } | Act::FreeThrow { .. } => MEAN,
                 // The nearest defender has his place already.
                 Act::Block | Act::Foul if shot.is_some() => continue,
-                Act::Assist => 450.0,
-                _ => 400.0,
+                Act::Assist => 520.0,
+                _ => 480.0,
             };
             let point = Point { x: place.x as f64, y: place.y as f64 };
             self.key(event.side, event.member, Key { at: event.at as f64, place: Some(point), dwell, pace: 3.2 });

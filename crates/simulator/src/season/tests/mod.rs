@@ -6,6 +6,7 @@ mod cost;
 mod game;
 mod game_view;
 mod live;
+mod play;
 mod same;
 mod season;
 mod tracking;
