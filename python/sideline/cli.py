@@ -338,10 +338,15 @@ def _simulate(args: argparse.Namespace) -> int:
 def _play_next(service: Simulator, speed: float) -> None:
     """Play the game that is the next to begin, and say how to see it; the lines are comments of a shell."""
     now = time.time() * 1000
-    game = min((game for game in service.games if game["tipoff_at"] > now), key=lambda game: game["tipoff_at"], default=None)
+    game = min(
+        (game for game in service.games if game["tipoff_at"] > now), key=lambda game: game["tipoff_at"], default=None
+    )
     game = game or service.games[-1]
     service.play(game["event_id"], speed)
-    print(f"# Playing {game['away_team_name']} at {game['home_team_name']}: sideline live --game-id {game['event_id']}", file=sys.stderr)
+    print(
+        f"# Playing {game['away_team_name']} at {game['home_team_name']}: sideline live --game-id {game['event_id']}",
+        file=sys.stderr,
+    )
 
 
 def _sync(args: argparse.Namespace) -> int:
