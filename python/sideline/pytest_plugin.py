@@ -24,8 +24,8 @@ _SHARED = pytest.StashKey["Simulator"]()
 _OPTIONS = ("seed", "teams", "games", "now", "sport", "location_rate", "faults")
 
 _MARKER = (
-    "sideline(seed=, teams=, games=, now=, sport=, location_rate=, faults=[{...}]): run the test with its own simulated "
-    "service, of this size and with these faults (each the arguments of faults.add)."
+    "sideline(seed=, teams=, games=, now=, sport=, location_rate=, faults=[{...}]): run the test with its own "
+    "simulated service, of this size and with these faults (each the arguments of faults.add)."
 )
 
 
