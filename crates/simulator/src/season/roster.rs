@@ -143,8 +143,10 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     let big = position == "C";
     let guard = position == "G";
     let threes = THREES[usize::from(!big)];
+    // Two numbers of one draw: what a player can do does not change who comes after.
+    let usage = rng.below(105 * 231);
     Skills {
-        usage: rng.within(45, 150) + if starter { rng.within(0, 230) } else { 0 },
+        usage: 45 + usage / 231 + if starter { usage % 231 } else { 0 },
         threes: rng.within(threes.0, threes.1),
         touch: rng.within(-30, 30),
         free_throws: if big { rng.within(590, 710) } else { rng.within(670, 830) },
