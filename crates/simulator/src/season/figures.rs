@@ -35,19 +35,19 @@ pub(super) const LONG_TWOS: i64 = 290;
 
 /// A kind of shot, in permille: fouled, blocked, off the dribble, made if it is neither, assisted.
 pub(super) struct ShotRates {
-    pub fouled: i64,
-    pub blocked: i64,
-    pub dribbled: i64,
-    pub made: i64,
-    pub assisted: i64,
+    pub fouls: i64,
+    pub blocks: i64,
+    pub dribbles: i64,
+    pub makes: i64,
+    pub assists: i64,
 }
 
 /// 49 % of twos go in, 8.7 % are blocked and 38 % of the made ones assisted; 59 % of free-throw trips follow a foul on them.
-pub(super) const RIM: ShotRates = ShotRates { fouled: 222, blocked: 106, dribbled: 520, made: 552, assisted: 445 };
-pub(super) const MIDDLE: ShotRates = ShotRates { fouled: 80, blocked: 45, dribbled: 640, made: 375, assisted: 345 };
+pub(super) const RIM: ShotRates = ShotRates { fouls: 222, blocks: 106, dribbles: 520, makes: 552, assists: 445 };
+pub(super) const MIDDLE: ShotRates = ShotRates { fouls: 80, blocks: 45, dribbles: 640, makes: 375, assists: 345 };
 /// 36 % of threes go in, 0.9 % are blocked and 81 % of the made ones assisted; 2 % of trips have three throws.
-pub(super) const THREE: ShotRates = ShotRates { fouled: 12, blocked: 9, dribbled: 260, made: 334, assisted: 815 };
-pub(super) const HEAVE: ShotRates = ShotRates { fouled: 0, blocked: 8, dribbled: 900, made: 20, assisted: 0 };
+pub(super) const THREE: ShotRates = ShotRates { fouls: 12, blocks: 9, dribbles: 260, makes: 334, assists: 815 };
+pub(super) const HEAVE: ShotRates = ShotRates { fouls: 0, blocks: 8, dribbles: 900, makes: 20, assists: 0 };
 /// Made shots are this likely of those fouled, relative to others: 23 % of trips have one throw.
 pub(super) const AND_ONE: i64 = 50;
 

@@ -1,6 +1,8 @@
 //! How ten players move through a period, so that they are where its events say: keys for each of them and for the ball.
 //! It is made from the period alone, at once; positions are then functions of time.
 
+#![allow(clippy::needless_range_loop, reason = "a seat is the index of several arrays")]
+
 use super::ball_screens::Screen;
 use super::court::{self, Chart};
 use super::game_log::{Act, CourtPoint, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
@@ -65,16 +67,18 @@ struct Group<'a> {
 }
 
 fn groups(possession: &GamePossession) -> impl Iterator<Item = Group<'_>> {
-    let groups = possession.play_events.chunk_by(|one, other| one.at == other.at);
+    let groups = possession.play_events.chunk_by(|item, other| item.at == other.at);
     let groups = groups.map(|events| Group { at: events[0].at, clock: events[0].clock, events });
     let end = Group { at: possession.ended_at, clock: possession.end_clock, events: &[] };
     groups.chain(std::iter::once(end))
 }
 
 fn is_missed(events: &[PlayEvent]) -> bool {
-    let thrown = events.iter().rfind(|event| matches!(event.act, Act::Shot { .. } | Act::FreeThrow { .. }));
-    matches!(thrown.map(|event| &event.act), Some(Act::Shot { is_made: false, .. } | Act::FreeThrow { is_made: false }))
-        && !events.iter().any(|event| event.act == Act::Foul)
+    let throw_event = events.iter().rfind(|event| matches!(event.act, Act::Shot { .. } | Act::FreeThrow { .. }));
+    matches!(
+        throw_event.map(|event| &event.act),
+        Some(Act::Shot { is_made: false, .. } | Act::FreeThrow { is_made: false })
+    ) && !events.iter().any(|event| event.act == Act::Foul)
 }
 
 /// Where the members who are not on court sit: beside the side line, at their half.
@@ -125,7 +129,7 @@ impl Motion {
             plan.tip_off(period.ended_at);
         }
         let path = |keys: Vec<Vec<Key>>| keys.into_iter().map(Path::through).collect();
-        plan.ball.sort_by(|one, other| one.at.total_cmp(&other.at));
+        plan.ball.sort_by(|item, other| item.at.total_cmp(&other.at));
         Motion { paths: plan.keys.map(path), ball: plan.ball }
     }
 
@@ -247,9 +251,9 @@ impl Plan<'_> {
         let (way, goal) = (self.five[self.holder], self.five[seat]);
         let time = (200 + ((way.x - goal.x).abs() + (way.y - goal.y).abs()) / 22).min(650);
         let last = self.ball.last().map_or(i64::MIN, |key| key.at as i64);
-        let thrown = (at - time).max(last + 150);
-        self.ball_in_hand(thrown, side, from);
-        self.ball_in_hand(thrown + time, side, to);
+        let leaves_at = (at - time).max(last + 150);
+        self.ball_in_hand(leaves_at, side, from);
+        self.ball_in_hand(leaves_at + time, side, to);
         self.holder = seat;
     }
 
@@ -259,12 +263,12 @@ impl Plan<'_> {
         let (mut at, mut clock) = (possession.started_at, possession.start_clock);
         // From the other half, unless the period begins here.
         let mut from_afar = true;
-        let mut missed = false;
+        let mut is_loose = false;
         if let Some(before) = before {
             let dead = at - before.ended_at;
             if dead > 3000 {
                 self.wait(before.ended_at, at, true);
-            } else if before.play_events.last().is_some_and(|event| at == before.ended_at && scored(event)) {
+            } else if before.play_events.last().is_some_and(|event| at == before.ended_at && is_basket(event)) {
                 self.after_basket(at);
             }
         } else {
@@ -278,19 +282,19 @@ impl Plan<'_> {
                 self.wait(at, live, false);
                 quiet = live;
             }
-            let thrown = group.events.iter().find(|event| matches!(event.act, Act::FreeThrow { .. }));
-            if let Some(thrown) = thrown {
-                self.free_throw(thrown, at);
-            } else if missed && group.at > live {
+            let throw_event = group.events.iter().find(|event| matches!(event.act, Act::FreeThrow { .. }));
+            if let Some(throw_event) = throw_event {
+                self.free_throw(throw_event, at);
+            } else if is_loose && group.at > live {
                 self.rebound(&group);
             } else if group.at > live {
                 self.offence(&group, live.max(quiet), from_afar);
             }
             self.act(&group);
-            if group.at > live || thrown.is_some() {
+            if group.at > live || throw_event.is_some() {
                 from_afar = false;
             }
-            missed = is_missed(group.events);
+            is_loose = is_missed(group.events);
             (at, clock) = (group.at, group.clock);
         }
         self.holder = self.holder.min(4);
@@ -343,15 +347,15 @@ impl Plan<'_> {
         let stop = from + self.rng.within(1200, 2500);
         self.stay(stop);
         if to - from > 50_000 {
-            for one in 0..2 {
+            for item in 0..2 {
                 for seat in 0..5 {
-                    let half = if one == 0 { 1.0 } else { -1.0 };
+                    let half = if item == 0 { 1.0 } else { -1.0 };
                     let place =
                         Point { x: 6300.0 - 500.0 * (seat % 2) as f64, y: half * (3300.0 + 700.0 * seat as f64) };
                     let at = (from + 13_000 + self.rng.within(0, 3000)) as f64;
-                    let member = self.member(one, seat);
-                    self.key(one, member, Key { at, place: Some(place), dwell: 1.0, pace: 2.0 });
-                    self.key(one, member, Key { at: (to - 15_000) as f64, place: None, dwell: 0.0, pace: 2.0 });
+                    let member = self.member(item, seat);
+                    self.key(item, member, Key { at, place: Some(place), dwell: 1.0, pace: 2.0 });
+                    self.key(item, member, Key { at: (to - 15_000) as f64, place: None, dwell: 0.0, pace: 2.0 });
                 }
             }
         }
@@ -364,9 +368,9 @@ impl Plan<'_> {
                 (false, _) => Chart { x: SPOTS[0][seat].x * 8 / 10, y: 12_000 + 1500 * seat as i64 },
             };
             self.five[seat] = self.around(spot, 600);
-            let (own, guard) = (self.five[seat], self.guard(seat, Chart { x: 0, y: 9000 }));
+            let (own_spot, guard) = (self.five[seat], self.guard(seat, Chart { x: 0, y: 9000 }));
             let at = to - self.rng.within(200, 3500);
-            self.go(side, seat, at, own, 1.7);
+            self.go(side, seat, at, own_spot, 1.7);
             let follows = at + self.rng.within(-700, 700);
             self.go(1 - side, seat, follows, guard, 1.7);
         }
@@ -376,12 +380,12 @@ impl Plan<'_> {
         self.pass(to + 500, GUARD);
     }
 
-    /// Where the opponent of a seat stands, between him and the hoop, drawn to the ball.
+    /// The place of a seat's opponent, between him and the hoop, drawn to the ball.
     fn guard(&mut self, seat: usize, ball: Chart) -> Chart {
-        let own = self.five[seat];
+        let own_spot = self.five[seat];
         let (hoop, help) = if seat == self.holder { (17, 0) } else { (25, 11) };
-        let mixed = |own: i64, ball: i64| own * (100 - hoop - help) / 100 + ball * help / 100;
-        let spot = Chart { x: mixed(own.x, ball.x), y: mixed(own.y, ball.y).max(150) };
+        let mixed = |own_spot: i64, ball: i64| own_spot * (100 - hoop - help) / 100 + ball * help / 100;
+        let spot = Chart { x: mixed(own_spot.x, ball.x), y: mixed(own_spot.y, ball.y).max(150) };
         self.around(spot, 380)
     }
 
@@ -430,10 +434,10 @@ impl Plan<'_> {
         self.end(group, last_pass.max(from + 900));
     }
 
-    /// The screener stands where the service says, and the handler comes past him.
+    /// The screener is at the place that the service tells, and the handler comes past him.
     fn screen(&mut self, screen: &Screen) {
         let side = self.possession.side;
-        let seat = |member| self.possession.on_court[side].iter().position(|one| *one == member).unwrap_or(0);
+        let seat = |member| self.possession.on_court[side].iter().position(|item| *item == member).unwrap_or(0);
         let (handler, screener) = (seat(screen.handler), seat(screen.screener));
         let place = self.point(screen.place);
         self.pass(screen.at - 700, handler);
@@ -461,12 +465,12 @@ impl Plan<'_> {
             if moves {
                 self.five[seat] = self.around(SPOTS[set][seat], 1900);
             }
-            let (own, mut guard) = (self.five[seat], self.guard(seat, self.five[self.holder]));
+            let (own_spot, mut guard) = (self.five[seat], self.guard(seat, self.five[self.holder]));
             if !moves {
                 guard = self.around(guard, 200);
             }
             let time = at - self.rng.within(0, spread);
-            self.go(side, seat, time, own, pace);
+            self.go(side, seat, time, own_spot, pace);
             let follows = time + self.rng.within(-100, 350);
             self.go(1 - side, seat, follows, guard, pace * 0.9);
         }
@@ -476,7 +480,7 @@ impl Plan<'_> {
     fn end(&mut self, group: &Group, last_pass: i64) {
         let side = self.possession.side;
         let seat_of =
-            |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|one| *one == event.member);
+            |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|item| *item == event.member);
         let actor = group
             .events
             .iter()
@@ -507,11 +511,11 @@ impl Plan<'_> {
             if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (side, seat)) {
                 self.five[seat] = goal;
             }
-            let own = self.member(side, seat);
-            if !group.events.iter().any(|event| event.side == side && event.member == own) {
-                let moved = self.around(self.five[seat], 1500);
-                self.five[seat] = moved;
-                self.go(side, seat, group.at, moved, 2.5);
+            let own_spot = self.member(side, seat);
+            if !group.events.iter().any(|event| event.side == side && event.member == own_spot) {
+                let new_spot = self.around(self.five[seat], 1500);
+                self.five[seat] = new_spot;
+                self.go(side, seat, group.at, new_spot, 2.5);
             }
             let other = self.member(1 - side, seat);
             let mut guard = self.guard(seat, place.unwrap_or(self.five[0]));
@@ -532,11 +536,11 @@ impl Plan<'_> {
 
     /// The next rebound after a miss at that time: its side, seat and place.
     fn rebounder(&self, at: i64) -> Option<(usize, usize, Chart)> {
-        let own = self.possession.play_events.iter().find(|event| event.at > at);
+        let own_spot = self.possession.play_events.iter().find(|event| event.at > at);
         let next = || self.next.and_then(|next| next.play_events.first());
         let event =
-            own.or_else(next).filter(|event| matches!(event.act, Act::Rebound { .. }) && event.at < at + 3500)?;
-        let seat = self.possession.on_court[event.side].iter().position(|one| *one == event.member)?;
+            own_spot.or_else(next).filter(|event| matches!(event.act, Act::Rebound { .. }) && event.at < at + 3500)?;
+        let seat = self.possession.on_court[event.side].iter().position(|item| *item == event.member)?;
         let place = CourtPoint { hoop: self.hoop(), ..event.place }.chart();
         Some((event.side, seat, place))
     }
@@ -562,29 +566,30 @@ impl Plan<'_> {
         let side = self.possession.side;
         for seat in 0..5 {
             let crash = self.rng.chance(if seat >= 3 { 800 } else { 250 });
-            let own = self.five[seat];
+            let own_spot = self.five[seat];
             self.five[seat] = match crash {
-                true => Chart { x: own.x * 4 / 10, y: 500 + own.y * 4 / 10 },
-                false => Chart { x: own.x, y: own.y + 900 },
+                true => Chart { x: own_spot.x * 4 / 10, y: 500 + own_spot.y * 4 / 10 },
+                false => Chart { x: own_spot.x, y: own_spot.y + 900 },
             };
-            let (own, box_out) = (self.five[seat], Chart { x: own.x * 35 / 100, y: 300 + own.y * 4 / 10 });
-            let (own, box_out) = (self.around(own, 400), self.around(box_out, 500));
-            self.go(side, seat, group.at, own, 2.3);
+            let (own_spot, box_out) =
+                (self.five[seat], Chart { x: own_spot.x * 35 / 100, y: 300 + own_spot.y * 4 / 10 });
+            let (own_spot, box_out) = (self.around(own_spot, 400), self.around(box_out, 500));
+            self.go(side, seat, group.at, own_spot, 2.3);
             self.go(1 - side, seat, group.at, box_out, 2.3);
         }
     }
 
     /// The shooter at the line, four in the lanes, the others behind the arc.
-    fn free_throw(&mut self, thrown: &PlayEvent, since: i64) {
-        let side = thrown.side;
-        let shooter = self.possession.on_court[side].iter().position(|one| *one == thrown.member).unwrap_or(0);
+    fn free_throw(&mut self, throw_event: &PlayEvent, since: i64) {
+        let side = throw_event.side;
+        let shooter = self.possession.on_court[side].iter().position(|item| *item == throw_event.member).unwrap_or(0);
         let mut lane = 0;
-        let rebounder = self.rebounder(thrown.at);
+        let rebounder = self.rebounder(throw_event.at);
         let is_rebounder =
             |side: usize, seat: usize| rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
         for seat in 0..5 {
-            let at = thrown.at - 3500 + self.rng.within(0, 1500);
-            if since < at - 3000 && thrown.at - since > 6000 {
+            let at = throw_event.at - 3500 + self.rng.within(0, 1500);
+            if since < at - 3000 && throw_event.at - since > 6000 {
                 let member = [self.member(side, seat), self.member(1 - side, seat)];
                 self.key(side, member[0], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
                 self.key(1 - side, member[1], Key { at: (since + 1500) as f64, place: None, dwell: 0.0, pace: 2.0 });
@@ -600,7 +605,7 @@ impl Plan<'_> {
             if seat == shooter {
                 continue;
             }
-            let own = if is_rebounder(side, seat) {
+            let own_spot = if is_rebounder(side, seat) {
                 Chart { x: -2300, y: 2800 }
             } else if lane < 2 && seat >= 2 {
                 LANES[2 + lane]
@@ -608,12 +613,12 @@ impl Plan<'_> {
                 Chart { x: 2600 * (seat as i64 - 2), y: 8200 }
             };
             lane += usize::from(lane < 2 && seat >= 2);
-            self.five[seat] = own;
-            self.go(side, seat, at, own, 1.6);
+            self.five[seat] = own_spot;
+            self.go(side, seat, at, own_spot, 1.6);
         }
         self.five[shooter] = spot(0, court::LINE);
         self.holder = shooter;
-        self.ball_in_hand(thrown.at - 2500, side, thrown.member);
+        self.ball_in_hand(throw_event.at - 2500, side, throw_event.member);
     }
 
     /// The players of a group's events are where these happen, and the ball goes as they say.
@@ -622,7 +627,7 @@ impl Plan<'_> {
         let shot = group.events.iter().find(|event| matches!(event.act, Act::Shot { .. }));
         for event in group.events {
             let place = event.place;
-            let seat = self.possession.on_court[event.side].iter().position(|one| *one == event.member);
+            let seat = self.possession.on_court[event.side].iter().position(|item| *item == event.member);
             let dwell = match event.act {
                 Act::Shot { .. } | Act::FreeThrow { .. } => MEAN,
                 // The nearest defender has his place already.
@@ -661,11 +666,11 @@ impl Plan<'_> {
     }
 }
 
-fn scored(event: &PlayEvent) -> bool {
+fn is_basket(event: &PlayEvent) -> bool {
     matches!(event.act, Act::Shot { is_made: true, .. } | Act::Assist)
 }
 
-/// A point, moved away from another if it is nearer than that.
+/// A point, shifted away from another if it is nearer than that.
 fn away(point: Chart, from: Chart, reach: i64) -> Chart {
     let (x, y) = (point.x - from.x, point.y - from.y);
     let length = ((x * x + y * y) as f64).sqrt();
@@ -674,7 +679,7 @@ fn away(point: Chart, from: Chart, reach: i64) -> Chart {
     }
     let (x, y, length) = if length < 1.0 { (0, 1, 1.0) } else { (x, y, length) };
     let part = |way: i64| (reach as f64 * way as f64 / length).round() as i64;
-    let moved = Chart { x: from.x + part(x), y: from.y + part(y) };
+    let new_spot = Chart { x: from.x + part(x), y: from.y + part(y) };
     // Behind the baseline there is no place.
-    if moved.y < -1300 { Chart { x: moved.x, y: from.y + (from.y - moved.y) } } else { moved }
+    if new_spot.y < -1300 { Chart { x: new_spot.x, y: from.y + (from.y - new_spot.y) } } else { new_spot }
 }

@@ -5,7 +5,7 @@ use super::rng::Rng;
 
 /// Metres a second on the way from key to key; the path itself is never faster.
 const TOP: f64 = 7.2;
-/// What players are planned to run at, at most: the rest is for what comes in between.
+/// What players are planned to run at, at most: the rest is for turns.
 const RUN: f64 = 6.0;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
@@ -65,7 +65,7 @@ pub(super) struct Path {
 
 impl Path {
     pub(super) fn through(mut keys: Vec<Key>) -> Self {
-        keys.sort_by(|one, other| one.at.total_cmp(&other.at));
+        keys.sort_by(|item, other| item.at.total_cmp(&other.at));
         let fixed: Vec<Key> = keys.iter().copied().filter(|key| key.dwell > 1.0).collect();
         keys.retain(|key| {
             let next = fixed.partition_point(|fixed| fixed.at < key.at);
@@ -103,7 +103,7 @@ impl Path {
         path
     }
 
-    /// Who waits does not stand still while play goes on: he shifts to and fro.
+    /// Who waits does not stand still while play continues: he shifts to and fro.
     fn wander(&mut self, last: Knot, until: f64) {
         let waits = until - last.at;
         if !(700.0..9000.0).contains(&waits) {

@@ -152,7 +152,7 @@ impl Form {
 }
 
 /// Permille of a chance that a form multiplies.
-fn scaled(chance: i64, form: i64) -> i64 {
+fn scale(chance: i64, form: i64) -> i64 {
     chance * (1000 + form).max(100) / 1000
 }
 
@@ -270,7 +270,7 @@ impl<'a> Floor<'a> {
         // Nobody outruns the ball's way to the other hoop.
         let way = from.map_or(0, |(_, place)| (place.y - self.hoops[side].y).abs());
         let least = way / 6 + 700;
-        let time = scaled(self.rng.quantile(times), self.form[side].pace - 25).clamp(least, SHOT_CLOCK - 200);
+        let time = scale(self.rng.quantile(times), self.form[side].pace - 25).clamp(least, SHOT_CLOCK - 200);
         let fast = from.is_some() && time <= figures::FAST;
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
         let mut chance = Chance { time, least, opening: true, advance, from };
@@ -307,10 +307,10 @@ impl<'a> Floor<'a> {
                 return self.common_foul(side, time);
             }
         }
-        let lost = figures::TURNOVERS + self.form[side].turnovers;
-        let fouled = lost + scaled(figures::COMMON_FOULS, self.form[1 - side].fouls);
-        let drawn = self.rng.below(1000);
-        if drawn < fouled {
+        let turnovers = figures::TURNOVERS + self.form[side].turnovers;
+        let fouls = turnovers + scale(figures::COMMON_FOULS, self.form[1 - side].fouls);
+        let draw = self.rng.below(1000);
+        if draw < fouls {
             time = (time * figures::BEFORE_SHOT / 100).max(least);
         }
         let is_hurried = self.clock <= time;
@@ -331,8 +331,8 @@ impl<'a> Floor<'a> {
             }
             _ if is_hurried && opening && time < 5500 => self.shot(side, Choice::Heave(from), time),
             _ if is_hurried => self.shot(side, Choice::Any, time),
-            _ if drawn < lost => self.turnover(side),
-            _ if drawn < fouled => self.common_foul(side, time),
+            _ if draw < turnovers => self.turnover(side),
+            _ if draw < fouls => self.common_foul(side, time),
             _ if time <= figures::FAST && from.is_some() && self.rng.chance(600) => {
                 self.shot(side, Choice::Layup, time)
             }
@@ -395,7 +395,7 @@ impl<'a> Floor<'a> {
             _ => self.pick(side, |skills| skills.usage),
         };
         let (range, point) = self.place_of_shot(side, shooter, &choice, time);
-        let ShotRates { fouled, blocked, dribbled, made, assisted } = match range {
+        let ShotRates { fouls, blocks, dribbles, makes, assists } = match range {
             Range::Rim => figures::RIM,
             Range::Middle => figures::MIDDLE,
             Range::Three => figures::THREE,
@@ -403,24 +403,24 @@ impl<'a> Floor<'a> {
         };
         self.attributes.paint_touch |= point.in_paint();
         let (mut defender, band, gap) = self.defence(side, shooter, range);
-        let dribble = self.rng.chance(dribbled);
-        let foul_chance = if self.free_throws { scaled(fouled, self.form[1 - side].fouls) } else { 0 };
+        let dribble = self.rng.chance(dribbles);
+        let foul_chance = if self.free_throws { scale(fouls, self.form[1 - side].fouls) } else { 0 };
         let fouler = if self.rng.chance(foul_chance) { self.fouler(1 - side, defender) } else { None };
         defender = fouler.unwrap_or(defender);
         let is_near = band < 2;
         let is_blocked =
-            fouler.is_none() && is_near && self.rng.chance(scaled(blocked, self.form[1 - side].blocks) * 17 / 10);
+            fouler.is_none() && is_near && self.rng.chance(scale(blocks, self.form[1 - side].blocks) * 17 / 10);
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
         let skills = &self.sides[side].members[shooter].skills;
-        let made = made
+        let makes = makes
             + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
             + figures::BAND_SHIFTS[band];
-        let made = match (dunk, fouler) {
+        let makes = match (dunk, fouler) {
             (true, None) => 920,
-            (_, None) => made,
-            (_, Some(_)) => made * figures::AND_ONE / 100,
+            (_, None) => makes,
+            (_, Some(_)) => makes * figures::AND_ONE / 100,
         };
-        let is_made = !is_blocked && self.rng.chance(made);
+        let is_made = !is_blocked && self.rng.chance(makes);
         let three = point.is_three();
         if is_made || fouler.is_none() {
             let kind = match range {
@@ -444,8 +444,8 @@ impl<'a> Floor<'a> {
             self.act(side, shooter, point, Act::Shot { is_made, three, attributes, defender, gap });
         }
         let is_unassisted = matches!(choice, Choice::Putback(..) | Choice::Heave(Some(_)));
-        let assisted = assisted + self.form[side].assists;
-        if is_made && !is_unassisted && self.rng.chance(assisted * if dribble { 45 } else { 155 } / 100) {
+        let assists = assists + self.form[side].assists;
+        if is_made && !is_unassisted && self.rng.chance(assists * if dribble { 45 } else { 155 } / 100) {
             let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
             let from = court::spot(&mut self.rng, Range::Three, figures::CORNERS);
             self.attributes.passes = self.attributes.passes.max(1);
@@ -471,9 +471,9 @@ impl<'a> Floor<'a> {
     }
 
     fn place_of_shot(&mut self, side: usize, shooter: usize, choice: &Choice, time: i64) -> (Range, Chart) {
-        let own = &self.form[side];
+        let own_form = &self.form[side];
         let (threes, corners) =
-            (self.sides[side].members[shooter].skills.threes + own.threes, figures::CORNERS + own.corners);
+            (self.sides[side].members[shooter].skills.threes + own_form.threes, figures::CORNERS + own_form.corners);
         let range = match choice {
             Choice::Putback(_, Some(place)) if place.distance_cm() < 300.0 => return (Range::Rim, *place),
             Choice::Putback(_, Some(place)) => return (Range::Middle, *place),
@@ -483,7 +483,7 @@ impl<'a> Floor<'a> {
             }
             Choice::Heave(None) => Range::Heave,
             Choice::Any if self.rng.chance(threes) => Range::Three,
-            Choice::Any if self.rng.chance(figures::LONG_TWOS + own.long_twos) => Range::Middle,
+            Choice::Any if self.rng.chance(figures::LONG_TWOS + own_form.long_twos) => Range::Middle,
             Choice::Any => Range::Rim,
         };
         (range, court::spot(&mut self.rng, range, corners))

@@ -128,8 +128,8 @@ impl<'a> Tracker<'a> {
         for side in 0..2 {
             let on_court = possession.on_court[side];
             let all = 0..self.sides[side].members.len();
-            let benched = all.filter(|member| self.sensors.bench && !on_court.contains(member));
-            for member in on_court.into_iter().chain(benched) {
+            let substitutes = all.filter(|member| self.sensors.bench && !on_court.contains(member));
+            for member in on_court.into_iter().chain(substitutes) {
                 let player = &self.sides[side].members[member].player;
                 let is_on = on_court.contains(&member);
                 let place =
