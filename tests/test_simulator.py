@@ -292,7 +292,7 @@ def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "says"),
+    ("option", "error_text"),
     [
         ({"location_rate": 100}, "location_rate is a number of frames a second"),
         ({"noise_m": 2.5}, "noise_m is a standard deviation from 0 to 2 m, not 2.5"),
@@ -302,8 +302,8 @@ def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
         ({"wrong_defenders": 1.5}, "wrong_defenders is a share from 0 to 1, not 1.5"),
     ],
 )
-def test_an_option_out_of_its_range_is_refused_with_the_range(option: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(says)}"):
+def test_an_option_out_of_its_range_is_refused_with_the_range(option: dict[str, Any], error_text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(error_text)}"):
         sideline.Simulator(games=2, **option)
 
 
@@ -314,11 +314,11 @@ def test_imperfect_sensors_are_options() -> None:
             rows: list[dict[str, Any]] = client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).table().to_dicts()
             return rows
 
-    exact, lossy, noisy, seated = minute(), minute(dropout=0.3), minute(noise_m=0.5), minute(bench_tags=True)
+    exact, lossy, noisy, with_bench = minute(), minute(dropout=0.3), minute(noise_m=0.5), minute(bench_tags=True)
     assert len(exact) == 11 * 121
     assert 0.6 * len(exact) < len(lossy) < 0.8 * len(exact)
-    assert 400 < sum(abs(one["x"] - other["x"]) for one, other in zip(exact, noisy, strict=True)) / len(exact) * 1.25 < 600
-    assert len(seated) > 2 * len(exact)
+    assert 400 < sum(abs(row["x"] - other["x"]) for row, other in zip(exact, noisy, strict=True)) / len(exact) * 1.25 < 600
+    assert len(with_bench) > 2 * len(exact)
 
 
 def test_the_service_runs_as_long_as_one_of_its_clients() -> None:

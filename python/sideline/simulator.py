@@ -308,9 +308,9 @@ class Simulator:
         wrong_defenders: float = 0.0,
         bench_tags: bool = False,
     ) -> None:
-        whole = dict.fromkeys(("seed", "teams", "games", "port", "location_rate"), "a whole number")
+        counts = dict.fromkeys(("seed", "teams", "games", "port", "location_rate"), "a whole number")
         numbers = dict.fromkeys(("noise_m", "dropout", "clock_offset_s", "wrong_defenders"), "a number")
-        with named(sport='"basketball" or "football"', bench_tags="a bool", **whole, **numbers):
+        with named(sport='"basketball" or "football"', bench_tags="a bool", **counts, **numbers):
             self._core = CoreSimulator(
                 seed=seed,
                 sport=sport,

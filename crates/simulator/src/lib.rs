@@ -136,14 +136,14 @@ impl SimulatorOptions {
                 self.location_rate
             ));
         }
-        for (name, value, range, what) in [
+        for (name, value, range, kind) in [
             ("noise_m", self.noise_m, 0.0..=2.0, "a standard deviation from 0 to 2 m"),
             ("dropout", self.dropout, 0.0..=1.0, "a share from 0 to 1"),
             ("clock_offset_s", self.clock_offset_s, -60.0..=60.0, "a time from -60 to 60 s"),
             ("wrong_defenders", self.wrong_defenders, 0.0..=1.0, "a share from 0 to 1"),
         ] {
             if !range.contains(&value) {
-                return invalid(format!("{name} is {what}, not {value}"));
+                return invalid(format!("{name} is {kind}, not {value}"));
             }
         }
         match self.now {

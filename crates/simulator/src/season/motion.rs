@@ -46,7 +46,7 @@ pub(super) struct Motion {
     ball: Vec<BallKey>,
 }
 
-/// The ways as they are planned.
+/// The planned ways.
 struct Plan<'a> {
     rng: Rng,
     keys: [Vec<Vec<Key>>; 2],

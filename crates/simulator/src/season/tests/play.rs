@@ -114,9 +114,10 @@ fn imperfect_sensors_tell_the_same_game_less_well() {
     let places =
         |batch: &LocationBatch| batch.locations.iter().map(|item| (item.pid, item.x as i64)).collect::<Vec<_>>();
     assert_eq!(places(&frames[100]), places(&late[104]));
-    let (_, seated) = others(Sensors { bench: true, ..Sensors::default() });
-    assert!(seated[0].locations.len() > 20 && seated[0].locations.iter().any(|item| item.x > 8000.0));
-    let (wrong, _) = others(Sensors { wrong_defenders: 250, ..Sensors::default() });
-    let changed = share(shots.iter().zip(&wrong).map(|(item, other)| item.shot_defenders != other.shot_defenders));
-    assert!((changed - 0.25).abs() < 0.1, "{changed}");
+    let (_, bench_frames) = others(Sensors { bench: true, ..Sensors::default() });
+    assert!(bench_frames[0].locations.len() > 20 && bench_frames[0].locations.iter().any(|item| item.x > 8000.0));
+    let (other_shots, _) = others(Sensors { wrong_defenders: 250, ..Sensors::default() });
+    let error_share =
+        share(shots.iter().zip(&other_shots).map(|(item, other)| item.shot_defenders != other.shot_defenders));
+    assert!((error_share - 0.25).abs() < 0.1, "{error_share}");
 }
