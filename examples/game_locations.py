@@ -27,7 +27,7 @@ def connected() -> Iterator[sideline.Client]:
         with sideline.Client() as client:
             yield client
     else:
-        with sideline.Simulator(seed=7, tracking_hz=20) as service, service.client() as client:
+        with sideline.Simulator(seed=7, location_rate=20) as service, service.client() as client:
             yield client
 
 

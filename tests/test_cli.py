@@ -75,6 +75,27 @@ def test_simulate_prints_what_to_export_and_ends_at_ctrl_c() -> None:
         assert (running.returncode, out, errors) == (0, "", "")
 
 
+def test_simulate_plays_the_next_game_for_a_live_stream() -> None:
+    command = [*COMMAND, "simulate", "--seed", "7", "--teams", "4", "--games", "8", "--play", "--speed", "600"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert running.stderr
+        assert running.stdout.readline().startswith("#")
+        lines = [running.stdout.readline().removeprefix("export ").strip().partition("=") for _ in range(7)]
+        playing = running.stderr.readline()
+        assert playing.startswith("# Playing ")
+        game = playing.split("--game-id ")[1].strip()
+        env = {**os.environ, **{name: value for name, _, value in lines}}
+        with subprocess.Popen([*COMMAND, "live", "--game-id", game, "--json"], stdout=subprocess.PIPE, text=True, env=env) as live:
+            assert live.stdout
+            kinds = [json.loads(live.stdout.readline())["kind"] for _ in range(5)]
+            live.send_signal(signal.SIGINT)
+            live.communicate(timeout=20)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=10)
+    assert "update" in kinds
+
+
 def test_help_says_what_each_command_does_what_each_option_means_and_where_credentials_come_from(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> str:
         with pytest.raises(SystemExit) as ended:
@@ -110,6 +131,7 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         (["--port", "70000"], "port"),
         (["--now", "2027-03-01T12:00"], "time zone"),
         (["--teams", "0"], "teams"),
+        (["--location-rate", "3"], "location_rate"),
         (["--now", "soon"], "soon"),
         (["--seed", "9" * 20], "it must be from 0 to"),
     ],

@@ -225,7 +225,7 @@ def resettable() -> bool:
 
 @pytest.mark.skipif(not resettable(), reason="the peak of memory is read from /proc, which is not here or cannot be reset")
 def test_forty_minutes_at_twenty_hertz_take_the_memory_of_bodies_and_table() -> None:
-    with sideline.Simulator(seed=7, games=4, now="2027-03-01T12:00:00Z", tracking_hz=HZ) as heavy, heavy.client() as client:
+    with sideline.Simulator(seed=7, games=4, now="2027-03-01T12:00:00Z", location_rate=HZ) as heavy, heavy.client() as client:
         results = [result for game in heavy.games for result in client.game(game["event_id"])["results"]]
         long = next(result for result in results if result["ended_at"] - result["started_at"] >= MINUTES * 60_000)
         arguments = [long["id"], str(long["started_at"]), str(MINUTES)]
@@ -243,5 +243,5 @@ def test_forty_minutes_at_twenty_hertz_take_the_memory_of_bodies_and_table() -> 
 
 @pytest.mark.parametrize("hz", [0, 3, 1000, -2])
 def test_a_rate_whose_steps_are_no_whole_milliseconds_is_refused(hz: int) -> None:
-    with pytest.raises(ValueError, match="tracking_hz"):
-        sideline.Simulator(games=2, tracking_hz=hz)
+    with pytest.raises(ValueError, match="location_rate"):
+        sideline.Simulator(games=2, location_rate=hz)

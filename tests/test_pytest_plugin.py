@@ -112,7 +112,7 @@ def test_each_run_of_a_test_begins_with_a_whole_service(sideline_simulator, side
 def test_it_may_be_requested_late(request):
     assert len(request.getfixturevalue("sideline_simulator").teams) == 4
 
-@pytest.mark.sideline(seed=3, sport="football", now=None, tracking_hz=20)
+@pytest.mark.sideline(seed=3, sport="football", now=None, location_rate=20)
 def test_the_marker_takes_every_option_of_a_season(sideline_simulator, sideline_client):
     assert "football" in repr(sideline_client)
     assert len(sideline_simulator.games) == 8

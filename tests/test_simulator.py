@@ -280,7 +280,7 @@ def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
     assert small.api_key not in served
 
 
-@pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "tracking_hz"])
+@pytest.mark.parametrize("name", ["seed", "teams", "games", "port", "location_rate"])
 def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} is out of range: -1$"):
         sideline.Simulator(**{name: -1})
@@ -289,6 +289,36 @@ def test_a_number_of_the_wrong_size_or_type_is_named(name: str) -> None:
             sideline.Simulator(**{name: size})
     with pytest.raises(TypeError, match=f"^{name} is a whole number; 'str' object"):
         sideline.Simulator(**{name: "7"})
+
+
+@pytest.mark.parametrize(
+    ("option", "error_text"),
+    [
+        ({"location_rate": 100}, "location_rate is a number of frames a second"),
+        ({"noise_m": 2.5}, "noise_m is a standard deviation from 0 to 2 m, not 2.5"),
+        ({"noise_m": float("nan")}, "noise_m is a standard deviation from 0 to 2 m, not NaN"),
+        ({"dropout": -0.1}, "dropout is a share from 0 to 1, not -0.1"),
+        ({"clock_offset_s": 61.0}, "clock_offset_s is a time from -60 to 60 s, not 61"),
+        ({"wrong_defenders": 1.5}, "wrong_defenders is a share from 0 to 1, not 1.5"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused_with_the_range(option: dict[str, Any], error_text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(error_text)}"):
+        sideline.Simulator(games=2, **option)
+
+
+def test_imperfect_sensors_are_options() -> None:
+    def minute(**options: Any) -> list[dict[str, Any]]:
+        with sideline.Simulator(seed=7, teams=4, games=8, now="2027-03-01T12:00:00Z", **options) as service, service.client() as client:
+            session = client.game(service.games[0]["event_id"])["results"][0]
+            rows: list[dict[str, Any]] = client.locations(session["id"], session["started_at"], session["started_at"] + 60_000).table().to_dicts()
+            return rows
+
+    exact, lossy, noisy, with_bench = minute(), minute(dropout=0.3), minute(noise_m=0.5), minute(bench_tags=True)
+    assert len(exact) == 11 * 121
+    assert 0.6 * len(exact) < len(lossy) < 0.8 * len(exact)
+    assert 400 < sum(abs(row["x"] - other["x"]) for row, other in zip(exact, noisy, strict=True)) / len(exact) * 1.25 < 600
+    assert len(with_bench) > 2 * len(exact)
 
 
 def test_the_service_runs_as_long_as_one_of_its_clients() -> None:

@@ -77,7 +77,20 @@ class CoreUnits:
 class CoreSimulator:
     """The core of `sideline.Simulator`."""
     def __new__(
-        cls, *, seed: int, sport: str, teams: int, games: int, now: object, port: int, tracking_hz: int
+        cls,
+        *,
+        seed: int,
+        sport: str,
+        teams: int,
+        games: int,
+        now: object,
+        port: int,
+        location_rate: int,
+        noise_m: float,
+        dropout: float,
+        clock_offset_s: float,
+        wrong_defenders: float,
+        bench_tags: bool,
     ) -> CoreSimulator: ...
     @property
     def base_url(self) -> str: ...

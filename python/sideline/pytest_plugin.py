@@ -21,12 +21,12 @@ _NOW = "2027-03-01T12:00:00Z"
 
 _SHARED = pytest.StashKey["Simulator"]()
 
-_OPTIONS = ("seed", "teams", "games", "now", "sport", "tracking_hz", "faults", "strict")
+_OPTIONS = ("seed", "teams", "games", "now", "sport", "location_rate", "faults", "strict")
 
 _MARKER = (
-    "sideline(seed=, teams=, games=, now=, sport=, tracking_hz=, faults=[{...}]): run the test with its own simulated "
-    "service, of this size and with these faults (each the arguments of faults.add). sideline(strict=False): let the "
-    "test pass although no request met one of its faults."
+    "sideline(seed=, teams=, games=, now=, sport=, location_rate=, faults=[{...}]): run the test with its own "
+    "simulated service, of this size and with these faults (each the arguments of faults.add). "
+    "sideline(strict=False): let the test pass although no request met one of its faults."
 )
 
 

@@ -290,8 +290,16 @@ class Simulator:
         teams, games: the size of the season.
         now: the season's clock, frozen; default: the real clock. It is late in the season.
         port: default: any free port.
-        tracking_hz: locations per second, in steps of whole milliseconds: 20, 25, 50, ..; default: 2, as in the
-            vendor's sample.
+        location_rate: frames of locations per second, in steps of whole milliseconds: 10, 20, 25 or 50; default: 2,
+            as in the vendor's sample.
+        noise_m: standard deviation of each coordinate of a location, in metres, from 0 to 2.
+        dropout: share of locations that are missing, from 0 to 1.
+        clock_offset_s: seconds by which positions lag behind the events, from -60 to 60; negative: they are early.
+        wrong_defenders: share of shots that name another defender than the nearest, from 0 to 1.
+        bench_tags: whether the substitutes have locations too: they sit beside the sideline.
+
+    Raises:
+        ValueError: an option out of its range; the error gives the range.
 
     >>> import sideline
     >>> with sideline.Simulator(seed=7, teams=4, games=8) as small, small.client() as asks:
@@ -308,12 +316,29 @@ class Simulator:
         games: int = 240,
         now: Time | None = None,
         port: int = 0,
-        tracking_hz: int = 2,
+        location_rate: int = 2,
+        noise_m: float = 0.0,
+        dropout: float = 0.0,
+        clock_offset_s: float = 0.0,
+        wrong_defenders: float = 0.0,
+        bench_tags: bool = False,
     ) -> None:
-        numbers = dict.fromkeys(("seed", "teams", "games", "port", "tracking_hz"), "a whole number")
-        with named(sport='"basketball" or "football"', **numbers):
+        counts = dict.fromkeys(("seed", "teams", "games", "port", "location_rate"), "a whole number")
+        numbers = dict.fromkeys(("noise_m", "dropout", "clock_offset_s", "wrong_defenders"), "a number")
+        with named(sport='"basketball" or "football"', bench_tags="a bool", **counts, **numbers):
             self._core = CoreSimulator(
-                seed=seed, sport=sport, teams=teams, games=games, now=now, port=port, tracking_hz=tracking_hz
+                seed=seed,
+                sport=sport,
+                teams=teams,
+                games=games,
+                now=now,
+                port=port,
+                location_rate=location_rate,
+                noise_m=noise_m,
+                dropout=dropout,
+                clock_offset_s=clock_offset_s,
+                wrong_defenders=wrong_defenders,
+                bench_tags=bench_tags,
             )
         self._sport: Sport = sport
         # Close before the interpreter exits: the simulator's threads may log, and log records need Python.

@@ -124,18 +124,15 @@ def add_session(play: Play, rows: pl.DataFrame, shots: pl.DataFrame, possessions
 # 1. Named defenders.
 
 
-@red("play 1: the service names a defender for two shots of three")
 def test_every_shot_names_a_defender(play: Play) -> None:
     assert np.mean([bool(shot.named) for shot in play.shots]) == 1
 
 
-@red("play 1: the named defender is seldom the nearest opponent")
 def test_a_named_defender_is_the_nearest_opponent(play: Play) -> None:
     named = [shot for shot in play.shots if shot.named]
     assert np.mean([shot.nearest in shot.named for shot in named]) > 0.95
 
 
-@red("play 1: named defenders stood 20 ft away")
 def test_a_named_defender_stood_near_the_shot(play: Play) -> None:
     assert np.median([shot.named_distance for shot in play.shots if shot.named_distance is not None]) < 6
 
@@ -147,7 +144,6 @@ def test_a_rule_of_the_audit_compares_named_defenders_with_positions() -> None:
 # 2. Nearest opponents.
 
 
-@red("play 2: the nearest opponent of a shot is 12 ft away")
 def test_the_nearest_opponent_of_a_shot_is_as_near_as_in_real_games(play: Play) -> None:
     """Real: a median of 3.7 ft, and 18 % of shots with nobody within 6 ft."""
     distances = np.array([shot.distance for shot in play.shots])
@@ -155,7 +151,6 @@ def test_the_nearest_opponent_of_a_shot_is_as_near_as_in_real_games(play: Play) 
     assert np.mean(distances > 6) < 0.26
 
 
-@red("play 2: positions before a shot leak its outcome")
 def test_positions_a_second_before_a_shot_do_not_tell_its_outcome(play: Play) -> None:
     makes, misses = (
         np.median([shot.distance_before for shot in play.shots if shot.is_make == made and shot.distance_before is not None]) for made in (True, False)
@@ -163,13 +158,11 @@ def test_positions_a_second_before_a_shot_do_not_tell_its_outcome(play: Play) ->
     assert abs(makes - misses) < 1.5
 
 
-@red("play 2: both teams run back before a made shot")
 def test_defenders_do_not_leave_before_a_made_shot(play: Play) -> None:
     makes, misses = (np.median([shot.distance for shot in play.shots if shot.is_make == made]) for made in (True, False))
     assert abs(makes - misses) < 2
 
 
-@red("play 2: all five defenders are in the attacked half at two shots of three")
 def test_the_defenders_are_in_the_attacked_half_at_a_shot(play: Play) -> None:
     assert np.mean([shot.opponents_in_half == 5 for shot in play.shots]) > 0.88
 
@@ -177,7 +170,6 @@ def test_the_defenders_are_in_the_attacked_half_at_a_shot(play: Play) -> None:
 # 3. Speeds and box scores.
 
 
-@red("play 3: players stand for three quarters of the time")
 def test_players_move_as_fast_as_in_real_games(play: Play) -> None:
     """Real: 30 % of live time below 1 m/s, and a median of 1.6 m/s."""
     speeds = np.concatenate(play.speeds)
@@ -185,12 +177,10 @@ def test_players_move_as_fast_as_in_real_games(play: Play) -> None:
     assert 1.2 < np.median(speeds) < 2
 
 
-@red("play 3: players move faster than anybody can")
 def test_nobody_runs_faster_than_9_metres_a_second(play: Play) -> None:
     assert np.concatenate(play.speeds).max() < 9
 
 
-@red("play 3: the player nearest to the ball is often of the other team")
 def test_the_player_nearest_to_the_ball_is_of_the_team_that_has_it(play: Play) -> None:
     assert np.concatenate(play.ball_is_with_owner).mean() > 0.8
 
@@ -224,7 +214,6 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-@red("play 3: figures of the box score are not those of real games")
 def test_the_box_score_has_the_figures_of_real_games(figure: str, team_games: pl.DataFrame) -> None:
     column, (low, high), (least, most) = FIGURES[figure]
     values = team_games[column].cast(pl.Float64).to_numpy()

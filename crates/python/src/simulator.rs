@@ -20,7 +20,7 @@ pub struct CoreSimulator {
 #[pymethods]
 impl CoreSimulator {
     #[new]
-    #[pyo3(signature = (*, seed, sport, teams, games, now, port, tracking_hz))]
+    #[pyo3(signature = (*, seed, sport, teams, games, now, port, location_rate, noise_m, dropout, clock_offset_s, wrong_defenders, bench_tags))]
     #[allow(clippy::too_many_arguments, reason = "they are a season's options, by name")]
     fn new(
         py: Python<'_>,
@@ -30,7 +30,12 @@ impl CoreSimulator {
         games: i64,
         now: Option<&Bound<'_, PyAny>>,
         port: i64,
-        tracking_hz: i64,
+        location_rate: i64,
+        noise_m: f64,
+        dropout: f64,
+        clock_offset_s: f64,
+        wrong_defenders: f64,
+        bench_tags: bool,
     ) -> PyResult<Self> {
         let sport = match sport {
             "basketball" => Sport::Basketball,
@@ -48,7 +53,12 @@ impl CoreSimulator {
                 games: fitting("games", games)?,
                 now,
                 port: fitting("port", port)?,
-                tracking_hz: fitting("tracking_hz", tracking_hz)?,
+                location_rate: fitting("location_rate", location_rate)?,
+                noise_m,
+                dropout,
+                clock_offset_s,
+                wrong_defenders,
+                bench_tags,
             };
             let inner = py.detach(|| Simulator::start(options)).map_err(|error| raise(py, error))?;
             Ok(CoreSimulator { inner })

@@ -57,7 +57,7 @@ pub use sport::Sport;
 use auth::StoredCredential;
 use connection::{CutSwitch, Loopback};
 use random::{Purpose, SimRandom};
-use season::Season;
+use season::{Season, Sensors};
 use secret::Secret;
 use service::{Service, lock, real_now};
 use std::net::{Ipv4Addr, TcpListener};
@@ -76,7 +76,17 @@ pub struct SimulatorOptions {
     /// 0: any free port.
     pub port: u16,
     /// Time steps of locations per second.
-    pub tracking_hz: u32,
+    pub location_rate: u32,
+    /// Standard deviation of each coordinate, in metres.
+    pub noise_m: f64,
+    /// Share of locations that are missing.
+    pub dropout: f64,
+    /// Seconds by which positions lag behind the events.
+    pub clock_offset_s: f64,
+    /// Share of shots whose named defender is not the nearest opponent.
+    pub wrong_defenders: f64,
+    /// Whether substitutes have locations too.
+    pub bench_tags: bool,
 }
 
 impl Default for SimulatorOptions {
@@ -88,12 +98,28 @@ impl Default for SimulatorOptions {
             games: 240,
             now: None,
             port: 0,
-            tracking_hz: 2,
+            location_rate: 2,
+            noise_m: 0.0,
+            dropout: 0.0,
+            clock_offset_s: 0.0,
+            wrong_defenders: 0.0,
+            bench_tags: false,
         }
     }
 }
 
 impl SimulatorOptions {
+    fn sensors(&self) -> Sensors {
+        Sensors {
+            step: i64::from(1000 / self.location_rate),
+            noise: (self.noise_m * 1000.0).round() as i64,
+            dropout: (self.dropout * 1000.0).round() as i64,
+            lag: (self.clock_offset_s * 1000.0).round() as i64,
+            wrong_defenders: (self.wrong_defenders * 1000.0).round() as i64,
+            bench: self.bench_tags,
+        }
+    }
+
     /// Larger seasons would take gigabytes or leave the range of the service's times.
     fn check(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::Argument(message));
@@ -103,11 +129,22 @@ impl SimulatorOptions {
         if self.games > MAX_GAMES {
             return invalid(format!("a season has at most {MAX_GAMES} games, not {}", self.games));
         }
-        if !(1..=MAX_HZ).contains(&self.tracking_hz) || 1000 % self.tracking_hz != 0 {
+        if !(1..=MAX_RATE).contains(&self.location_rate) || 1000 % self.location_rate != 0 {
             return invalid(format!(
-                "tracking_hz is such that steps last whole milliseconds (2, 10, 20, 25, 50, ..), at most {MAX_HZ}, not {}",
-                self.tracking_hz
+                "location_rate is a number of frames a second whose steps last whole milliseconds (2, 10, 20, 25, ..), \
+                 at most {MAX_RATE}, not {}",
+                self.location_rate
             ));
+        }
+        for (name, value, range, kind) in [
+            ("noise_m", self.noise_m, 0.0..=2.0, "a standard deviation from 0 to 2 m"),
+            ("dropout", self.dropout, 0.0..=1.0, "a share from 0 to 1"),
+            ("clock_offset_s", self.clock_offset_s, -60.0..=60.0, "a time from -60 to 60 s"),
+            ("wrong_defenders", self.wrong_defenders, 0.0..=1.0, "a share from 0 to 1"),
+        ] {
+            if !range.contains(&value) {
+                return invalid(format!("{name} is {kind}, not {value}"));
+            }
         }
         match self.now {
             Some(now) if !(EARLIEST..LATEST).contains(&now) => {
@@ -120,7 +157,7 @@ impl SimulatorOptions {
 
 const MAX_TEAMS: usize = 10_000;
 const MAX_GAMES: usize = 1_000_000;
-const MAX_HZ: u32 = 100;
+const MAX_RATE: u32 = 50;
 /// The years 2000 and 2200.
 const EARLIEST: i64 = 946_684_800_000;
 const LATEST: i64 = 7_258_118_400_000;
@@ -177,7 +214,8 @@ impl Simulator {
     /// Listens on 127.0.0.1, with a runtime and threads of its own.
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         options.check()?;
-        let SimulatorOptions { seed, sport, teams, games, now, port, tracking_hz } = options;
+        let sensors = options.sensors();
+        let SimulatorOptions { seed, sport, teams, games, now, port, .. } = options;
         let listen_error = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
@@ -189,8 +227,7 @@ impl Simulator {
         let username = format!("sim-{seed}");
         let secret = Secret::new(random.text(40));
         let service = Arc::new(Service {
-            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now))
-                .tracked_every(i64::from(1000 / tracking_hz)),
+            season: Season::new(seed, sport, teams, games, now.unwrap_or_else(real_now)).sensed_by(sensors),
             frozen_at: now,
             faults: Faults::new(SimRandom::new(seed, Purpose::Faults)),
             credentials: Mutex::default(),

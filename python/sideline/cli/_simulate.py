@@ -34,7 +34,13 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--now", metavar="TIME", help="the season's clock, frozen: ISO 8601 with a time zone (default: the real clock)"
     )
-    parser.add_argument("--tracking-hz", type=int, default=2, metavar="HZ", help="locations per second (default: 2)")
+    parser.add_argument(
+        "--location-rate", type=int, default=2, metavar="COUNT", help="frames of locations per second (default: 2)"
+    )
+    parser.add_argument("--play", action="store_true", help="play the next game at once, for `sideline live`")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="FACTOR", help="how fast --play plays (default: 1, in real time)"
+    )
     add_json(parser, "print the variables as one line of JSON")
 
 
@@ -47,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         games=args.games,
         now=args.now,
         port=args.port,
-        tracking_hz=args.tracking_hz,
+        location_rate=args.location_rate,
     )
     # Ctrl-C may also come between the first line and the wait.
     with service, suppress(KeyboardInterrupt):
@@ -57,9 +63,21 @@ def run(args: argparse.Namespace) -> int:
             print("# The simulated service runs until Ctrl-C. In another shell:")
             for name, value in service.environ.items():
                 print(f"export {name}={value}")
+        if args.play:
+            _play_next(service, args.speed)
         # A reader of a pipe waits for these lines.
         sys.stdout.flush()
         # In short steps: a signal that comes just before a sleep does not interrupt it.
         while True:
             time.sleep(0.2)
     return Exit.DONE
+
+
+def _play_next(service: Simulator, speed: float) -> None:
+    """Play the game that is the next to begin, and say how to see it; the line is a comment of a shell."""
+    now = time.time() * 1000
+    upcoming_games = [game for game in service.games if game["tipoff_at"] > now]
+    game = min(upcoming_games, key=lambda game: game["tipoff_at"], default=service.games[-1])
+    service.play(game["event_id"], speed)
+    names = f"{game['away_team_name']} at {game['home_team_name']}"
+    print(f"# Playing {names}: sideline live --game-id {game['event_id']}", file=sys.stderr)

@@ -1,5 +1,6 @@
 //! What an offence does before it shoots: passes, reversals and ball screens.
 
+use super::court::Chart;
 use super::rng::Rng;
 use crate::model::possessions::PossessionAttributes as Attributes;
 
@@ -10,7 +11,7 @@ const WINGS: [Counter; 3] =
 const WING_WEIGHTS: [i64; 3] = [32, 36, 32];
 
 /// Each kind of ball screen: its frequency, and its counters by name and by place.
-const KINDS: &[(i64, &[&str], &[Counter])] = &[
+const KINDS: [(i64, &[&str], &[Counter]); 14] = [
     (260, &["PICK_N_ROLL", "ROLL"], &[|a| &mut a.ball_screens_pick_n_roll, |a| &mut a.ball_screens_roll]),
     (120, &["PICK_N_POP", "POP"], &[|a| &mut a.ball_screens_pick_n_pop, |a| &mut a.ball_screens_pop]),
     (
@@ -41,6 +42,11 @@ pub(crate) struct Screen {
     /// Milliseconds left in the period, and on the shot clock.
     pub clock: i64,
     pub shot_clock: Option<i64>,
+    /// Members of the side, and where the screener stands.
+    pub handler: usize,
+    pub screener: usize,
+    pub place: Chart,
+    pub lasts: i64,
 }
 
 impl Screen {
@@ -69,10 +75,18 @@ pub(super) struct Begin {
 }
 
 /// Minimum milliseconds of offence for each screen.
-const SLOT: i64 = 6500;
+const SLOT: i64 = 4800;
 
-/// The ball screens in `time` milliseconds of offence.
-pub(super) fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, time: i64) -> Vec<Screen> {
+/// The ball screens in `time` milliseconds of offence, of which the first `advance` bring the ball up. `pair` draws the
+/// handler and the screener.
+pub(super) fn work(
+    rng: &mut Rng,
+    attributes: &mut Attributes,
+    begin: Begin,
+    time: i64,
+    advance: i64,
+    pair: impl Fn(&mut Rng) -> [usize; 2],
+) -> Vec<Screen> {
     let passes = time / 3600 + rng.below(2);
     attributes.passes += passes;
     attributes.ball_reversals += (0..passes / 2).filter(|_| rng.chance(280)).count() as i64;
@@ -80,26 +94,33 @@ pub(super) fn work(rng: &mut Rng, attributes: &mut Attributes, begin: Begin, tim
     if !attributes.half_court {
         return Vec::new();
     }
-    let slots = (time / SLOT).min(3);
+    let offence = time - advance;
+    let slots = (offence / SLOT).min(3);
     let mut screens = Vec::new();
     for slot in 0..slots {
         if rng.chance(620) {
             // A third into its slot: none begins before the last one is over.
-            let after = time * (3 * slot + 1) / (3 * slots);
-            screens.push(screen(rng, attributes, begin).after(after));
+            let after = advance + offence * (3 * slot + 1) / (3 * slots);
+            let pair = pair(rng);
+            screens.push(screen(rng, attributes, begin, pair).after(after));
         }
     }
     screens
 }
 
-fn screen(rng: &mut Rng, attributes: &mut Attributes, Begin { at, clock, shot_clock }: Begin) -> Screen {
+fn screen(
+    rng: &mut Rng,
+    attributes: &mut Attributes,
+    Begin { at, clock, shot_clock }: Begin,
+    [handler, screener]: [usize; 2],
+) -> Screen {
     attributes.ball_screens += 1;
     let wing = rng.choose_weighted(&WING_WEIGHTS).unwrap_or(1);
     *WINGS[wing](attributes) += 1;
-    let weights: Vec<i64> = KINDS.iter().map(|kind| kind.0).collect();
-    let kind = rng.choose_weighted(&weights).unwrap_or(0);
+    let kind = rng.choose_weighted(&KINDS.map(|kind| kind.0)).unwrap_or(0);
     for counter in KINDS[kind].2 {
         *counter(attributes) += 1;
     }
-    Screen { wing, kind, at, clock, shot_clock }
+    let place = Chart { x: [-4500, 0, 4500][wing] + rng.within(-900, 900), y: rng.within(4800, 7600) };
+    Screen { wing, kind, at, clock, shot_clock, handler, screener, place, lasts: rng.within(900, 1900) }
 }

@@ -7,6 +7,7 @@
 //! longer twos · 14 to 18 threes within 8 m · 19 to 21 threes within 11 m, left, top and right · 22 farther · 23 from
 //! beyond mid-court.
 
+use super::figures::{ANGLE, BEHIND_ARC, MIDDLE_METRES, RIM_METRES};
 use super::game_log::{CourtPoint, Hoop};
 use super::rng::Rng;
 
@@ -146,26 +147,59 @@ pub(super) enum Range {
     Heave,
 }
 
-/// A spot of a range, by rejection sampling from a box: sines and cosines differ by platform.
-pub(super) fn spot(rng: &mut Rng, range: Range) -> Chart {
+/// Sine and cosine of every tenth degree from straight on, in ten thousandths: the functions differ by platform.
+const DIRECTIONS: [(i64, i64); 11] = [
+    (0, 10_000),
+    (1736, 9848),
+    (3420, 9397),
+    (5000, 8660),
+    (6428, 7660),
+    (7660, 6428),
+    (8660, 5000),
+    (9397, 3420),
+    (9848, 1736),
+    (10_000, 0),
+    (9848, -1736),
+];
+
+/// A point at a distance from the hoop, at an angle drawn as shots have it.
+fn at_distance(rng: &mut Rng, distance: i64) -> Chart {
+    let tenths = 10 * rng.quantile(&ANGLE) + rng.below(10);
+    let step = (tenths / 100).clamp(0, 9) as usize;
+    let ((sin, cos), (next_sin, next_cos), part) = (DIRECTIONS[step], DIRECTIONS[step + 1], tenths % 100);
+    let between = |from: i64, to: i64| distance * (from * (100 - part) + to * part) / 1_000_000;
+    let side = if rng.chance(500) { 1 } else { -1 };
+    Chart { x: side * between(sin, next_sin), y: between(cos, next_cos) }
+}
+
+/// A spot of a range; `corners`: permille of threes from a corner.
+pub(super) fn spot(rng: &mut Rng, range: Range, corners: i64) -> Chart {
     let behind = BASELINE_TO_HOOP - MARGIN - 100;
     loop {
         let (point, fits) = match range {
             Range::Rim => {
-                let point = Chart { x: rng.within(-1900, 1900), y: rng.within(-900, 1900) };
-                (point, point.within(1900))
+                let metre = rng.choose_weighted(&RIM_METRES).unwrap_or(0) as i64;
+                let distance = 1000 * metre + rng.within(150, 990);
+                (at_distance(rng, distance), true)
             }
             Range::Middle => {
-                let point = Chart { x: rng.within(-6500, 6500), y: rng.within(-behind, 6700) };
-                (point, !point.is_three() && !point.within(1900))
+                let metre = 3 + rng.choose_weighted(&MIDDLE_METRES).unwrap_or(0) as i64;
+                let distance = 1000 * metre + rng.below(1000);
+                let point = at_distance(rng, distance);
+                (point, !point.is_three() && !point.within(2900))
+            }
+            Range::Three if rng.chance(corners) => {
+                let side = if rng.chance(500) { 1 } else { -1 };
+                (Chart { x: side * rng.within(CORNER + 30, 7250), y: rng.within(-behind, 1400) }, true)
             }
             Range::Three => {
-                let point = Chart { x: rng.within(-7300, 7300), y: rng.within(-behind, 8600) };
-                (point, point.is_three() && point.within(8600))
+                let distance = ARC + rng.quantile(&BEHIND_ARC);
+                let point = at_distance(rng, distance);
+                (point, point.is_three() && point.y > 1415 && point.x.abs() < HALF_WIDTH - MARGIN)
             }
-            Range::Heave => (Chart { x: rng.within(-5000, 5000), y: rng.within(9000, 16_000) }, true),
+            Range::Heave => (Chart { x: rng.within(-5000, 5000), y: rng.within(12_000, 18_000) }, true),
         };
-        if fits {
+        if fits && point.y >= -behind {
             return point;
         }
     }
@@ -174,7 +208,7 @@ pub(super) fn spot(rng: &mut Rng, range: Range) -> Chart {
 /// Where a player who won the ball can be after `time` milliseconds, on the way to the hoop now attacked.
 pub(super) fn on_the_way(start: CourtPoint, hoop: Hoop, time: i64) -> Chart {
     let seen = CourtPoint { hoop, ..start }.chart();
-    Chart { x: seen.x, y: (seen.y - 5 * time).max(9000) }
+    Chart { x: seen.x, y: (seen.y - 4 * time).max(9000) }
 }
 
 /// Anywhere in the half of the court of this hoop.
@@ -238,7 +272,7 @@ mod tests {
             for hoop in hoops(9, venue) {
                 for range in [Range::Rim, Range::Middle, Range::Three, Range::Heave] {
                     for _ in 0..40 {
-                        let point = spot(&mut rng, range);
+                        let point = spot(&mut rng, range, 100);
                         let place = hoop.at(point, 0);
                         assert!(place.x.abs() <= HALF_WIDTH && place.y.abs() <= HALF_LENGTH, "{place:?}");
                         assert_eq!(point.is_three(), matches!(range, Range::Three | Range::Heave));

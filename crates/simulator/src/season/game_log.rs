@@ -5,13 +5,16 @@ use super::clocks::ClockFormat;
 use super::corrections::Correction;
 use super::roster::TeamMember;
 use crate::model::possessions::PossessionAttributes;
+use std::sync::Arc;
 
 /// The players that one side can send onto the court, and their team.
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     /// Position of the team in the season's list.
     pub team: usize,
-    pub members: Vec<TeamMember>,
+    pub members: Vec<Arc<TeamMember>>,
+    /// How much better it shoots, and defends, than an average team, in permille.
+    pub strength: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -119,12 +122,25 @@ pub(crate) struct PlayEvent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Act {
-    Shot { is_made: bool, three: bool, attributes: Vec<&'static str> },
-    FreeThrow { is_made: bool },
+    Shot {
+        is_made: bool,
+        three: bool,
+        attributes: Vec<&'static str>,
+        /// The opponent nearest to the shooter at the release, and how near in mm.
+        defender: usize,
+        gap: i64,
+    },
+    FreeThrow {
+        is_made: bool,
+    },
     Assist,
-    Turnover { live: bool },
+    Turnover {
+        live: bool,
+    },
     Steal,
-    Rebound { offensive: bool },
+    Rebound {
+        offensive: bool,
+    },
     Block,
     Foul,
 }

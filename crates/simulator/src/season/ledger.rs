@@ -43,7 +43,7 @@ pub(super) const DISTANCE: &str = "DIST";
 /// The codes that an event adds, the naming one first: a possession has it as its type, the others as its details.
 pub(super) fn codes(act: &Act) -> Vec<(&'static str, i64)> {
     match act {
-        Act::Shot { is_made, three, attributes } => {
+        Act::Shot { is_made, three, attributes, .. } => {
             let off_the_dribble = attributes.contains(&"OTD");
             let mut codes = vec![("FGA", 1), (if *three { "FGA3" } else { "FGA2" }, 1)];
             if *is_made {
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
             .flat_map(|(period, possession)| possession.play_events.iter().map(move |play_event| (period, play_event)))
             .filter(|(_, play_event)| self.sides.contains(&play_event.side))
             .map(move |(period, play_event)| {
-                (period, &game_log.sides[play_event.side].members[play_event.member], play_event)
+                (period, &*game_log.sides[play_event.side].members[play_event.member], play_event)
             })
     }
 
@@ -127,7 +127,7 @@ impl<'a> View<'a> {
     fn on_court(&self, possession: &'a GamePossession) -> impl Iterator<Item = &'a TeamMember> {
         let game_log = self.game_log;
         self.sides.iter().flat_map(move |side| {
-            possession.on_court[*side].iter().map(move |place| &game_log.sides[*side].members[*place])
+            possession.on_court[*side].iter().map(move |place| &*game_log.sides[*side].members[*place])
         })
     }
 }
@@ -427,7 +427,7 @@ pub(super) fn shots(game_log: &GameLog, team: usize, wire: &Team, visible: &Visi
 
 /// The shot of an event, if it is one.
 pub(super) fn shot(game_log: &GameLog, period: &GamePeriod, play_event: &PlayEvent) -> Option<Shot> {
-    let Act::Shot { is_made, three, attributes } = &play_event.act else { return None };
+    let Act::Shot { is_made, three, attributes, .. } = &play_event.act else { return None };
     let (place, chart) = (play_event.place, play_event.place.chart());
     Some(Shot {
         occurred_at: play_event.at,

@@ -9,7 +9,8 @@
 //! | `substitutions`, `ball_screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
 //! | `ledger` | events as stats, details, possessions and shots |
 //! | `feed`, `corrections`, `live` | messages of the live streams, corrections after the fact, games with clocks of their own |
-//! | `tracking` | where everybody is at a time |
+//! | `path`, `motion`, `tracking` | smooth ways, how ten players move so that the events are true, and what sensors tell of it |
+//! | `figures` | what a game is drawn from, beside the figures of real games |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
 //! | `broadcast` | a team as the Broadcast API shows it |
@@ -22,6 +23,7 @@ mod corrections;
 mod court;
 mod events;
 mod feed;
+mod figures;
 mod football;
 mod game_log;
 mod game_view;
@@ -29,7 +31,9 @@ mod ids;
 mod ledger;
 mod links;
 mod live;
+mod motion;
 mod names;
+mod path;
 mod play;
 mod practice;
 mod rng;
@@ -61,7 +65,8 @@ pub(super) use rng::Rng;
 use roster::TeamMember;
 use schedule::{HOUR, SeasonPlan};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+pub(crate) use tracking::Sensors;
 use tracking::Tracker;
 
 /// Number of played games and practices in the cache; replaying gives the same result.
@@ -81,8 +86,9 @@ pub(crate) struct Season {
     /// For each team the numbers of its games, by tipoff.
     games_of_team: Vec<Vec<usize>>,
     games_played: Mutex<GameCache>,
-    /// Milliseconds between time steps of locations.
-    step: i64,
+    /// By team, made when first needed.
+    rosters: Vec<OnceLock<Vec<Arc<TeamMember>>>>,
+    sensors: Sensors,
     changes: live::Changes,
 }
 
@@ -123,16 +129,17 @@ impl Season {
             teams,
             plan,
             games,
-            games_of_team,
             games_played: Mutex::default(),
-            step: tracking::SAMPLE_MS,
+            rosters: std::iter::repeat_with(OnceLock::new).take(games_of_team.len()).collect(),
+            games_of_team,
+            sensors: Sensors::default(),
             changes: live::Changes::default(),
         }
     }
 
-    /// The same season with another time step of locations, in milliseconds.
-    pub(crate) fn tracked_every(self, step: i64) -> Self {
-        Season { step: step.max(1), ..self }
+    /// The same season with other sensors.
+    pub(crate) fn sensed_by(self, sensors: Sensors) -> Self {
+        Season { sensors, ..self }
     }
 
     pub(crate) fn teams(&self) -> &[Team] {
@@ -160,7 +167,7 @@ impl Season {
                 ([fixture.home, fixture.away].contains(&team)).then_some(Some(fixture.tipoff_at))?
             }
         };
-        Some(roster::roster(&self.teams[team], &self.members(team), at))
+        Some(roster::roster(&self.teams[team], self.members(team), at))
     }
 
     /// A game or practice that has begun by `now`, up to `now`; a future one has no results.
@@ -260,18 +267,22 @@ impl Season {
         from: i64,
         to: i64,
         now: i64,
-        visit: impl FnMut(LocationBatch),
+        mut visit: impl FnMut(LocationBatch),
     ) -> Option<()> {
         let (game_log, part, now) = self.period(session_id, now)?;
+        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
+        let visit = |mut batch| {
+            self.sensors.receive(seed, &mut batch);
+            visit(batch);
+        };
         let teams = [0, 1].map(|side: usize| &self.teams[game_log.sides[side].team]);
         if self.sport == Sport::Football {
             let period = &game_log.periods[part];
-            football::batches(&game_log, teams, period, (from, to.min(now)), self.step).for_each(visit);
+            football::batches(&game_log, teams, period, (from, to.min(now)), self.sensors.step).for_each(visit);
             return Some(());
         }
-        let seed = rng::mix(self.seed ^ rng::mix(game_log.starts_at() as u64 + part as u64));
-        let tracker =
-            Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, &game_log.periods[part], self.step);
+        let periods = (&game_log.periods[part], game_log.periods.get(part + 1));
+        let tracker = Tracker::new(seed, &game_log.sides, teams, game_log.sides[0].team, periods, self.sensors);
         tracker.batches(from, to.min(now)).for_each(visit);
         Some(())
     }
@@ -343,8 +354,9 @@ impl Season {
         Some(id.index as usize).filter(|index| *index < self.games.len())
     }
 
-    fn members(&self, team: usize) -> Vec<TeamMember> {
-        roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan)
+    fn members(&self, team: usize) -> &[Arc<TeamMember>] {
+        let members = || roster::members(self.seed, self.sport, team, &self.teams[team], &self.plan);
+        self.rosters[team].get_or_init(members)
     }
 
     fn practices(&self, team: usize) -> Vec<Practice> {
@@ -387,7 +399,7 @@ impl Season {
             IdKind::Game => self.with_corrections(index, self.play(index as usize)?),
             IdKind::Practice => {
                 let practice = self.practice(index)?;
-                practice::play(self.seed, self.ids, practice, self.members(practice.team))
+                practice::play(self.seed, self.ids, practice, self.members(practice.team).to_vec())
             }
             _ => return None,
         });
@@ -401,9 +413,12 @@ impl Season {
 
     fn play(&self, index: usize) -> Option<GameLog> {
         let fixture = *self.plan.fixtures.get(index)?;
-        let is_member = |member: &TeamMember| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
-        let sides = [fixture.home, fixture.away]
-            .map(|team| Side { team, members: self.members(team).into_iter().filter(is_member).collect() });
+        let is_member = |member: &&Arc<TeamMember>| member.left_at.is_none_or(|left_at| fixture.tipoff_at < left_at);
+        let sides = [fixture.home, fixture.away].map(|team| Side {
+            team,
+            members: self.members(team).iter().filter(is_member).cloned().collect(),
+            strength: Rng::with_key(self.seed, &[0x57E6, team as u64]).bell(figures::form::STRENGTH),
+        });
         let rng = Rng::with_key(self.seed, &[0x6A3E, index as u64]);
         let id = |part| self.ids.text(IdKind::GamePeriod, index as u64, part);
         Some(match self.sport {

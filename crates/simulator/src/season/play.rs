@@ -3,6 +3,7 @@
 use super::ball_screens::{self, Begin, Screen};
 use super::clocks::ClockFormat;
 use super::court::{self, Chart, Range};
+use super::figures::{self, ShotRates, form};
 use super::game_log::{Act, CourtPoint, GameLog, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
 use super::rng::Rng;
 use super::roster::Skills;
@@ -23,6 +24,13 @@ const BONUS: i64 = 7;
 const DOUBLE_BONUS: i64 = 10;
 /// The clock stops for advertising at the first whistle below each multiple of this.
 const MEDIA: i64 = 4 * MINUTE;
+/// Milliseconds to bring the ball up, and to do so from under the own hoop.
+const ADVANCE: i64 = 6000;
+const SLOW_ADVANCE: i64 = 7500;
+/// A side that is behind fouls at once when so little of the game is left.
+const LATE: i64 = 55_000;
+/// A player does nothing else within this time, or does it at the same place.
+const MOMENT: i64 = 1400;
 /// Not an index of a side's members.
 const NOBODY: usize = usize::MAX;
 
@@ -50,6 +58,7 @@ pub(super) fn game(
             floor.hoops.swap(0, 1);
             floor.team_fouls = [0; 2];
         }
+        floor.late = part > 0;
         if let Some(last) = periods.last_mut() {
             // The break after a period belongs to it, so that sessions touch.
             floor.at += if part == 1 { HALF_TIME } else { SHORT_BREAK };
@@ -96,12 +105,55 @@ enum Start {
 /// One try to shoot; a possession has several after fouls and offensive rebounds.
 struct Chance {
     time: i64,
+    /// To be where something can happen.
+    least: i64,
     /// The first of the possession.
     opening: bool,
-    /// Before the defence is set.
-    fast: bool,
+    /// The part of the time in which the ball is brought up.
+    advance: i64,
     /// The player who has just won the ball, and where.
     from: Option<(usize, CourtPoint)>,
+}
+
+/// How a side plays in a game: shifts of probabilities in permille, drawn for each game.
+struct Form {
+    pace: i64,
+    threes: i64,
+    corners: i64,
+    long_twos: i64,
+    touch: i64,
+    free_throws: i64,
+    boards: i64,
+    turnovers: i64,
+    steals: i64,
+    fouls: i64,
+    blocks: i64,
+    assists: i64,
+}
+
+impl Form {
+    /// `touch`: how much better it is than the other side; `pace`: that of the game.
+    fn draw(rng: &mut Rng, touch: i64, pace: i64) -> Self {
+        Form {
+            pace: pace + rng.bell(form::PACE * 2 / 3),
+            threes: rng.bell(form::THREES),
+            corners: rng.bell(form::CORNERS),
+            long_twos: rng.bell(form::LONG_TWOS),
+            touch: touch + rng.bell(form::TOUCH),
+            free_throws: rng.bell(form::FREE_THROWS),
+            boards: rng.bell(form::BOARDS),
+            turnovers: rng.bell(form::TURNOVERS),
+            steals: rng.bell(form::STEALS),
+            fouls: rng.bell(form::FOULS),
+            blocks: rng.bell(form::BLOCKS),
+            assists: rng.bell(form::ASSISTS),
+        }
+    }
+}
+
+/// Permille of a chance that a form multiplies.
+fn scale(chance: i64, form: i64) -> i64 {
+    chance * (1000 + form).max(100) / 1000
 }
 
 /// The kind of shot.
@@ -109,7 +161,7 @@ enum Choice {
     Any,
     Layup,
     /// By the player who has just rebounded it.
-    Putback(usize),
+    Putback(usize, Option<Chart>),
     /// From the own half as the clock runs out, by the player who has just won the ball, if any.
     Heave(Option<(usize, CourtPoint)>),
 }
@@ -137,6 +189,9 @@ struct Floor<'a> {
     /// Whether play has stopped, so that players may be changed.
     dead: bool,
     bench: [Substitutions; 2],
+    form: [Form; 2],
+    /// Whether this is the last period, unless there is an overtime after it.
+    late: bool,
     team_fouls: [i64; 2],
     score: [i64; 2],
     version: i64,
@@ -148,10 +203,15 @@ struct Floor<'a> {
 impl<'a> Floor<'a> {
     fn new(mut rng: Rng, hoops: [Hoop; 2], version: i64, at: i64, sides: &'a [Side; 2], free_throws: bool) -> Self {
         let bench = [Substitutions::new(&mut rng, &sides[0]), Substitutions::new(&mut rng, &sides[1])];
+        let strength = if free_throws { sides[0].strength - sides[1].strength + form::HOME } else { 0 };
+        let pace = rng.bell(form::PACE);
+        let form = [Form::draw(&mut rng, strength, pace), Form::draw(&mut rng, -strength, pace)];
         Floor {
             rng,
             sides,
             hoops,
+            form,
+            late: false,
             free_throws,
             at,
             play_at: at,
@@ -195,24 +255,25 @@ impl<'a> Floor<'a> {
         let (started_at, start_clock) = (self.at, self.clock);
         self.play_events = Vec::new();
         self.reset_shot_clock(SHOT_CLOCK);
-        let (fast, from) = match start {
-            Start::Inbound => (false, None),
-            Start::Basket => (self.rng.chance(60), None),
+        let (times, from, advance) = match start {
+            Start::Inbound => (&figures::AFTER_WHISTLE, None, ADVANCE),
+            Start::Basket => (&figures::AFTER_BASKET, None, SLOW_ADVANCE),
             Start::Rebound(member, place) => {
                 self.happen(side, member, place, Act::Rebound { offensive: false });
-                (self.rng.chance(170), Some((member, place)))
+                (&figures::AFTER_REBOUND, Some((member, place)), ADVANCE)
             }
             Start::Steal(member, place) => {
                 self.happen(side, member, place, Act::Steal);
-                (self.rng.chance(480), Some((member, place)))
+                (&figures::AFTER_STEAL, Some((member, place)), ADVANCE)
             }
         };
+        // Nobody outruns the ball's way to the other hoop.
+        let way = from.map_or(0, |(_, place)| (place.y - self.hoops[side].y).abs());
+        let least = way / 6 + 700;
+        let time = scale(self.rng.quantile(times), self.form[side].pace - 25).clamp(least, SHOT_CLOCK - 200);
+        let fast = from.is_some() && time <= figures::FAST;
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
-        let time = match fast {
-            true => self.rng.within(4000, 8000),
-            false => 5000 + self.rng.below(10_800) + self.rng.below(10_800),
-        };
-        let mut chance = Chance { time, opening: true, fast, from };
+        let mut chance = Chance { time, least, opening: true, advance, from };
         let next = loop {
             match self.chance(side, chance) {
                 ChanceOutcome::Again(next_chance) => chance = next_chance,
@@ -237,34 +298,64 @@ impl<'a> Floor<'a> {
     }
 
     fn chance(&mut self, side: usize, chance: Chance) -> ChanceOutcome {
-        let Chance { mut time, opening, fast, from } = chance;
+        let Chance { mut time, least, opening, advance, from } = chance;
+        let behind = self.score[side] - self.score[1 - side];
+        if self.late && self.free_throws && self.clock < LATE && (1..10).contains(&behind) && self.rng.chance(650) {
+            time = time.min(self.rng.within(1500, 6000));
+            if time < self.clock {
+                self.run(time);
+                return self.common_foul(side, time);
+            }
+        }
+        let turnovers = figures::TURNOVERS + self.form[side].turnovers;
+        let fouls = turnovers + scale(figures::COMMON_FOULS, self.form[1 - side].fouls);
+        let draw = self.rng.below(1000);
+        if draw < fouls {
+            time = (time * figures::BEFORE_SHOT / 100).max(least);
+        }
         let is_hurried = self.clock <= time;
         if is_hurried {
-            if self.clock < 900 || self.rng.chance(400) {
+            if self.clock < 900 || self.rng.chance(430) {
                 self.run(self.clock);
                 return ChanceOutcome::Over(Start::Inbound);
             }
             time = self.clock - self.rng.within(100, 600);
         }
-        let begin = Begin { at: self.at, clock: self.clock, shot_clock: self.shot_clock };
-        self.screens.extend(ball_screens::work(&mut self.rng, &mut self.attributes, begin, time));
+        self.screens(side, time, advance);
         self.run(time);
-        match (from, self.rng.below(1000)) {
+        match from {
             // There was no time to be anywhere else.
-            (Some((member, _)), _) if !opening && time < 3000 => self.shot(side, Choice::Putback(member), time),
-            _ if is_hurried && opening && time < 4000 => self.shot(side, Choice::Heave(from), time),
+            Some((member, place)) if !opening && time < 3000 => {
+                let place = (time < MOMENT).then(|| place.chart());
+                self.shot(side, Choice::Putback(member, place), time)
+            }
+            _ if is_hurried && opening && time < 5500 => self.shot(side, Choice::Heave(from), time),
             _ if is_hurried => self.shot(side, Choice::Any, time),
-            (_, 0..160) => self.turnover(side),
-            (_, 160..235) => self.common_foul(side, time),
-            _ if fast && self.rng.chance(550) => self.shot(side, Choice::Layup, time),
+            _ if draw < turnovers => self.turnover(side),
+            _ if draw < fouls => self.common_foul(side, time),
+            _ if time <= figures::FAST && from.is_some() && self.rng.chance(600) => {
+                self.shot(side, Choice::Layup, time)
+            }
             _ => self.shot(side, Choice::Any, time),
         }
+    }
+
+    fn screens(&mut self, side: usize, time: i64, advance: i64) {
+        let begin = Begin { at: self.at, clock: self.clock, shot_clock: self.shot_clock };
+        let (on_court, members) = (self.bench[side].on_court, &self.sides[side].members);
+        let pair = |rng: &mut Rng| {
+            let handler = rng.choose_weighted(&on_court.map(|member| members[member].skills.passing)).unwrap_or(0);
+            let mut boards = on_court.map(|member| members[member].skills.boards);
+            boards[handler] = 0;
+            [on_court[handler], on_court[rng.choose_weighted(&boards).unwrap_or(0)]]
+        };
+        self.screens.extend(ball_screens::work(&mut self.rng, &mut self.attributes, begin, time, advance, pair));
     }
 
     fn turnover(&mut self, side: usize) -> ChanceOutcome {
         let handler = self.pick(side, |skills| skills.usage);
         let point = court::anywhere(&mut self.rng);
-        let live = self.rng.chance(560);
+        let live = self.rng.chance(figures::STEALS + self.form[1 - side].steals);
         self.attributes.turnover += 1;
         if live {
             self.act(side, handler, point, Act::Turnover { live });
@@ -272,65 +363,64 @@ impl<'a> Floor<'a> {
             let place = self.place(side, point, 500);
             return ChanceOutcome::Over(Start::Steal(thief, place));
         }
-        if self.bench[side].may_foul(handler) && self.rng.chance(200) {
+        if self.bench[side].may_foul(handler) && self.rng.chance(figures::OFFENSIVE_FOULS) {
             self.foul(side, handler, side, point);
         }
         self.act(side, handler, point, Act::Turnover { live });
-        self.whistle(22_000, 38_000);
+        self.whistle(16_000, 30_000);
         ChanceOutcome::Over(Start::Inbound)
     }
 
     /// A foul of the defence that is not on a shot.
     fn common_foul(&mut self, side: usize, time: i64) -> ChanceOutcome {
-        let Some(fouler) = self.fouler(1 - side) else { return self.shot(side, Choice::Any, time) };
+        let Some(fouler) = self.fouler(1 - side, NOBODY) else { return self.shot(side, Choice::Any, time) };
         let point = court::anywhere(&mut self.rng);
         self.foul(1 - side, fouler, side, point);
         self.team_fouls[1 - side] += 1;
-        self.whistle(22_000, 38_000);
+        self.whistle(16_000, 30_000);
         let fouls = self.team_fouls[1 - side];
         if self.free_throws && fouls >= BONUS {
             let shooter = self.pick(side, |skills| skills.usage);
             return self.free_throws(side, shooter, 2, fouls < DOUBLE_BONUS);
         }
         self.reset_shot_clock(self.shot_clock.unwrap_or(0).max(SHORT_CLOCK));
-        let time = self.rng.within(3000, 13_000);
-        ChanceOutcome::Again(Chance { time, opening: false, fast: false, from: None })
+        let time = self.rng.quantile(&figures::SECOND_CHANCE).max(3500);
+        ChanceOutcome::Again(Chance { time, least: 0, opening: false, advance: 0, from: None })
     }
 
     /// A shot, `time` after the ball was won or brought in.
     fn shot(&mut self, side: usize, choice: Choice, time: i64) -> ChanceOutcome {
         let shooter = match choice {
-            Choice::Putback(member) | Choice::Heave(Some((member, _))) => member,
+            Choice::Putback(member, _) | Choice::Heave(Some((member, _))) => member,
             _ => self.pick(side, |skills| skills.usage),
         };
-        let skills = self.sides[side].members[shooter].skills.clone();
-        let range = match choice {
-            Choice::Putback(_) | Choice::Layup => Range::Rim,
-            Choice::Heave(_) => Range::Heave,
-            Choice::Any if self.rng.chance(skills.threes) => Range::Three,
-            Choice::Any if self.rng.chance(580) => Range::Rim,
-            Choice::Any => Range::Middle,
-        };
-        // Permille: fouled, blocked, off the dribble, made.
-        let (foul_chance, block_chance, dribble, good) = match range {
-            Range::Rim => (170, 85, 550, 615),
-            Range::Middle => (60, 35, 650, 395),
-            Range::Three => (22, 8, 250, 350),
-            Range::Heave => (0, 10, 900, 15),
-        };
-        let point = match choice {
-            Choice::Heave(Some((_, place))) => court::on_the_way(place, self.hoops[side], time),
-            _ => court::spot(&mut self.rng, range),
+        let (range, point) = self.place_of_shot(side, shooter, &choice, time);
+        let ShotRates { fouls, blocks, dribbles, makes, assists } = match range {
+            Range::Rim => figures::RIM,
+            Range::Middle => figures::MIDDLE,
+            Range::Three => figures::THREE,
+            Range::Heave => figures::HEAVE,
         };
         self.attributes.paint_touch |= point.in_paint();
-        let dribble = self.rng.chance(dribble);
-        let is_guarded = self.rng.chance(620);
-        let fouler = if self.free_throws && self.rng.chance(foul_chance) { self.fouler(1 - side) } else { None };
-        let is_blocked = fouler.is_none() && self.rng.chance(block_chance);
+        let (mut defender, band, gap) = self.defence(side, shooter, range);
+        let dribble = self.rng.chance(dribbles);
+        let foul_chance = if self.free_throws { scale(fouls, self.form[1 - side].fouls) } else { 0 };
+        let fouler = if self.rng.chance(foul_chance) { self.fouler(1 - side, defender) } else { None };
+        defender = fouler.unwrap_or(defender);
+        let is_near = band < 2;
+        let is_blocked =
+            fouler.is_none() && is_near && self.rng.chance(scale(blocks, self.form[1 - side].blocks) * 17 / 10);
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
-        let good = if dunk { 920 } else { good + skills.touch + if is_guarded { -30 } else { 50 } };
-        let good = if fouler.is_some() { good * 55 / 100 } else { good };
-        let is_made = !is_blocked && self.rng.chance(good);
+        let skills = &self.sides[side].members[shooter].skills;
+        let makes = makes
+            + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
+            + figures::BAND_SHIFTS[band];
+        let makes = match (dunk, fouler) {
+            (true, None) => 920,
+            (_, None) => makes,
+            (_, Some(_)) => makes * figures::AND_ONE / 100,
+        };
+        let is_made = !is_blocked && self.rng.chance(makes);
         let three = point.is_three();
         if is_made || fouler.is_none() {
             let kind = match range {
@@ -339,50 +429,89 @@ impl<'a> Floor<'a> {
                 Range::Middle if self.rng.chance(150) => "FADEAWAY",
                 _ => "JUMPSHOT",
             };
-            let mut attributes =
-                vec![if dribble { "OTD" } else { "CAS" }, if is_guarded { "GUARDED" } else { "UNGUARDED" }];
-            attributes.push(kind);
+            let mut attributes = Vec::with_capacity(4);
+            attributes.extend([
+                if dribble { "OTD" } else { "CAS" },
+                if gap < figures::BAND_BORDERS[2] { "GUARDED" } else { "UNGUARDED" },
+                kind,
+            ]);
             if is_made && !dunk && self.rng.chance(400) {
                 attributes.push("CLEAN");
             }
             if is_made {
                 self.score[side] += if three { 3 } else { 2 };
             }
-            self.act(side, shooter, point, Act::Shot { is_made, three, attributes });
+            self.act(side, shooter, point, Act::Shot { is_made, three, attributes, defender, gap });
         }
-        let is_unassisted = matches!(choice, Choice::Putback(_) | Choice::Heave(Some(_)));
-        if is_made && !is_unassisted && self.rng.chance(if dribble { 150 } else { 880 }) {
-            let passer = self.pick_but(side, shooter, |skills| skills.passing);
-            let from = court::anywhere(&mut self.rng);
+        let is_unassisted = matches!(choice, Choice::Putback(..) | Choice::Heave(Some(_)));
+        let assists = assists + self.form[side].assists;
+        if is_made && !is_unassisted && self.rng.chance(assists * if dribble { 45 } else { 155 } / 100) {
+            let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
+            let from = court::spot(&mut self.rng, Range::Three, figures::CORNERS);
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
-        // Players far from the hoop cannot rebound.
-        let is_far = point.distance_cm() > 300.0;
-        let mut away = [if is_far { shooter } else { NOBODY }, NOBODY];
         if is_blocked {
-            let blocker = self.pick(1 - side, |skills| skills.boards);
             let place = self.place(side, point, 400);
-            self.happen(1 - side, blocker, place, Act::Block);
-            away[1] = if is_far { blocker } else { NOBODY };
+            self.happen(1 - side, defender, place, Act::Block);
         }
         if let Some(fouler) = fouler {
             self.foul(1 - side, fouler, side, point);
             self.team_fouls[1 - side] += 1;
-            self.whistle(21_000, 34_000);
+            self.whistle(15_000, 26_000);
             let shots = if is_made { 1 } else { 2 + usize::from(three) };
             return self.free_throws(side, shooter, shots, false);
         }
-        if is_made { ChanceOutcome::Over(Start::Basket) } else { self.rebound(side, away) }
+        if is_made {
+            return ChanceOutcome::Over(Start::Basket);
+        }
+        // Players who are elsewhere cannot rebound.
+        let away = if point.distance_cm() > 200.0 { [shooter, defender] } else { [NOBODY; 2] };
+        self.rebound(side, away, usize::from(!three))
+    }
+
+    fn place_of_shot(&mut self, side: usize, shooter: usize, choice: &Choice, time: i64) -> (Range, Chart) {
+        let own_form = &self.form[side];
+        let (threes, corners) =
+            (self.sides[side].members[shooter].skills.threes + own_form.threes, figures::CORNERS + own_form.corners);
+        let range = match choice {
+            Choice::Putback(_, Some(place)) if place.distance_cm() < 300.0 => return (Range::Rim, *place),
+            Choice::Putback(_, Some(place)) => return (Range::Middle, *place),
+            Choice::Putback(..) | Choice::Layup => Range::Rim,
+            Choice::Heave(Some((_, place))) => {
+                return (Range::Heave, court::on_the_way(*place, self.hoops[side], time));
+            }
+            Choice::Heave(None) => Range::Heave,
+            Choice::Any if self.rng.chance(threes) => Range::Three,
+            Choice::Any if self.rng.chance(figures::LONG_TWOS + own_form.long_twos) => Range::Middle,
+            Choice::Any => Range::Rim,
+        };
+        (range, court::spot(&mut self.rng, range, corners))
+    }
+
+    /// The opponent nearest to the shooter at the release: most often who guards him. And the band and distance.
+    fn defence(&mut self, side: usize, shooter: usize, range: Range) -> (usize, usize, i64) {
+        let seat = self.bench[side].on_court.iter().position(|member| *member == shooter).unwrap_or(0);
+        let seat = if self.rng.chance(760) { seat } else { self.rng.index(5) };
+        let bands = match range {
+            Range::Rim => &figures::RIM_BANDS,
+            Range::Middle => &figures::MIDDLE_BANDS,
+            Range::Three | Range::Heave => &figures::THREE_BANDS,
+        };
+        let band = self.rng.choose_weighted(bands).unwrap_or(1);
+        let (low, high) = (figures::BAND_BORDERS[band], figures::BAND_BORDERS[band + 1]);
+        // Near the borders a frame beside the release may show another band.
+        let gap = self.rng.within(low + 20, high - 20);
+        (self.bench[1 - side].on_court[seat], band, gap)
     }
 
     /// Free throws; with `one_and_one` the second needs a made first.
     fn free_throws(&mut self, side: usize, shooter: usize, shots: usize, one_and_one: bool) -> ChanceOutcome {
         self.shot_clock = None;
-        let good = self.sides[side].members[shooter].skills.free_throws;
+        let good = self.sides[side].members[shooter].skills.free_throws + self.form[side].free_throws;
         let mut is_made = false;
         for shot in 0..shots {
-            self.at += self.rng.within(11_000, 18_000);
+            self.at += self.rng.within(10_000, 15_000);
             is_made = self.rng.chance(good);
             self.score[side] += i64::from(is_made);
             self.act(side, shooter, Chart { x: 0, y: court::LINE }, Act::FreeThrow { is_made });
@@ -391,36 +520,50 @@ impl<'a> Floor<'a> {
             }
         }
         if !is_made {
-            return self.rebound(side, [shooter, NOBODY]);
+            return self.rebound(side, [shooter, NOBODY], 2);
         }
         self.dead = true;
         ChanceOutcome::Over(Start::Inbound)
     }
 
-    /// Every miss is rebounded by a player unless the clock runs out first; there are no team rebounds. `away`: the
-    /// members of either side who cannot be there.
-    fn rebound(&mut self, side: usize, away: [usize; 2]) -> ChanceOutcome {
-        let time = self.rng.within(700, 1900);
+    /// A miss is rebounded by a player unless it goes out of bounds or the clock runs out first. `away`: the
+    /// members of either side who cannot be there. `kind`: a three, two or free throw.
+    fn rebound(&mut self, side: usize, away: [usize; 2], kind: usize) -> ChanceOutcome {
+        let time = self.rng.quantile(&figures::REBOUND);
         if self.clock <= time {
             self.run(self.clock);
             return ChanceOutcome::Over(Start::Inbound);
         }
         self.run(time);
-        let place = self.place(side, Chart { x: 0, y: 900 }, 2400);
-        if self.rng.chance(275) {
-            let member = self.pick_but(side, away[0], |skills| skills.boards);
+        if self.rng.chance(figures::OUT_OF_BOUNDS) {
+            self.whistle(9000, 16_000);
+            return ChanceOutcome::Over(Start::Inbound);
+        }
+        let place = self.place(side, Chart { x: 0, y: 900 }, 2000);
+        let boards = self.form[side].boards - self.form[1 - side].boards / 3;
+        if self.rng.chance(figures::OFFENSIVE_REBOUNDS[kind] + boards) {
+            let member = self.pick_but(side, [away[0], NOBODY], |skills| skills.boards);
             self.reset_shot_clock(SHORT_CLOCK);
             self.happen(side, member, place, Act::Rebound { offensive: true });
-            let at_once = self.rng.chance(450);
-            let time = if at_once { self.rng.within(800, 2500) } else { self.rng.within(3000, 13_000) };
-            return ChanceOutcome::Again(Chance { time, opening: false, fast: false, from: Some((member, place)) });
+            let time = self.rng.quantile(&figures::SECOND_CHANCE);
+            return ChanceOutcome::Again(Chance {
+                time,
+                least: 0,
+                opening: false,
+                advance: 0,
+                from: Some((member, place)),
+            });
         }
-        let member = self.pick_but(1 - side, away[1], |skills| skills.boards);
+        let member = self.pick_but(1 - side, [away[1], NOBODY], |skills| skills.boards);
         ChanceOutcome::Over(Start::Rebound(member, place))
     }
 
-    fn fouler(&mut self, side: usize) -> Option<usize> {
+    /// The player of the side who fouls: this one, if he may.
+    fn fouler(&mut self, side: usize, first: usize) -> Option<usize> {
         let bench = &self.bench[side];
+        if first != NOBODY && bench.may_foul(first) {
+            return Some(first);
+        }
         let weights = bench.on_court.map(|member| i64::from(bench.may_foul(member)));
         self.rng.choose_weighted(&weights).map(|seat| self.bench[side].on_court[seat])
     }
@@ -446,7 +589,7 @@ impl<'a> Floor<'a> {
         self.dead = true;
         self.at += self.rng.within(shortest, longest);
         if self.free_throws && self.clock <= self.next_media {
-            self.at += self.rng.within(130_000, 160_000);
+            self.at += self.rng.within(115_000, 140_000);
             self.next_media = (self.clock - 1).div_euclid(MEDIA) * MEDIA;
         } else if self.rng.chance(50) {
             self.at += self.rng.within(45_000, 75_000);
@@ -459,13 +602,13 @@ impl<'a> Floor<'a> {
     }
 
     fn pick(&mut self, side: usize, weight: impl Fn(&Skills) -> i64) -> usize {
-        self.pick_but(side, NOBODY, weight)
+        self.pick_but(side, [NOBODY; 2], weight)
     }
 
-    fn pick_but(&mut self, side: usize, but: usize, weight: impl Fn(&Skills) -> i64) -> usize {
+    fn pick_but(&mut self, side: usize, but: [usize; 2], weight: impl Fn(&Skills) -> i64) -> usize {
         let on_court = self.bench[side].on_court;
         let members = &self.sides[side].members;
-        let weights = on_court.map(|member| if member == but { 0 } else { weight(&members[member].skills) });
+        let weights = on_court.map(|member| if but.contains(&member) { 0 } else { weight(&members[member].skills) });
         on_court[self.rng.choose_weighted(&weights).unwrap_or(0)]
     }
 

@@ -8,6 +8,7 @@ use super::play;
 use super::rng::Rng;
 use super::roster::TeamMember;
 use super::schedule::{DAY, HOUR, MINUTE, SeasonPlan};
+use std::sync::Arc;
 
 /// Drills and their minutes on the game clock.
 const DRILLS: [(&str, i64); 4] = [("Five on five", 8), ("Transition", 5), ("Shell", 6), ("Scrimmage", 10)];
@@ -64,15 +65,15 @@ pub(super) fn of_team(seed: u64, team: usize, plan: &SeasonPlan, tipoffs: &[i64]
 }
 
 /// Plays it: the players present form two fives, drawn for each practice.
-pub(super) fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<TeamMember>) -> GameLog {
+pub(super) fn play(seed: u64, ids: Ids, practice: Practice, members: Vec<Arc<TeamMember>>) -> GameLog {
     let mut rng = Rng::with_key(seed, &[0x94AD, practice.number()]);
-    let mut present: Vec<TeamMember> = members
+    let mut present: Vec<Arc<TeamMember>> = members
         .into_iter()
         .filter(|member| member.left_at.is_none_or(|left_at| practice.starts_at < left_at))
         .collect();
     rng.shuffle(&mut present);
     let others = present.split_off(present.len() / 2);
-    let sides = [present, others].map(|members| Side { team: practice.team, members });
+    let sides = [present, others].map(|members| Side { team: practice.team, members, strength: 0 });
     let first = rng.index(2);
     let drills = [DRILLS[first], DRILLS[2], DRILLS[3]];
     let drills = if practice.is_workout { &WORKOUT[..] } else { &drills[..] };

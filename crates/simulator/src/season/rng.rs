@@ -1,5 +1,7 @@
 //! Randomness that is the same on every platform: SplitMix64, integers only.
 
+use super::figures::{AT, Quantiles};
+
 /// A random stream. Streams of different keys are independent, so that values made on demand do not depend on their
 /// order.
 #[derive(Debug, Clone)]
@@ -43,6 +45,21 @@ impl Rng {
     /// An index in `0..n`.
     pub(crate) fn index(&mut self, n: usize) -> usize {
         self.below(n as i64) as usize
+    }
+
+    /// About normal, around 0, with this standard deviation: the sum of four parts of one number.
+    pub(crate) fn bell(&mut self, deviation: i64) -> i64 {
+        let bits = self.next_u64();
+        let sum: i64 = (0..4).map(|part| ((bits >> (16 * part)) & 0xFFFF) as i64).sum();
+        (sum - 131_070) * deviation / 37_837
+    }
+
+    /// A value of a distribution, given by its quantiles.
+    pub(crate) fn quantile(&mut self, values: &Quantiles) -> i64 {
+        let part = self.below(1000);
+        let upper = AT.partition_point(|at| *at <= part).clamp(1, AT.len() - 1);
+        let (from, to) = (AT[upper - 1], AT[upper]);
+        values[upper - 1] + (values[upper] - values[upper - 1]) * (part - from) / (to - from)
     }
 
     /// An index of `weights`, in proportion to them. `None` if all are 0.

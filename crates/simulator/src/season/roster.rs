@@ -1,5 +1,6 @@
 //! The players of a team, their skills, and the departed.
 
+use super::figures::THREES;
 use super::rng::Rng;
 use super::schedule::SeasonPlan;
 use super::{links, names};
@@ -7,6 +8,7 @@ use crate::model::roster::{Player, PlayerImages, Roster, SpecialService, TeamIma
 use crate::model::stats::PlayerDetails;
 use crate::model::team::Team;
 use crate::sport::Sport;
+use std::sync::Arc;
 
 /// Players of a team have consecutive ids; this many are reserved for each team.
 pub(super) const IDS_OF_A_TEAM: i64 = 64;
@@ -47,7 +49,7 @@ impl TeamMember {
 }
 
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
-pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<TeamMember> {
+pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<Arc<TeamMember>> {
     let mut rng = Rng::with_key(seed, &[0x205E, index as u64]);
     let (active, starters) = match sport {
         Sport::Basketball => (rng.within(12, 14) as usize, 5),
@@ -64,7 +66,7 @@ pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: 
             let id = FIRST_PLAYER_ID + index as i64 * IDS_OF_A_TEAM + slot as i64;
             let (first, last) = (names::first(&mut rng, team.gender == "WOMEN"), names::last(&mut rng));
             let jersey = &jerseys[slot % jerseys.len()];
-            TeamMember {
+            Arc::new(TeamMember {
                 skills: skills(&mut rng, position, slot < starters),
                 player: Player {
                     id,
@@ -84,13 +86,13 @@ pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: 
                     team_player_images: images(id),
                 },
                 left_at,
-            }
+            })
         })
         .collect()
 }
 
 /// The roster as the service shows it: the active players; with a game all who were on the team then.
-pub(super) fn roster(team: &Team, members: &[TeamMember], at: Option<i64>) -> Roster {
+pub(super) fn roster(team: &Team, members: &[Arc<TeamMember>], at: Option<i64>) -> Roster {
     let players = members.iter().filter(|member| match (member.left_at, at) {
         (None, _) => true,
         (Some(left_at), Some(at)) => at < left_at,
@@ -140,11 +142,14 @@ fn position(sport: Sport, slot: usize, rng: &mut Rng) -> &'static str {
 fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
     let big = position == "C";
     let guard = position == "G";
+    let threes = THREES[usize::from(!big)];
+    // Two numbers of one draw: what a player can do does not change who comes after.
+    let usage = rng.below(105 * 231);
     Skills {
-        usage: rng.within(60, 140) + if starter { 40 } else { 0 },
-        threes: if big { rng.within(20, 180) } else { rng.within(280, 560) },
-        touch: rng.within(-35, 35) + if starter { 15 } else { 0 },
-        free_throws: if big { rng.within(560, 720) } else { rng.within(660, 880) },
+        usage: 45 + usage / 231 + if starter { usage % 231 } else { 0 },
+        threes: rng.within(threes.0, threes.1),
+        touch: rng.within(-30, 30),
+        free_throws: if big { rng.within(590, 710) } else { rng.within(670, 830) },
         boards: if big {
             rng.within(170, 260)
         } else if guard {

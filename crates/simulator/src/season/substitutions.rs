@@ -1,13 +1,14 @@
 //! Substitutions: who is on court, by planned minutes and fouls.
 
+use super::figures::MINUTES;
 use super::game_log::Side;
 use super::rng::Rng;
 use super::schedule::MINUTE;
 
 /// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
 pub(super) const FOUL_TROUBLE: i64 = 4;
-/// Planned share of the game, in permille, of the starters and the first reserves: five full games in all.
-const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
+/// So many players of a team play in every game.
+const ALWAYS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Substitutions {
@@ -19,16 +20,20 @@ pub(super) struct Substitutions {
 }
 
 impl Substitutions {
-    /// The first five members start; the playing time of the others varies from game to game.
+    /// The first five members start. How the playing time is shared varies from game to game.
     pub(super) fn new(rng: &mut Rng, side: &Side) -> Self {
         let count = side.members.len();
         let mut order: Vec<usize> = (0..count).collect();
-        if count > 5 {
-            rng.shuffle(&mut order[5..]);
-        }
+        let starters = count.min(5);
+        rng.shuffle(&mut order[..starters]);
+        rng.shuffle(&mut order[starters..]);
+        // Between a team that changes all the time and one that hardly does.
+        let rotation = rng.bell(1000);
         let mut shares = vec![0; count];
-        for (member, share) in order.iter().zip(SHARES) {
-            shares[*member] = share;
+        for (rank, (member, (mean, growth))) in order.iter().zip(MINUTES).enumerate() {
+            let least = if rank < ALWAYS { 25 } else { 0 };
+            let share = mean + rng.bell(18) + growth * rotation / 1000;
+            shares[*member] = share.clamp(least, 395) * 1000 / 400;
         }
         Substitutions {
             on_court: [0, 1, 2, 3, 4],
@@ -52,7 +57,7 @@ impl Substitutions {
 
     /// How far a player is beyond the planned time.
     fn ahead(&self, member: usize) -> i64 {
-        let reserve = if self.shares[member] == 0 { 100 * MINUTE } else { 0 };
+        let reserve = if self.shares[member] < 30 { 100 * MINUTE } else { 0 };
         let foul_trouble = if self.may_foul(member) { 0 } else { 1000 * MINUTE };
         self.time_played[member] - self.shares[member] * self.elapsed / 1000 + reserve + foul_trouble
     }
@@ -63,7 +68,7 @@ impl Substitutions {
             let waiting = (0..self.fouls.len()).filter(|member| !self.on_court.contains(member));
             let Some(fresh) = waiting.min_by_key(|member| self.ahead(*member)) else { return };
             let Some(seat) = (0..5).max_by_key(|seat| self.ahead(self.on_court[*seat])) else { return };
-            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 3, 2 * MINUTE) {
+            if self.ahead(self.on_court[seat]) - self.ahead(fresh) < rng.within(MINUTE / 4, 3 * MINUTE / 2) {
                 return;
             }
             self.on_court[seat] = fresh;
@@ -84,6 +89,8 @@ impl Substitutions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SHARES: [i64; 9] = [780, 760, 740, 700, 680, 420, 380, 300, 240];
 
     fn bench(members: usize) -> Substitutions {
         let mut shares = vec![0; members];

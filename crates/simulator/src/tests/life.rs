@@ -21,9 +21,9 @@ fn a_season_that_cannot_be_is_refused() {
         SimulatorOptions { teams: usize::MAX, ..base() },
         SimulatorOptions { games: usize::MAX, ..base() },
         SimulatorOptions { now: Some(i64::MIN), ..base() },
-        SimulatorOptions { tracking_hz: 0, ..base() },
-        SimulatorOptions { tracking_hz: 30, ..base() },
-        SimulatorOptions { tracking_hz: 1000, ..base() },
+        SimulatorOptions { location_rate: 0, ..base() },
+        SimulatorOptions { location_rate: 30, ..base() },
+        SimulatorOptions { location_rate: 1000, ..base() },
         SimulatorOptions { now: Some(1_771_588_800), ..base() },
         SimulatorOptions { now: Some(i64::MAX), ..base() },
     ] {

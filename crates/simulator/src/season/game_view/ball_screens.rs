@@ -4,7 +4,6 @@
 use super::GameSnapshot;
 use crate::model::ball_screens::BallScreen;
 use crate::season::ball_screens::Screen;
-use crate::season::court::Chart;
 use crate::season::game_log::{GamePeriod, GamePossession};
 use crate::season::ids::IdKind;
 use crate::season::rng::Rng;
@@ -37,15 +36,9 @@ impl GameSnapshot<'_> {
     ) -> BallScreen {
         let mut rng = Rng::with_key(self.season.seed, &[0x5C2E, self.index as u64, number]);
         let side = possession.side;
-        let members = &self.game_log.sides[side].members;
-        let five = possession.on_court[side];
-        let handler = five[rng.choose_weighted(&five.map(|place| members[place].skills.passing)).unwrap_or(0)];
-        let boards = five.map(|place| if place == handler { 0 } else { members[place].skills.boards });
-        let screener = five[rng.choose_weighted(&boards).unwrap_or(0)];
+        let (handler, screener) = (screen.handler, screen.screener);
         let defender = |member: usize| self.player_id(1 - side, possession.defender(side, member)).to_string();
-        let point = Chart { x: [-4500, 0, 4500][screen.wing] + rng.within(-900, 900), y: rng.within(4800, 7600) };
-        let place = possession.hoop.at(point, 0);
-        let lasts = rng.within(900, 1900);
+        let (place, lasts) = (possession.hoop.at(screen.place, 0), screen.lasts);
         let clocks = self.game_log.clocks;
         let into = (screen.at - period.started_at) / 1000;
         let offence: Map<String, Value> = screen.actions().iter().map(|action| likely(action, &mut rng)).collect();

@@ -19,9 +19,10 @@ impl GameSnapshot<'_> {
         let has_attribute = |name: &str| shot.attributes.iter().any(|attribute| attribute == name);
         let mut rng = Rng::with_key(self.season.seed, &[0xD21B, self.index as u64, number]);
         let passer = next.filter(|next| next.act == Act::Assist);
-        let blocker = next.filter(|next| next.act == Act::Block);
-        let guard = has_attribute("GUARDED").then(|| possession.defender(side, play_event.member));
-        let defender = blocker.map(|block| block.member).or(guard);
+        let Act::Shot { defender, .. } = play_event.act else { return None };
+        let others = possession.on_court[1 - side];
+        let is_wrong = rng.chance(self.season.sensors.wrong_defenders);
+        let defender = if is_wrong { wrong(&mut rng, others, defender) } else { defender };
         Some(GameShot {
             label: None,
             t: shot.occurred_at,
@@ -57,8 +58,14 @@ impl GameSnapshot<'_> {
             prd: shot.period,
             players: passer.iter().map(|pass| self.player_id(side, pass.member).to_string()).collect(),
             d: play_event.place.chart().distance_cm(),
-            shot_defenders: defender.iter().map(|member| self.player_id(1 - side, *member)).collect(),
+            shot_defenders: vec![self.player_id(1 - side, defender)],
             attributes: shot.attributes,
         })
     }
+}
+
+/// Another of the five.
+fn wrong(rng: &mut Rng, five: [usize; 5], defender: usize) -> usize {
+    let seat = five.iter().position(|member| *member == defender).unwrap_or(0);
+    five[(seat + 1 + rng.index(4)) % 5]
 }

@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 mod agreement;
+mod cost;
 mod game;
 mod game_view;
 mod live;
+mod play;
 mod same;
 mod season;
 mod tracking;

@@ -1,0 +1,147 @@
+//! The way of a player: keys in time, and the smooth path through them. A position is a function of time alone, so that any
+//! window can be computed; only sums, products and square roots, which every platform rounds alike.
+
+use super::rng::Rng;
+
+/// Metres a second on the way from key to key; the path itself is never faster.
+const TOP: f64 = 7.2;
+/// What players are planned to run at, at most: the rest is for turns.
+const RUN: f64 = 6.0;
+/// Milliseconds before a place that must be reached in which no other is aimed at.
+const CLEAR: f64 = 500.0;
+/// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
+pub(super) const MEAN: f64 = 780.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Point {
+    pub x: f64,
+    pub y: f64,
+}
+
+/// Inside of all lines.
+const COURT: Point = Point { x: 7500.0, y: 14_200.0 };
+
+impl Point {
+    pub(super) fn towards(self, other: Point, part: f64) -> Point {
+        Point { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
+    }
+
+    pub(super) fn distance(self, other: Point) -> f64 {
+        let (x, y) = (self.x - other.x, self.y - other.y);
+        (x * x + y * y).sqrt()
+    }
+
+    /// No farther than this from `other`.
+    fn within(self, other: Point, reach: f64) -> Point {
+        let distance = self.distance(other);
+        if distance <= reach { self } else { other.towards(self, reach.max(0.0) / distance) }
+    }
+}
+
+/// Where a player is at a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Key {
+    pub at: f64,
+    /// `None`: where the key before is.
+    pub place: Option<Point>,
+    /// Milliseconds before and after it, for which the player stays; at least `MEAN` puts the path through the place.
+    pub dwell: f64,
+    /// Metres a second at which the player comes, if there is time: he leaves late.
+    pub pace: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Knot {
+    at: f64,
+    place: Point,
+    /// The integral of the way up to here.
+    sum: Point,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    knots: Vec<Knot>,
+}
+
+impl Path {
+    pub(super) fn through(mut keys: Vec<Key>) -> Self {
+        keys.sort_by(|item, other| item.at.total_cmp(&other.at));
+        let fixed: Vec<Key> = keys.iter().copied().filter(|key| key.dwell > 1.0).collect();
+        keys.retain(|key| {
+            let next = fixed.partition_point(|fixed| fixed.at < key.at);
+            let is_on_the_way = fixed.get(next).is_some_and(|next| key.at > next.at - next.dwell - CLEAR);
+            let is_there_yet = next.checked_sub(1).is_some_and(|last| key.at < fixed[last].at + fixed[last].dwell);
+            key.dwell > 0.0 || !(is_on_the_way || is_there_yet)
+        });
+        let mut path = Path { knots: Vec::with_capacity(keys.len() * 3) };
+        for (index, key) in keys.iter().enumerate() {
+            let Some(last) = path.knots.last().copied() else {
+                path.push(key.at, key.place.unwrap_or_default());
+                continue;
+            };
+            let next = keys[index + 1..].iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
+            let arrives = (key.at - key.dwell).max(last.at);
+            let mut place = key.place.unwrap_or(last.place);
+            if let (0.0, Some(next)) = (key.dwell, next)
+                && let Some(goal) = next.place
+            {
+                place = place.within(goal, RUN * (next.at - next.dwell - key.at));
+            }
+            place = place.within(last.place, TOP * (arrives - last.at));
+            let leaves = arrives - last.place.distance(place) / key.pace;
+            if leaves > last.at {
+                path.wander(last, leaves);
+                path.push(leaves, last.place);
+            }
+            path.push(arrives, place);
+            // A key that comes sooner than the player would leave cuts the stay short.
+            let stays = keys.get(index + 1).map_or(f64::MAX, |next| (key.at + next.at) / 2.0);
+            if key.dwell > 0.0 {
+                path.push((key.at + key.dwell).min(stays).max(arrives), place);
+            }
+        }
+        path
+    }
+
+    /// Who waits does not stand still while play continues: he shifts to and fro.
+    fn wander(&mut self, last: Knot, until: f64) {
+        let waits = until - last.at;
+        if !(700.0..9000.0).contains(&waits) {
+            return;
+        }
+        let mut rng = Rng::with_key(last.at as u64, &[last.place.x as u64, last.place.y as u64]);
+        let steps = (waits / 1200.0) as i64;
+        let mut part = || rng.within(-1400, 1400) as f64;
+        for step in 1..=steps {
+            let at = last.at + waits * step as f64 / (steps + 1) as f64;
+            let (x, y) = (last.place.x + part(), last.place.y + part());
+            self.push(at, Point { x: x.clamp(-COURT.x, COURT.x), y: y.clamp(-COURT.y, COURT.y) });
+        }
+    }
+
+    fn push(&mut self, at: f64, place: Point) {
+        let sum = self.knots.last().map_or_else(Point::default, |last| {
+            let half = (at - last.at) / 2.0;
+            Point { x: last.sum.x + (last.place.x + place.x) * half, y: last.sum.y + (last.place.y + place.y) * half }
+        });
+        self.knots.push(Knot { at, place, sum });
+    }
+
+    /// The integral of the way up to a time.
+    fn sum(&self, t: f64) -> Point {
+        let after = self.knots.partition_point(|knot| knot.at <= t);
+        let (Some(first), Some(last)) = (self.knots.first(), self.knots.last()) else { return Point::default() };
+        let (from, place) = match (after.checked_sub(1).map(|before| &self.knots[before]), self.knots.get(after)) {
+            (Some(from), Some(to)) => (from, from.place.towards(to.place, (t - from.at) / (to.at - from.at))),
+            (Some(_), None) => (last, last.place),
+            (None, _) => (first, first.place),
+        };
+        let half = (t - from.at) / 2.0;
+        Point { x: from.sum.x + (from.place.x + place.x) * half, y: from.sum.y + (from.place.y + place.y) * half }
+    }
+
+    pub(super) fn at(&self, t: f64) -> Point {
+        let (before, after) = (self.sum(t - MEAN), self.sum(t + MEAN));
+        Point { x: (after.x - before.x) / (2.0 * MEAN), y: (after.y - before.y) / (2.0 * MEAN) }
+    }
+}
