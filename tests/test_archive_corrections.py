@@ -104,7 +104,7 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
 def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]
-    player = asks.game_stats_details(game).table().to_dicts()[-1]["player_id"]
+    player = next(row["player_id"] for row in asks.game_stats_details(game).table().to_dicts() if row["stat"] == "REB" and row["player_id"])
     archive.sync(game_ids=[game], tables=CORRECTED)
     times = []
     for delta in (1, -1):

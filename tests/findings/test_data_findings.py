@@ -390,7 +390,7 @@ def test_a_pace_that_cannot_be_known_is_null(clocks: str) -> None:
 def test_a_possession_with_six_players_is_off_for_none_of_them() -> None:
     five, six = game_of(GOOD_CLOCKS).to_dict(), game_of(GOOD_CLOCKS, [*HOME, 16]).to_dict()
     both = {"teams": [{**team, "possessions": [*team["possessions"], *other["possessions"]]} for team, other in zip(five["teams"], six["teams"], strict=True)]}
-    table = metrics.on_off(sideline.Payload.from_bytes("possessions", json.dumps(both).encode(), session_id="s1"))
+    table = metrics.on_off(sideline.Payload.from_bytes("possessions", json.dumps(both).encode(), session_id="s1")).to_polars()
     on_court = table.filter(pl.col("player_id").is_in(HOME)).select("off_possessions", "off_points").to_dicts()
     assert len(on_court) == 5
     assert all(row["off_possessions"] in (0, None) and row["off_points"] in (0, None) for row in on_court)
@@ -404,7 +404,7 @@ def test_usage_follows_its_own_definition_beside_possessions_without_players() -
     box = sideline.Payload.from_bytes("stats", json.dumps(body).encode(), session_id="s1")
     played, unknown = game_of(GOOD_CLOCKS).to_dict(), game_of([("18:00.0", "17:30.0"), ("17:30.0", "17:00.0")], []).to_dict()
     teams = [{**team, "possessions": [*team["possessions"], *other["possessions"]]} for team, other in zip(played["teams"], unknown["teams"], strict=True)]
-    shares = metrics.usage(box, sideline.Payload.from_bytes("possessions", json.dumps({"teams": teams}).encode(), session_id="s1"))
+    shares = metrics.usage(box, sideline.Payload.from_bytes("possessions", json.dumps({"teams": teams}).encode(), session_id="s1")).to_polars()
     # Five players who played all minutes alike have a fifth of the play each, or nobody's share is known.
     own = shares.filter(pl.col("player_id").is_in(HOME))["usage"].to_list()
     assert len(own) == 5
