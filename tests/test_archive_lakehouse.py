@@ -175,7 +175,7 @@ def test_a_vacuum_frees_space_and_keeps_the_past(league: Service, archive: sidel
     assert not untrue(archive, league, OF_FEW)
 
 
-@pytest.mark.parametrize("wrong", [7, timedelta(days=-1)])
+@pytest.mark.parametrize("wrong", ["7", timedelta(days=-1)])
 def test_an_invalid_retention_is_refused(archive: sideline.Archive, wrong: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"write timedelta\(days=7\)"):
         archive.vacuum(retain=wrong)

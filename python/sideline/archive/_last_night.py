@@ -42,11 +42,12 @@ def _names(archive: "Archive", pl: Any) -> "polars.DataFrame":
 
 
 def _loads(pl: Any, loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
-    weight = pl.col("tracked_min")
+    # Of all expected minutes, not the mean over the periods.
+    expected_min = (pl.col("tracked_min") / pl.col("seen_share")).fill_nan(0)
     groups = loads.group_by("player_id", maintain_order=True).agg(
         pl.col("distance_m", "tracked_min", "sprints").sum(),
         pl.col("peak_speed_mps").max(),
-        seen_share=(pl.col("seen_share") * weight).sum() / weight.sum(),
+        seen_share=pl.col("tracked_min").sum() / expected_min.sum(),
     )
     groups = groups.filter(pl.col("tracked_min") > 0).join(names, on="player_id", how="left", maintain_order="left")
     rows: list[dict[str, Any]] = groups.sort("distance_m", descending=True).to_dicts()
