@@ -58,7 +58,7 @@ class Clips(Table):
     >>> import polars
     >>> shots = client.shots(session_id).table()
     >>> first = shots.to_dicts()[0]["occurred_at"]
-    >>> video = {"hls_file": ["game.m3u8"], "hls_video_start_timestamp": [first], "hls_duration": [60.0]}
+    >>> video = {"hls_file": ["https://v.test/game.m3u8"], "hls_video_start_timestamp": [first], "hls_duration": [60.0]}
     >>> found = sideline.clips(shots, polars.DataFrame(video))
     >>> found.to_sportscode_xml("shots.xml"), found.to_playlist("shots.ffconcat")
     (None, None)
