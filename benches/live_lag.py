@@ -47,7 +47,7 @@ def lags(recover: Literal["auto", "off"], seconds: float) -> tuple[list[float], 
             end = time.monotonic() + seconds
             for item in stream:
                 now = time.monotonic()
-                if isinstance(item, sideline.Connected) and not producer.ident:
+                if isinstance(item, sideline.live.Connected) and not producer.ident:
                     producer.start()
                 if isinstance(item, sideline.Update):
                     found.append(1000 * (now - item.to_dict()["sent"]))

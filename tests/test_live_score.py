@@ -157,21 +157,21 @@ def test_what_closes_a_gap_replaces_the_last_update_before_it() -> None:
     # Its last byte came half a millisecond later. The state has no code that is zero.
     first_gap = gap(0.0009, 1)
     state = (update({"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 10}}], "details": []}, 8.1),)
-    score.feed_all([first_gap, sideline.Recovered(first_gap, state, later(8))])
+    score.feed_all([first_gap, sideline.live.Recovered(first_gap, state, later(8))])
     (row,) = score.table().to_dicts()
     assert (row["PTS"], row["FG2"]) == (10, None)
 
 
 def test_a_notice_of_a_class_of_your_own_is_that_of_its_base() -> None:
-    class LoggedGap(sideline.Gap):
+    class LoggedGap(sideline.live.Gap):
         pass
 
-    class Note(sideline.Notice):
+    class Note(sideline.live.Notice):
         pass
 
     score = score_of(stats(1, 7, PTS=12))
     assert not score.feed(Note())
-    assert not score.feed(sideline.Notice())
+    assert not score.feed(sideline.live.Notice())
     assert not score.stale
     score.feed(LoggedGap(later(1), later(2), "reset"))
     assert score.stale

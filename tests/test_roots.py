@@ -30,7 +30,7 @@ OPERATIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str, Any, Any]] = {
     "stats_details": (("s",), {}, "$.teams", {"teams": []}, {"teams": [None]}),
     "possessions": (("s",), {}, "$.teams", {"teams": []}, {"teams": [None]}),
     "shots": (("s",), {}, "$.teams", {"teams": []}, {"teams": [None]}),
-    "locations": (("s", 1, 2), {}, "$", [], [None]),
+    "locations": (("s", 1_790_000_000_000, 1_790_000_060_000), {}, "$", [], [None]),
     "game_stats_details": (("g",), {}, "$.teams", {"teams": []}, {"teams": [None]}),
     "game_shots": (("g",), {}, "$.shots", {"shots": []}, {"shots": [None]}),
     "play_by_play": (("g",), {}, "$.details", {"details": []}, {"details": [None]}),
