@@ -102,7 +102,7 @@ fn no_mutated_message_is_lost_without_being_counted() {
             if has_values(text) == Some(true) {
                 assert!(is_seen && is_kept, "{text}: the box score {is_seen}, the table {is_kept}");
             }
-            if has_values(text) == None && text.starts_with('{') {
+            if has_values(text).is_none() && text.starts_with('{') {
                 assert!(is_seen && (is_kept || !text.contains("\"stats\"")), "{text}");
             }
             (readable, unreadable) = (readable + rows_of_one, unreadable + problems_of_one.len());

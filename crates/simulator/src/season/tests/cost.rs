@@ -5,6 +5,7 @@ use std::time::Instant;
 
 #[test]
 #[ignore = "a measurement, printed"]
+#[allow(clippy::print_stdout, reason = "what it measures is read by a person")]
 fn the_scripts_of_two_hundred_games_and_the_positions_of_one() {
     let season = Season::new(3, Sport::Basketball, 16, 240, NOW);
     let clock = Instant::now();

@@ -39,6 +39,9 @@ fn share(flags: impl Iterator<Item = bool>) -> f64 {
     all.iter().filter(|is| **is).count() as f64 / all.len() as f64
 }
 
+/// Time, place and velocity of a player.
+type LastFrame = (i64, [f64; 2], Option<[f64; 2]>);
+
 #[test]
 fn a_shot_names_the_nearest_defender_who_is_as_near_as_in_real_games() {
     let games = frames_of(Sensors::default());
@@ -81,7 +84,7 @@ fn a_second_before_a_shot_positions_do_not_tell_its_outcome() {
 fn nobody_runs_or_turns_faster_than_a_player_can() {
     let (mut fastest, mut turns) = (0.0_f64, Vec::new());
     for (_, frames) in frames_of(Sensors::default()).iter().take(2) {
-        let mut last: BTreeMap<i64, (i64, [f64; 2], Option<[f64; 2]>)> = BTreeMap::new();
+        let mut last: BTreeMap<i64, LastFrame> = BTreeMap::new();
         for item in frames.iter().flat_map(|batch| &batch.locations).filter(|item| item.pid.is_some()) {
             let before = last.get(&item.pid.unwrap()).filter(|before| item.t - before.0 == 250).copied();
             let velocity = before.map(|(_, [x, y], _)| [(item.x - x) / 250.0, (item.y - y) / 250.0]);
