@@ -362,14 +362,15 @@ impl ScoreLine {
             self.cells.insert(code, Cell::after(None, value, from));
             return;
         };
-        let Some(value) = value.filter(|_| cell.from.at <= requested_at) else { return };
+        let is_before_gap = cell.from.item < confirmed_until;
+        let Some(value) = value.filter(|_| is_before_gap || cell.from.at <= requested_at) else { return };
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
         // What came since the gap, or lowers a count, may be newer than the state.
         let since = if cell.from.item > gap { Some(cell.from.at) } else { cell.lowered_at };
         let is_doubtful = cell.value.is_some_and(|known| value < known)
             || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
-        let is_confirmed = cell.from.item < confirmed_until
-            || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
+        let is_confirmed =
+            is_before_gap || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
         if !is_doubtful || is_confirmed {
             *cell = Cell::after(Some(cell), Some(value), from);
         } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {
