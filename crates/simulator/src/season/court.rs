@@ -59,6 +59,11 @@ impl CourtPoint {
 }
 
 impl Chart {
+    /// The way from another point to this one.
+    pub(super) fn minus(self, other: Chart) -> Chart {
+        Chart { x: self.x - other.x, y: self.y - other.y }
+    }
+
     fn squared_length(self) -> i64 {
         self.x * self.x + self.y * self.y
     }

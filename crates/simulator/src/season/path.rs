@@ -6,11 +6,11 @@ use super::rng::Rng;
 /// Metres a second on the way from key to key; the path itself is never faster.
 const TOP: f64 = 7.2;
 /// What players are planned to run at, at most: the rest is for turns.
-const RUN: f64 = 6.0;
+const RUN: f64 = 5.4;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
-pub(super) const MEAN: f64 = 780.0;
+pub(super) const MEAN: f64 = 700.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Point {
@@ -87,7 +87,8 @@ impl Path {
             {
                 place = place.within(goal, RUN * (next.at - next.dwell - key.at));
             }
-            place = place.within(last.place, TOP * (arrives - last.at));
+            let top = if key.dwell > 0.0 { TOP } else { RUN };
+            place = place.within(last.place, top * (arrives - last.at));
             let leaves = arrives - last.place.distance(place) / key.pace;
             if leaves > last.at {
                 path.wander(last, leaves);

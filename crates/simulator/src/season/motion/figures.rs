@@ -1,0 +1,58 @@
+//! What motion is drawn from: each parameter beside the figure of real frames that it reproduces.
+
+use crate::season::court::Chart;
+use crate::season::figures::Quantiles;
+
+const fn spot(x: i64, y: i64) -> Chart {
+    Chart { x, y }
+}
+
+/// Sets of an offence, seen from the hoop: the one with the ball first, the one near the hoop last. Attackers stand at
+/// 2.8, 6.6 and 9.2 m from the hoop (10, 50, 90 %); the hull of five has 26, 44, 62 m².
+pub(super) const SETS: [[Chart; 5]; 6] = [
+    // Four out, one in.
+    [spot(300, 8600), spot(-5900, 4700), spot(5700, 5000), spot(6500, 400), spot(-2100, 1900)],
+    // Three out, two in.
+    [spot(-900, 8300), spot(-5800, 4600), spot(5600, 4900), spot(1800, 4400), spot(-2400, 1100)],
+    // Two at the elbows.
+    [spot(0, 8800), spot(-6400, 600), spot(6400, 500), spot(-2200, 4700), spot(2300, 4500)],
+    // One in the post, one short of the corner.
+    [spot(1700, 8200), spot(-5500, 5200), spot(-2300, 7300), spot(4300, 700), spot(2500, 1800)],
+    // A pick and roll on top.
+    [spot(-1900, 7900), spot(6500, 300), spot(-6300, 700), spot(4300, 6100), spot(-700, 5600)],
+    // Five out.
+    [spot(1200, 8400), spot(-4300, 6600), spot(5500, 4600), spot(-6400, 300), spot(3900, 2600)],
+];
+
+/// Permille by which a set is nearer to mid-court or farther.
+pub(super) const DEPTH: (i64, i64) = (880, 1180);
+
+/// Milliseconds in which the ball comes up: in 5 % of the frames after 8 s not all ten are in the attacked half.
+pub(super) const ADVANCE: Quantiles = [3600, 4300, 4800, 5700, 6800, 8100, 9600, 10_500, 11_500];
+/// Milliseconds between passes: a team has 368 touches a game.
+pub(super) const TOUCH: Quantiles = [400, 600, 800, 1200, 1900, 3200, 5000, 6300, 9000];
+
+/// What an attacker does next, in weights: shifts about, goes to a free spot, goes to the hoop; of those without the ball
+/// and the one who has it. 30 % of the time is below 1 m/s and 10 % above 4; the median is 1.6 m/s.
+pub(super) const MOVES: [[i64; 3]; 2] = [[610, 310, 80], [640, 250, 110]];
+/// How far he shifts, in mm, and by what he waits after each kind, in ms.
+pub(super) const SHIFT: i64 = 1300;
+pub(super) const PAUSE: [i64; 3] = [500, 700, 500];
+/// Metres a second, in tenths, from and to.
+pub(super) const PACE: [(i64, i64); 3] = [(10, 22), (22, 36), (34, 48)];
+
+/// A defender keeps this share of the way to the hoop, in permille, and more for each metre from the ball: attackers have
+/// their nearest defender at 0.6, 1.8 and 4.0 m (10, 50, 90 %).
+pub(super) const SAG: [i64; 2] = [150, 22];
+/// The same of the way to the ball.
+pub(super) const HELP: [i64; 2] = [0, 8];
+/// Millimetres that a defender leaves to who has the ball, and more for each metre from the hoop.
+pub(super) const ON_BALL: [i64; 2] = [800, 140];
+/// How much a defender's distance varies, in permille of both, and his place, in mm.
+pub(super) const LOOSE: i64 = 450;
+pub(super) const STRAY: i64 = 420;
+/// Milliseconds by which a defender is late.
+pub(super) const LATE: i64 = 250;
+
+/// How far the ball is from who has it, in mm: 0.2, 0.5, 1.4 m (10, 50, 90 %), flights of passes included.
+pub(super) const REACH: (i64, i64) = (250, 1000);

@@ -1,0 +1,124 @@
+//! How ten players move through a period, so that they are where its events say: keys for each of them and for the ball.
+//! It is made from the period alone, at once; positions are then functions of time.
+
+#![allow(clippy::needless_range_loop, reason = "a seat is the index of several arrays")]
+
+mod dead_ball;
+mod defence;
+mod figures;
+mod offence;
+mod plan;
+
+use super::court;
+use super::game_log::{GamePeriod, Side};
+use super::path::{Key, Path, Point};
+use super::rng::mix;
+use plan::Plan;
+
+/// What the ball is at a time: in a hand, or at a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Anchor {
+    Hand(usize, usize),
+    Spot(Point, f64),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BallKey {
+    at: f64,
+    anchor: Anchor,
+    /// Height in mm that its flight to the next key gains on the straight line.
+    lift: f64,
+}
+
+/// The paths of a period.
+pub(super) struct Motion {
+    /// By side and member.
+    paths: [Vec<Path>; 2],
+    ball: Vec<BallKey>,
+}
+
+/// Where the members who are not on court sit: beside the side line, at their half.
+pub(super) fn seat(side: usize, member: usize) -> Point {
+    Point { x: court::HALF_WIDTH as f64 + 800.0, ..bench(side, member) }
+}
+
+/// Where they come onto the court, and leave it.
+fn bench(side: usize, member: usize) -> Point {
+    let half = if side == 0 { 1.0 } else { -1.0 };
+    Point { x: court::HALF_WIDTH as f64 - 60.0, y: half * (2600.0 + 620.0 * member as f64) }
+}
+
+impl Motion {
+    /// `seed`: one for each session. `next`: the period for which the players line up at the end of this one.
+    pub(super) fn new(seed: u64, sides: &[Side; 2], period: &GamePeriod, next: Option<&GamePeriod>) -> Self {
+        let Some(plan) = Plan::of_period(seed, sides, period, next) else {
+            return Motion { paths: [Vec::new(), Vec::new()], ball: Vec::new() };
+        };
+        let path = |keys: Vec<Vec<Key>>| keys.into_iter().map(Path::through).collect();
+        let mut ball = plan.ball;
+        ball.sort_by(|item, other| item.at.total_cmp(&other.at));
+        Motion { paths: plan.keys.map(path), ball }
+    }
+
+    pub(super) fn player(&self, side: usize, member: usize, t: i64) -> Point {
+        self.paths[side][member].at(t as f64)
+    }
+
+    /// Where the ball is, and how high.
+    pub(super) fn ball(&self, t: i64) -> (Point, f64) {
+        let (at, height) = self.ball_at(t as f64);
+        let (width, length) = (court::HALF_WIDTH as f64, court::HALF_LENGTH as f64);
+        (Point { x: at.x.clamp(-width, width), y: at.y.clamp(-length, length) }, height)
+    }
+
+    fn ball_at(&self, t: f64) -> (Point, f64) {
+        let after = self.ball.partition_point(|key| key.at <= t);
+        let place = |key: &BallKey, t: f64| match key.anchor {
+            Anchor::Spot(point, height) => (point, height),
+            Anchor::Hand(side, member) => {
+                let (at, hand) = (self.paths[side][member].at(t), hand(side, member, t));
+                (Point { x: at.x + hand.x, y: at.y + hand.y }, 1000.0)
+            }
+        };
+        match (after.checked_sub(1).and_then(|before| self.ball.get(before)), self.ball.get(after)) {
+            (Some(from), Some(to)) if from.anchor != to.anchor => {
+                // While play has stopped it lies or is held, and is handed over quickly.
+                let (leaves, arrives) = match from.anchor {
+                    _ if to.at - from.at < 2500.0 => (from.at, to.at),
+                    Anchor::Hand(..) => (to.at - 900.0, to.at),
+                    Anchor::Spot(..) => (from.at, from.at + 1500.0),
+                };
+                if t <= leaves {
+                    return place(from, t);
+                }
+                if t >= arrives {
+                    return place(to, t);
+                }
+                let part = (t - leaves) / (arrives - leaves);
+                let ((start, low), (end, high)) = (place(from, leaves), place(to, arrives));
+                let height = low + (high - low) * part + from.lift * 4.0 * part * (1.0 - part);
+                (start.towards(end, part), height)
+            }
+            (Some(key), _) | (None, Some(key)) => place(key, t),
+            (None, None) => (Point::default(), 1000.0),
+        }
+    }
+}
+
+/// Milliseconds between two places of the ball in a hand.
+const DRIBBLE: f64 = 350.0;
+
+/// The ball in a hand, seen from the player: it wanders about him.
+fn hand(side: usize, member: usize, t: f64) -> Point {
+    let number = (t / DRIBBLE).floor();
+    let place = |number: f64| {
+        let bits = mix(mix(number as u64) ^ (2 * member + side) as u64);
+        let part = |shift: u32| ((bits >> shift) & 0xFFFF) as f64 / 32_767.5 - 1.0;
+        let (x, y) = (part(0), part(16));
+        let (low, high) = (figures::REACH.0 as f64, figures::REACH.1 as f64);
+        let reach = low + (high - low) * (part(32) + 1.0) / 2.0;
+        let length = (x * x + y * y).sqrt().max(0.001);
+        Point { x: x / length * reach, y: y / length * reach }
+    };
+    place(number).towards(place(number + 1.0), t / DRIBBLE - number)
+}

@@ -1,0 +1,216 @@
+//! The offence: up the court, into a set, shifts, cuts and drives, screens, and where it ends.
+
+use super::figures::{ADVANCE, DEPTH, MOVES, PACE, PAUSE, SETS, SHIFT, TOUCH};
+use super::plan::{CENTRE, GUARD, Group, Plan, distance};
+use crate::season::ball_screens::Screen;
+use crate::season::court::Chart;
+use crate::season::game_log::{Act, PlayEvent};
+use crate::season::path::Key;
+
+/// Who is farther from his spot than this, in mm, goes there next.
+const AWAY: f64 = 2400.0;
+/// Permille of changes of spots in which all go into another set.
+const NEW_SET: i64 = 200;
+/// Milliseconds before the end in which each goes to his last place.
+const CLOSING: i64 = 1500;
+/// Milliseconds that a screen takes of its two players.
+const SCREEN: i64 = 1500;
+
+impl Plan<'_> {
+    /// An offence from `from` until its event: up the court, a set, then where it happens.
+    pub(super) fn offence(&mut self, group: &Group, from: i64, from_afar: bool) {
+        let to = group.at;
+        let set = self.draw_set();
+        let mut ready = [from; 5];
+        if from_afar {
+            ready = self.advance(from, to, set);
+        }
+        let last_pass = to - self.rng.within(700, 3600);
+        self.roam(ready, set, to - CLOSING, last_pass);
+        self.end(group, last_pass.max(from + 900));
+        self.defend(from, to);
+    }
+
+    /// A set of spots, by seat: seen in a mirror or not, and guards and forwards change.
+    fn draw_set(&mut self) -> [Chart; 5] {
+        let mut set = SETS[self.rng.index(SETS.len())];
+        let mirror = if self.rng.chance(500) { 1 } else { -1 };
+        let depth = self.rng.within(DEPTH.0, DEPTH.1);
+        let mut wings = [1, 2, 3];
+        self.rng.shuffle(&mut wings);
+        let spots = [set[0], set[wings[0]], set[wings[1]], set[wings[2]], set[4]];
+        for (seat, spot) in spots.into_iter().enumerate() {
+            set[seat] = self.around(Chart { x: mirror * spot.x, y: spot.y * depth / 1000 }, 700);
+        }
+        set
+    }
+
+    /// All come up the court, if there is time; returns when each is there.
+    fn advance(&mut self, from: i64, to: i64, set: [Chart; 5]) -> [i64; 5] {
+        let side = self.possession.side;
+        let arrive = (from + self.rng.quantile(&ADVANCE)).min(to - 1500);
+        if arrive < from + 2500 {
+            self.five = set;
+            return [to; 5];
+        }
+        if self.holder != GUARD && self.rng.chance(750) {
+            self.pass(from + 3600.min((arrive - from) / 2), GUARD);
+        }
+        let pace = 2.3 + self.rng.below(9) as f64 / 10.0;
+        let mut ready = [arrive; 5];
+        for seat in 0..5 {
+            let late = if seat == self.holder { 0 } else { self.rng.within(-900, 2200) };
+            ready[seat] = (arrive - late).clamp(from + 1500, to - 1000);
+            self.five[seat] = set[seat];
+            self.go(side, seat, ready[seat], set[seat], pace);
+        }
+        ready
+    }
+
+    /// Each of the five in his own time shifts, goes to a free spot, cuts or drives, and the ball goes round.
+    fn roam(&mut self, mut ready: [i64; 5], mut spots: [Chart; 5], until: i64, last_pass: i64) {
+        let from = ready.into_iter().min().unwrap_or(until);
+        let screens = self.possession.screens.iter().copied();
+        let mut screens: Vec<Screen> =
+            screens.filter(|screen| screen.at > from + SCREEN && screen.at < until - 300).collect();
+        screens.reverse();
+        let mut pass_at = ready[self.holder] + self.rng.quantile(&TOUCH);
+        loop {
+            let seat = (0..5).min_by_key(|seat| ready[*seat]).unwrap_or(GUARD);
+            let now = ready[seat];
+            if let Some(screen) = screens.pop_if(|screen| now > screen.at - SCREEN) {
+                self.screen(&screen, &mut ready);
+                pass_at = screen.at + self.rng.within(300, 2200);
+                continue;
+            }
+            if now >= until {
+                return;
+            }
+            if pass_at <= now {
+                if now < last_pass - 900 {
+                    let seat = (self.holder + 1 + self.rng.index(4)) % 5;
+                    let late = self.rng.within(0, 300);
+                    self.pass(now + late, seat);
+                }
+                pass_at = now + self.rng.quantile(&TOUCH);
+            }
+            ready[seat] = self.step(seat, now, until, &mut spots);
+        }
+    }
+
+    /// The next move of an attacker; returns when he is ready for another.
+    fn step(&mut self, seat: usize, now: i64, until: i64, spots: &mut [Chart; 5]) -> i64 {
+        let (side, here) = (self.possession.side, self.five[seat]);
+        let has_ball = usize::from(seat == self.holder);
+        let is_away = distance(here, spots[seat]) > AWAY;
+        let kind = if is_away { 1 } else { self.rng.choose_weighted(&MOVES[has_ball]).unwrap_or(0) };
+        let goal = match kind {
+            0 => self.around(spots[seat], SHIFT),
+            1 if is_away => self.around(spots[seat], 500),
+            1 => self.new_spot(seat, spots),
+            _ => Chart { x: here.x / 6 + self.rng.within(-1500, 1500), y: 900 + self.rng.within(0, 1800) },
+        };
+        let (low, high) = PACE[kind];
+        let pace = self.rng.within(low, high) as f64 / 10.0;
+        let at = now + ((distance(here, goal) / pace) as i64).max(250);
+        if at > until {
+            return until;
+        }
+        self.five[seat] = goal;
+        self.go(side, seat, at, goal, pace);
+        at + self.rng.within(0, PAUSE[kind])
+    }
+
+    /// A spot that another leaves for this one, or a set that all go into.
+    fn new_spot(&mut self, seat: usize, spots: &mut [Chart; 5]) -> Chart {
+        let other = self.rng.index(5);
+        if self.rng.chance(NEW_SET) {
+            *spots = self.near_set(spots);
+        } else if (seat == CENTRE) == (other == CENTRE) && distance(spots[seat], spots[other]) < 8000.0 {
+            spots.swap(seat, other);
+        }
+        self.around(spots[seat], 500)
+    }
+
+    /// The set of some that takes the five the shortest ways.
+    fn near_set(&mut self, spots: &[Chart; 5]) -> [Chart; 5] {
+        let way = |set: &[Chart; 5]| set.iter().zip(spots).map(|(item, other)| distance(*item, *other)).sum::<f64>();
+        let sets = [self.draw_set(), self.draw_set(), self.draw_set(), self.draw_set()];
+        sets.into_iter().min_by(|item, other| way(item).total_cmp(&way(other))).unwrap_or(*spots)
+    }
+
+    /// The screener is at the place that the service tells, and the handler comes past him.
+    fn screen(&mut self, screen: &Screen, ready: &mut [i64; 5]) {
+        let side = self.possession.side;
+        let seat = |member| self.possession.on_court[side].iter().position(|item| *item == member).unwrap_or(0);
+        let (handler, screener) = (seat(screen.handler), seat(screen.screener));
+        let place = self.point(screen.place);
+        self.pass(screen.at - 700, handler);
+        let beside = Chart { x: screen.place.x + 700, y: screen.place.y + 500 };
+        let key = Key { at: screen.at as f64 + 200.0, place: Some(place), dwell: 400.0, pace: 3.2 };
+        self.key(side, screen.screener, key);
+        self.walk(screener, screen.at, screen.place, 3.2);
+        self.go(side, handler, screen.at - 100, beside, 2.6);
+        for (seat, place) in [(handler, beside), (screener, screen.place)] {
+            self.five[seat] = place;
+            ready[seat] = screen.at + self.rng.within(500, 900);
+        }
+    }
+
+    /// The pose at the end of an offence: the shot, turnover or foul, or the end of the period.
+    pub(super) fn end(&mut self, group: &Group, last_pass: i64) {
+        let side = self.possession.side;
+        let seat_of =
+            |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|item| *item == event.member);
+        let actor = group
+            .events
+            .iter()
+            .find(|event| event.side == side && matches!(event.act, Act::Shot { .. } | Act::Turnover { .. }));
+        let passer = group.events.iter().find(|event| event.act == Act::Assist).and_then(seat_of);
+        let place = actor.or(group.events.first()).map(|event| event.place.chart());
+        for event in group.events.iter().filter(|event| event.side == side) {
+            if let Some(seat) = seat_of(event) {
+                self.five[seat] = event.place.chart();
+            }
+        }
+        if let Some(seat) = actor.and_then(seat_of) {
+            if let Some(passer) = passer {
+                self.pass(last_pass - 1200, passer);
+            }
+            self.pass(last_pass, seat);
+        }
+        let rebounder = self.rebounder(group.at);
+        for seat in 0..5 {
+            if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (side, seat)) {
+                self.five[seat] = goal;
+            }
+            let member = self.member(side, seat);
+            if group.events.iter().any(|event| event.side == side && event.member == member) {
+                self.walk(seat, group.at, self.five[seat], 3.2);
+            } else {
+                let last_spot = self.around(self.five[seat], 900);
+                self.five[seat] = last_spot;
+                self.go(side, seat, group.at, last_spot, 1.8);
+            }
+        }
+        self.pose(group, place, rebounder);
+    }
+
+    /// From the shot to its rebound: some go to the boards, the others turn back when it is decided.
+    pub(super) fn rebound(&mut self, group: &Group) {
+        let side = self.possession.side;
+        for seat in 0..5 {
+            let crash = self.rng.chance(if seat >= 3 { 800 } else { 250 });
+            let own_spot = self.five[seat];
+            self.five[seat] = match crash {
+                true => Chart { x: own_spot.x * 4 / 10, y: 500 + own_spot.y * 4 / 10 },
+                false => Chart { x: own_spot.x, y: own_spot.y + 900 },
+            };
+            let (own_spot, box_out) =
+                (self.five[seat], Chart { x: own_spot.x * 35 / 100, y: 300 + own_spot.y * 4 / 10 });
+            let (own_spot, box_out) = (self.around(own_spot, 400), self.around(box_out, 500));
+            self.go(side, seat, group.at, own_spot, 2.3);
+            self.go(1 - side, seat, group.at, box_out, 2.3);
+        }
+    }
+}
