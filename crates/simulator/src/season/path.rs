@@ -31,6 +31,18 @@ impl Point {
         (x * x + y * y).sqrt()
     }
 
+    /// So far from here in the direction of another point, on the court.
+    pub(super) fn beyond(self, other: Point, reach: f64) -> Point {
+        let distance = self.distance(other);
+        if distance < 1.0 {
+            // Towards the middle of the court.
+            return Point { x: self.x, y: self.y - reach * self.y.signum() };
+        }
+        let goal = self.towards(other, reach / distance);
+        let is_out = goal.x.abs() > COURT.x || goal.y.abs() > COURT.y;
+        if is_out { self.towards(Point::default(), reach / self.distance(Point::default()).max(1.0)) } else { goal }
+    }
+
     /// No farther than this from `other`.
     fn within(self, other: Point, reach: f64) -> Point {
         let distance = self.distance(other);
@@ -58,9 +70,25 @@ struct Knot {
     sum: Point,
 }
 
+/// A short way aside and back, so that a player is at a place at a time.
+#[derive(Debug, Clone, Copy)]
+struct Bend {
+    at: f64,
+    aside: Point,
+    /// Milliseconds that it takes, before and after.
+    width: f64,
+}
+
+/// The longest `width`, and what bends add to a speed, in metres a second: if there is time, and at most.
+const BEND: f64 = 2600.0;
+const BEND_SPEED: [f64; 2] = [2.5, 6.0];
+/// The largest slope of the curve of a bend.
+const SLOPE: f64 = 1.54;
+
 #[derive(Debug, Default)]
 pub(super) struct Path {
     knots: Vec<Knot>,
+    bends: Vec<Bend>,
 }
 
 impl Path {
@@ -73,7 +101,7 @@ impl Path {
             let is_there_yet = next.checked_sub(1).is_some_and(|last| key.at < fixed[last].at + fixed[last].dwell);
             key.dwell > 0.0 || !(is_on_the_way || is_there_yet)
         });
-        let mut path = Path { knots: Vec::with_capacity(keys.len() * 3) };
+        let mut path = Path { knots: Vec::with_capacity(keys.len() * 3), bends: Vec::new() };
         for (index, key) in keys.iter().enumerate() {
             let Some(last) = path.knots.last().copied() else {
                 path.push(key.at, key.place.unwrap_or_default());
@@ -143,6 +171,25 @@ impl Path {
 
     pub(super) fn at(&self, t: f64) -> Point {
         let (before, after) = (self.sum(t - MEAN), self.sum(t + MEAN));
-        Point { x: (after.x - before.x) / (2.0 * MEAN), y: (after.y - before.y) / (2.0 * MEAN) }
+        let place = Point { x: (after.x - before.x) / (2.0 * MEAN), y: (after.y - before.y) / (2.0 * MEAN) };
+        let first = self.bends.partition_point(|bend| bend.at <= t - BEND);
+        self.bends[first..].iter().take_while(|bend| bend.at < t + BEND).fold(place, |place, bend| {
+            let part = (t - bend.at) / bend.width;
+            let share = (1.0 - part * part).max(0.0);
+            Point { x: place.x + bend.aside.x * share * share, y: place.y + bend.aside.y * share * share }
+        })
+    }
+
+    /// Leads the path through a place, where two keys are too near to each other for it; later times come later.
+    pub(super) fn bend(&mut self, at: f64, place: Point) {
+        let there = self.at(at);
+        let way = there.distance(place);
+        if way < 1.0 {
+            return;
+        }
+        let [slow, fast] = BEND_SPEED.map(|speed| way * SLOPE / speed);
+        let since = self.bends.last().map_or(BEND, |last| at - last.at);
+        let width = slow.max(500.0).min(since.max(fast)).min(BEND);
+        self.bends.push(Bend { at, aside: Point { x: place.x - there.x, y: place.y - there.y }, width });
     }
 }

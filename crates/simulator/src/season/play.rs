@@ -501,7 +501,7 @@ impl<'a> Floor<'a> {
         let band = self.rng.choose_weighted(bands).unwrap_or(1);
         let (low, high) = (figures::BAND_BORDERS[band], figures::BAND_BORDERS[band + 1]);
         // Near the borders a frame beside the release may show another band.
-        let gap = self.rng.within(low + 20, high - 20);
+        let gap = self.rng.within(low + 20, high - 90);
         (self.bench[1 - side].on_court[seat], band, gap)
     }
 

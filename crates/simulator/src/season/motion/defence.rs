@@ -37,8 +37,9 @@ impl Plan<'_> {
             (1000 * gap / reach.max(1000), 0)
         } else {
             let away = (distance(own, ball) as i64).min(12_000);
-            let share = |of: [i64; 2]| (of[0] + of[1] * away / 1000) * (1000 + loose) / 1000;
-            (share(SAG), share(HELP))
+            let sag = SAG[0] + SAG[1] * reach.min(10_000) / 1000 + SAG[2] * away / 1000;
+            let help = HELP[0] + HELP[1] * away / 1000;
+            (sag * (1000 + loose) / 1000, help * (1000 + loose) / 1000)
         };
         let (hoop, help) = (hoop.clamp(0, 800), help.clamp(0, 400));
         let mixed = |own: i64, ball: i64| (own * (1000 - hoop - help) + ball * help) / 1000;
@@ -80,10 +81,11 @@ impl Plan<'_> {
             if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (1 - side, seat)) {
                 guard = self.around(goal, 500);
             }
-            let mut dwell = 420.0;
+            let mut dwell = 0.0;
             if let Some((defender, gap, spot, place)) = nearest {
-                guard = if other == defender { spot } else { away(guard, place, gap + 800) };
-                dwell = if other == defender { MEAN } else { dwell };
+                guard = if other == defender { spot } else { away(guard, place, gap + 900) };
+                let is_near = distance(guard, place) < (gap + 3000) as f64;
+                dwell = if other == defender || is_near { MEAN } else { dwell };
             } else if group.events.iter().any(|event| event.side != side && event.member == other) {
                 continue;
             }

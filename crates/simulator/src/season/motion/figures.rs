@@ -26,31 +26,33 @@ pub(super) const SETS: [[Chart; 5]; 6] = [
 
 /// Permille by which a set is nearer to mid-court or farther.
 pub(super) const DEPTH: (i64, i64) = (880, 1180);
+pub(super) const WIDTH: i64 = 1100;
 
 /// Milliseconds in which the ball comes up: in 5 % of the frames after 8 s not all ten are in the attacked half.
-pub(super) const ADVANCE: Quantiles = [3600, 4300, 4800, 5700, 6800, 8100, 9600, 10_500, 11_500];
+pub(super) const ADVANCE: Quantiles = [3800, 4500, 5100, 6100, 7300, 8700, 10_200, 11_200, 12_000];
 /// Milliseconds between passes: a team has 368 touches a game.
 pub(super) const TOUCH: Quantiles = [400, 600, 800, 1200, 1900, 3200, 5000, 6300, 9000];
 
 /// What an attacker does next, in weights: shifts about, goes to a free spot, goes to the hoop; of those without the ball
 /// and the one who has it. 30 % of the time is below 1 m/s and 10 % above 4; the median is 1.6 m/s.
-pub(super) const MOVES: [[i64; 3]; 2] = [[610, 310, 80], [640, 250, 110]];
+pub(super) const MOVES: [[i64; 3]; 2] = [[700, 220, 80], [680, 210, 110]];
 /// How far he shifts, in mm, and by what he waits after each kind, in ms.
 pub(super) const SHIFT: i64 = 1300;
-pub(super) const PAUSE: [i64; 3] = [500, 700, 500];
+pub(super) const PAUSE: [i64; 3] = [350, 500, 300];
 /// Metres a second, in tenths, from and to.
-pub(super) const PACE: [(i64, i64); 3] = [(10, 22), (22, 36), (34, 48)];
+pub(super) const PACE: [(i64, i64); 3] = [(11, 26), (22, 38), (34, 50)];
 
-/// A defender keeps this share of the way to the hoop, in permille, and more for each metre from the ball: attackers have
+/// A defender keeps this share of the way to the hoop, in permille, and more for each metre that his attacker is away
+/// from the hoop and from the ball: attackers have
 /// their nearest defender at 0.6, 1.8 and 4.0 m (10, 50, 90 %).
-pub(super) const SAG: [i64; 2] = [150, 22];
+pub(super) const SAG: [i64; 3] = [60, 20, 10];
 /// The same of the way to the ball.
 pub(super) const HELP: [i64; 2] = [0, 8];
 /// Millimetres that a defender leaves to who has the ball, and more for each metre from the hoop.
 pub(super) const ON_BALL: [i64; 2] = [800, 140];
 /// How much a defender's distance varies, in permille of both, and his place, in mm.
-pub(super) const LOOSE: i64 = 450;
-pub(super) const STRAY: i64 = 420;
+pub(super) const LOOSE: i64 = 380;
+pub(super) const STRAY: i64 = 380;
 /// Milliseconds by which a defender is late.
 pub(super) const LATE: i64 = 250;
 

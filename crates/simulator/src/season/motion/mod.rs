@@ -10,7 +10,7 @@ mod offence;
 mod plan;
 
 use super::court;
-use super::game_log::{GamePeriod, Side};
+use super::game_log::{Act, GamePeriod, GamePossession, PlayEvent, Side};
 use super::path::{Key, Path, Point};
 use super::rng::mix;
 use plan::Plan;
@@ -29,6 +29,9 @@ struct BallKey {
     /// Height in mm that its flight to the next key gains on the straight line.
     lift: f64,
 }
+
+/// Millimetres by which others are farther from a shot than its defender.
+const CLEARANCE: f64 = 350.0;
 
 /// The paths of a period.
 pub(super) struct Motion {
@@ -57,7 +60,30 @@ impl Motion {
         let path = |keys: Vec<Vec<Key>>| keys.into_iter().map(Path::through).collect();
         let mut ball = plan.ball;
         ball.sort_by(|item, other| item.at.total_cmp(&other.at));
-        Motion { paths: plan.keys.map(path), ball }
+        let mut motion = Motion { paths: plan.keys.map(path), ball };
+        for possession in &period.possessions {
+            for event in &possession.play_events {
+                motion.release(possession, event);
+            }
+        }
+        motion
+    }
+
+    /// At a shot the shooter is where it is taken, and the named defender is the nearest, as near as the shot says.
+    fn release(&mut self, possession: &GamePossession, event: &PlayEvent) {
+        let Act::Shot { defender, gap, .. } = event.act else { return };
+        let (at, gap, place) =
+            (event.at as f64, gap as f64, Point { x: event.place.x as f64, y: event.place.y as f64 });
+        self.paths[event.side][event.member].bend(at, place);
+        for member in possession.on_court[1 - event.side] {
+            let path = &mut self.paths[1 - event.side][member];
+            let away = path.at(at).distance(place);
+            if member == defender {
+                path.bend(at, place.beyond(path.at(at), gap));
+            } else if away < gap + CLEARANCE {
+                path.bend(at, place.beyond(path.at(at), gap + CLEARANCE));
+            }
+        }
     }
 
     pub(super) fn player(&self, side: usize, member: usize, t: i64) -> Point {

@@ -1,6 +1,6 @@
 //! The offence: up the court, into a set, shifts, cuts and drives, screens, and where it ends.
 
-use super::figures::{ADVANCE, DEPTH, MOVES, PACE, PAUSE, SETS, SHIFT, TOUCH};
+use super::figures::{ADVANCE, DEPTH, MOVES, PACE, PAUSE, SETS, SHIFT, TOUCH, WIDTH};
 use super::plan::{CENTRE, GUARD, Group, Plan, distance};
 use crate::season::ball_screens::Screen;
 use crate::season::court::Chart;
@@ -12,7 +12,7 @@ const AWAY: f64 = 2400.0;
 /// Permille of changes of spots in which all go into another set.
 const NEW_SET: i64 = 200;
 /// Milliseconds before the end in which each goes to his last place.
-const CLOSING: i64 = 1500;
+const CLOSING: i64 = 1100;
 /// Milliseconds that a screen takes of its two players.
 const SCREEN: i64 = 1500;
 
@@ -40,7 +40,7 @@ impl Plan<'_> {
         self.rng.shuffle(&mut wings);
         let spots = [set[0], set[wings[0]], set[wings[1]], set[wings[2]], set[4]];
         for (seat, spot) in spots.into_iter().enumerate() {
-            set[seat] = self.around(Chart { x: mirror * spot.x, y: spot.y * depth / 1000 }, 700);
+            set[seat] = self.around(Chart { x: mirror * spot.x * WIDTH / 1000, y: spot.y * depth / 1000 }, 700);
         }
         set
     }
@@ -57,12 +57,20 @@ impl Plan<'_> {
             self.pass(from + 3600.min((arrive - from) / 2), GUARD);
         }
         let pace = 2.3 + self.rng.below(9) as f64 / 10.0;
+        let runs = self.rng.chance(650);
         let mut ready = [arrive; 5];
         for seat in 0..5 {
-            let late = if seat == self.holder { 0 } else { self.rng.within(-900, 2200) };
-            ready[seat] = (arrive - late).clamp(from + 1500, to - 1000);
+            let own_pace = if runs { 3.2 + self.rng.below(19) as f64 / 10.0 } else { pace };
+            let at = if seat == self.holder {
+                arrive
+            } else if runs {
+                from + self.rng.within(200, 1800) + (distance(self.five[seat], set[seat]) / own_pace) as i64
+            } else {
+                arrive - self.rng.within(-900, 1800)
+            };
+            ready[seat] = at.clamp(from + 1500, to - 1000);
             self.five[seat] = set[seat];
-            self.go(side, seat, ready[seat], set[seat], pace);
+            self.go(side, seat, ready[seat], set[seat], if seat == self.holder { pace } else { own_pace });
         }
         ready
     }
@@ -105,10 +113,13 @@ impl Plan<'_> {
         let is_away = distance(here, spots[seat]) > AWAY;
         let kind = if is_away { 1 } else { self.rng.choose_weighted(&MOVES[has_ball]).unwrap_or(0) };
         let goal = match kind {
-            0 => self.around(spots[seat], SHIFT),
+            0 => self.clear_of(seat, [spots[seat]; 3], SHIFT),
             1 if is_away => self.around(spots[seat], 500),
             1 => self.new_spot(seat, spots),
-            _ => Chart { x: here.x / 6 + self.rng.within(-1500, 1500), y: 900 + self.rng.within(0, 1800) },
+            _ => {
+                let x = here.x / 6;
+                self.clear_of(seat, [Chart { x, y: 1100 }, Chart { x, y: 2300 }, Chart { x: -x, y: 1700 }], 900)
+            }
         };
         let (low, high) = PACE[kind];
         let pace = self.rng.within(low, high) as f64 / 10.0;
@@ -121,12 +132,22 @@ impl Plan<'_> {
         at + self.rng.within(0, PAUSE[kind])
     }
 
+    /// A point near one of these: of three the one that is farthest from the other four.
+    fn clear_of(&mut self, seat: usize, points: [Chart; 3], reach: i64) -> Chart {
+        let points = points.map(|point| self.around(point, reach));
+        let space = |point: &Chart| {
+            let others = (0..5).filter(|other| *other != seat);
+            others.map(|other| distance(self.five[other], *point)).fold(f64::MAX, f64::min)
+        };
+        points.into_iter().max_by(|item, other| space(item).total_cmp(&space(other))).unwrap_or(points[0])
+    }
+
     /// A spot that another leaves for this one, or a set that all go into.
     fn new_spot(&mut self, seat: usize, spots: &mut [Chart; 5]) -> Chart {
         let other = self.rng.index(5);
         if self.rng.chance(NEW_SET) {
             *spots = self.near_set(spots);
-        } else if (seat == CENTRE) == (other == CENTRE) && distance(spots[seat], spots[other]) < 8000.0 {
+        } else if (seat == CENTRE) == (other == CENTRE) && distance(spots[seat], spots[other]) < 6000.0 {
             spots.swap(seat, other);
         }
         self.around(spots[seat], 500)
@@ -179,7 +200,7 @@ impl Plan<'_> {
             }
             self.pass(last_pass, seat);
         }
-        let rebounder = self.rebounder(group.at);
+        let rebounder = self.rebounder(group.at).or_else(|| self.expected_rebounder(group));
         for seat in 0..5 {
             if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (side, seat)) {
                 self.five[seat] = goal;
@@ -194,6 +215,14 @@ impl Plan<'_> {
             }
         }
         self.pose(group, place, rebounder);
+    }
+
+    /// Who goes to the hoop at a shot that goes in: the same as at one that does not, or positions would tell.
+    fn expected_rebounder(&mut self, group: &Group) -> Option<(usize, usize, Chart)> {
+        let shot = group.events.iter().find(|event| matches!(event.act, Act::Shot { .. }))?;
+        let (side, seat) = (if self.rng.chance(280) { shot.side } else { 1 - shot.side }, self.rng.index(5));
+        let is_busy = group.events.iter().any(|event| event.member == self.member(event.side, seat));
+        (!is_busy).then(|| (side, seat, self.around(Chart { x: 0, y: 900 }, 2000)))
     }
 
     /// From the shot to its rebound: some go to the boards, the others turn back when it is decided.
