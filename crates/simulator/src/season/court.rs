@@ -81,6 +81,11 @@ impl Chart {
         self.x.abs() >= CORNER || self.squared_length() >= ARC * ARC
     }
 
+    /// A three from where the arc is straight.
+    pub(super) fn is_corner_three(self) -> bool {
+        self.is_three() && self.y * self.y <= ARC * ARC - CORNER * CORNER
+    }
+
     pub(crate) fn in_paint(self) -> bool {
         self.x.abs() <= HALF_PAINT && self.y <= LINE
     }

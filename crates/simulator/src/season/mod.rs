@@ -18,6 +18,7 @@
 
 mod ball_screens;
 mod broadcast;
+mod chances;
 mod clocks;
 mod corrections;
 mod court;
@@ -25,6 +26,7 @@ mod events;
 mod feed;
 mod figures;
 mod football;
+mod form;
 mod game_log;
 mod game_view;
 mod ids;

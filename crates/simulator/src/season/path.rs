@@ -4,13 +4,13 @@
 use super::rng::Rng;
 
 /// Metres a second on the way from key to key; the path itself is never faster.
-const TOP: f64 = 7.2;
+const TOP: f64 = 6.9;
 /// What players are planned to run at, at most: the rest is for turns.
 const RUN: f64 = 5.4;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
-pub(super) const MEAN: f64 = 700.0;
+pub(super) const MEAN: f64 = 780.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Point {
@@ -80,8 +80,8 @@ struct Bend {
 }
 
 /// The longest `width`, and what bends add to a speed, in metres a second: if there is time, and at most.
-const BEND: f64 = 2600.0;
-const BEND_SPEED: [f64; 2] = [2.5, 6.0];
+const BEND: f64 = 3600.0;
+const BEND_SPEED: [f64; 2] = [1.2, 3.0];
 /// The largest slope of the curve of a bend.
 const SLOPE: f64 = 1.54;
 

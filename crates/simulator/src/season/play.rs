@@ -1,9 +1,11 @@
 //! Plays a game, possession by possession: within the clock, by chance weighted with the players' skills.
 
 use super::ball_screens::{self, Begin, Screen};
+use super::chances::{Chance, ChanceOutcome, Choice, Start};
 use super::clocks::ClockFormat;
 use super::court::{self, Chart, Range};
-use super::figures::{self, ShotRates, form};
+use super::figures::{self, ShotRates};
+use super::form::{Form, scale};
 use super::game_log::{Act, CourtPoint, GameLog, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
 use super::rng::Rng;
 use super::roster::Skills;
@@ -28,7 +30,7 @@ const MEDIA: i64 = 4 * MINUTE;
 const ADVANCE: i64 = 6000;
 const SLOW_ADVANCE: i64 = 7500;
 /// A side that is behind fouls at once when so little of the game is left.
-const LATE: i64 = 55_000;
+const LATE: i64 = 65_000;
 /// A player does nothing else within this time, or does it at the same place.
 const MOMENT: i64 = 1400;
 /// Not an index of a side's members.
@@ -92,87 +94,6 @@ pub(super) fn scrimmage(
     GameLog { sides, clocks, periods, corrections: Vec::new() }
 }
 
-/// How the side got the ball.
-enum Start {
-    /// From out of bounds, after a whistle.
-    Inbound,
-    /// From under the own hoop, after a basket: the clock runs.
-    Basket,
-    Rebound(usize, CourtPoint),
-    Steal(usize, CourtPoint),
-}
-
-/// One try to shoot; a possession has several after fouls and offensive rebounds.
-struct Chance {
-    time: i64,
-    /// To be where something can happen.
-    least: i64,
-    /// The first of the possession.
-    opening: bool,
-    /// The part of the time in which the ball is brought up.
-    advance: i64,
-    /// The player who has just won the ball, and where.
-    from: Option<(usize, CourtPoint)>,
-}
-
-/// How a side plays in a game: shifts of probabilities in permille, drawn for each game.
-struct Form {
-    pace: i64,
-    threes: i64,
-    corners: i64,
-    long_twos: i64,
-    touch: i64,
-    free_throws: i64,
-    boards: i64,
-    turnovers: i64,
-    steals: i64,
-    fouls: i64,
-    blocks: i64,
-    assists: i64,
-}
-
-impl Form {
-    /// `touch`: how much better it is than the other side; `pace`: that of the game.
-    fn draw(rng: &mut Rng, touch: i64, pace: i64) -> Self {
-        Form {
-            pace: pace + rng.bell(form::PACE * 2 / 3),
-            threes: rng.bell(form::THREES),
-            corners: rng.bell(form::CORNERS),
-            long_twos: rng.bell(form::LONG_TWOS),
-            touch: touch + rng.bell(form::TOUCH),
-            free_throws: rng.bell(form::FREE_THROWS),
-            boards: rng.bell(form::BOARDS),
-            turnovers: rng.bell(form::TURNOVERS),
-            steals: rng.bell(form::STEALS),
-            fouls: rng.bell(form::FOULS),
-            blocks: rng.bell(form::BLOCKS),
-            assists: rng.bell(form::ASSISTS),
-        }
-    }
-}
-
-/// Permille of a chance that a form multiplies.
-fn scale(chance: i64, form: i64) -> i64 {
-    chance * (1000 + form).max(100) / 1000
-}
-
-/// The kind of shot.
-enum Choice {
-    Any,
-    Layup,
-    /// By the player who has just rebounded it.
-    Putback(usize, Option<Chart>),
-    /// From the own half as the clock runs out, by the player who has just won the ball, if any.
-    Heave(Option<(usize, CourtPoint)>),
-}
-
-enum ChanceOutcome {
-    /// The side keeps the ball.
-    Again(Chance),
-    /// The other side has it, or the period is over.
-    Over(Start),
-}
-
 /// A game in progress.
 struct Floor<'a> {
     rng: Rng,
@@ -190,6 +111,9 @@ struct Floor<'a> {
     dead: bool,
     bench: [Substitutions; 2],
     form: [Form; 2],
+    /// How much better each side shoots in these ten minutes, and which they are.
+    streak: [i64; 2],
+    streak_of: usize,
     /// Whether this is the last period, unless there is an overtime after it.
     late: bool,
     team_fouls: [i64; 2],
@@ -203,8 +127,8 @@ struct Floor<'a> {
 impl<'a> Floor<'a> {
     fn new(mut rng: Rng, hoops: [Hoop; 2], version: i64, at: i64, sides: &'a [Side; 2], free_throws: bool) -> Self {
         let bench = [Substitutions::new(&mut rng, &sides[0]), Substitutions::new(&mut rng, &sides[1])];
-        let strength = if free_throws { sides[0].strength - sides[1].strength + form::HOME } else { 0 };
-        let pace = rng.bell(form::PACE);
+        let strength = if free_throws { sides[0].strength - sides[1].strength + figures::form::HOME } else { 0 };
+        let pace = rng.bell(figures::form::PACE);
         let form = [Form::draw(&mut rng, strength, pace), Form::draw(&mut rng, -strength, pace)];
         Floor {
             rng,
@@ -212,6 +136,8 @@ impl<'a> Floor<'a> {
             hoops,
             form,
             late: false,
+            streak: [0; 2],
+            streak_of: usize::MAX,
             free_throws,
             at,
             play_at: at,
@@ -270,7 +196,7 @@ impl<'a> Floor<'a> {
         // Nobody outruns the ball's way to the other hoop.
         let way = from.map_or(0, |(_, place)| (place.y - self.hoops[side].y).abs());
         let least = way / 6 + 700;
-        let time = scale(self.rng.quantile(times), self.form[side].pace - 25).clamp(least, SHOT_CLOCK - 200);
+        let time = scale(self.rng.quantile(times), self.form[side].pace - 19).clamp(least, SHOT_CLOCK - 200);
         let fast = from.is_some() && time <= figures::FAST;
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
         let mut chance = Chance { time, least, opening: true, advance, from };
@@ -299,8 +225,12 @@ impl<'a> Floor<'a> {
 
     fn chance(&mut self, side: usize, chance: Chance) -> ChanceOutcome {
         let Chance { mut time, least, opening, advance, from } = chance;
+        if self.streak_of != self.stretch() {
+            self.streak_of = self.stretch();
+            self.streak = [0; 2].map(|_| self.rng.bell(figures::form::STREAK));
+        }
         let behind = self.score[side] - self.score[1 - side];
-        if self.late && self.free_throws && self.clock < LATE && (1..10).contains(&behind) && self.rng.chance(650) {
+        if self.late && self.free_throws && self.clock < LATE && (1..11).contains(&behind) && self.rng.chance(720) {
             time = time.min(self.rng.within(1500, 6000));
             if time < self.clock {
                 self.run(time);
@@ -308,7 +238,8 @@ impl<'a> Floor<'a> {
             }
         }
         let turnovers = figures::TURNOVERS + self.form[side].turnovers;
-        let fouls = turnovers + scale(figures::COMMON_FOULS, self.form[1 - side].fouls);
+        let stretch = figures::FOULS_BY_STRETCH[self.stretch()];
+        let fouls = turnovers + scale(figures::COMMON_FOULS, self.form[1 - side].fouls + stretch);
         let draw = self.rng.below(1000);
         if draw < fouls {
             time = (time * figures::BEFORE_SHOT / 100).max(least);
@@ -338,6 +269,11 @@ impl<'a> Floor<'a> {
             }
             _ => self.shot(side, Choice::Any, time),
         }
+    }
+
+    /// Which ten minutes these are.
+    fn stretch(&self) -> usize {
+        2 * usize::from(self.late) + usize::from(self.clock < HALF / 2)
     }
 
     fn screens(&mut self, side: usize, time: i64, advance: i64) {
@@ -395,7 +331,7 @@ impl<'a> Floor<'a> {
             _ => self.pick(side, |skills| skills.usage),
         };
         let (range, point) = self.place_of_shot(side, shooter, &choice, time);
-        let ShotRates { fouls, blocks, dribbles, makes, assists } = match range {
+        let ShotRates { fouls, blocks, dribbles, makes, assists, bands } = match range {
             Range::Rim => figures::RIM,
             Range::Middle => figures::MIDDLE,
             Range::Three => figures::THREE,
@@ -413,8 +349,9 @@ impl<'a> Floor<'a> {
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
         let skills = &self.sides[side].members[shooter].skills;
         let makes = makes
-            + (skills.touch + self.form[side].touch) / if point.is_three() { 2 } else { 1 }
-            + figures::BAND_SHIFTS[band];
+            + (skills.touch + self.form[side].touch + self.streak[side]) / if point.is_three() { 4 } else { 1 }
+            + figures::TOUCH_BY_STRETCH[self.stretch()]
+            + bands[band];
         let makes = match (dunk, fouler) {
             (true, None) => 920,
             (_, None) => makes,
@@ -444,7 +381,7 @@ impl<'a> Floor<'a> {
             self.act(side, shooter, point, Act::Shot { is_made, three, attributes, defender, gap });
         }
         let is_unassisted = matches!(choice, Choice::Putback(..) | Choice::Heave(Some(_)));
-        let assists = assists + self.form[side].assists;
+        let assists = if point.is_corner_three() { figures::CORNER_ASSISTS } else { assists } + self.form[side].assists;
         if is_made && !is_unassisted && self.rng.chance(assists * if dribble { 45 } else { 155 } / 100) {
             let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
             let from = court::spot(&mut self.rng, Range::Three, figures::CORNERS);

@@ -149,7 +149,7 @@ fn skills(rng: &mut Rng, position: &str, starter: bool) -> Skills {
         usage: 45 + usage / 231 + if starter { usage % 231 } else { 0 },
         threes: rng.within(threes.0, threes.1),
         touch: rng.within(-30, 30),
-        free_throws: if big { rng.within(590, 710) } else { rng.within(670, 830) },
+        free_throws: if big { rng.within(575, 695) } else { rng.within(650, 810) },
         boards: if big {
             rng.within(170, 260)
         } else if guard {

@@ -1,6 +1,6 @@
 //! Substitutions: who is on court, by planned minutes and fouls.
 
-use super::figures::MINUTES;
+use super::figures::{MINUTES, SPREAD, USED};
 use super::game_log::Side;
 use super::rng::Rng;
 use super::schedule::MINUTE;
@@ -8,7 +8,7 @@ use super::schedule::MINUTE;
 /// A player with this many fouls stays off: nobody fouls out, so lineups change only between possessions.
 pub(super) const FOUL_TROUBLE: i64 = 4;
 /// So many players of a team play in every game.
-const ALWAYS: usize = 8;
+const ALWAYS: usize = 7;
 
 #[derive(Debug)]
 pub(super) struct Substitutions {
@@ -29,11 +29,16 @@ impl Substitutions {
         rng.shuffle(&mut order[starters..]);
         // Between a team that changes all the time and one that hardly does.
         let rotation = rng.bell(1000);
+        let use_of_bench = rng.bell(660) - rotation * 3 / 4;
+        let used = ALWAYS + USED.iter().filter(|step| use_of_bench >= **step).count();
+        let spread = 1000 + rng.bell(SPREAD);
         let mut shares = vec![0; count];
         for (rank, (member, (mean, growth))) in order.iter().zip(MINUTES).enumerate() {
-            let least = if rank < ALWAYS { 25 } else { 0 };
-            let share = mean + rng.bell(18) + growth * rotation / 1000;
-            shares[*member] = share.clamp(least, 395) * 1000 / 400;
+            if rank >= used {
+                break;
+            }
+            let share = 200 + (mean - 200) * spread / 1000 + rng.bell(18) + growth * rotation / 1000;
+            shares[*member] = share.clamp(30, 395) * 1000 / 400;
         }
         Substitutions {
             on_court: [0, 1, 2, 3, 4],

@@ -37,10 +37,10 @@ pub(super) const TOUCH: Quantiles = [400, 600, 800, 1200, 1900, 3200, 5000, 6300
 /// and the one who has it. 30 % of the time is below 1 m/s and 10 % above 4; the median is 1.6 m/s.
 pub(super) const MOVES: [[i64; 3]; 2] = [[700, 220, 80], [680, 210, 110]];
 /// How far he shifts, in mm, and by what he waits after each kind, in ms.
-pub(super) const SHIFT: i64 = 1300;
+pub(super) const SHIFT: i64 = 1450;
 pub(super) const PAUSE: [i64; 3] = [350, 500, 300];
 /// Metres a second, in tenths, from and to.
-pub(super) const PACE: [(i64, i64); 3] = [(11, 26), (22, 38), (34, 50)];
+pub(super) const PACE: [(i64, i64); 3] = [(12, 28), (23, 39), (35, 50)];
 
 /// A defender keeps this share of the way to the hoop, in permille, and more for each metre that his attacker is away
 /// from the hoop and from the ball: attackers have
