@@ -70,9 +70,9 @@ pub(super) const OFFENSIVE_REBOUNDS: [i64; 3] = [276, 330, 120];
 
 /// Permille of shots whose nearest defender is within 0-2, 2-4, 4-6 ft or farther, for each kind of shot: all twos have
 /// 24, 43, 23, 10 %, threes 2, 18, 41, 39 %.
-pub(super) const RIM_BANDS: [i64; 4] = [295, 470, 172, 63];
-pub(super) const MIDDLE_BANDS: [i64; 4] = [95, 345, 360, 200];
-pub(super) const THREE_BANDS: [i64; 4] = [18, 177, 411, 394];
+pub(super) const RIM_BANDS: [i64; 4] = [307, 487, 150, 56];
+pub(super) const MIDDLE_BANDS: [i64; 4] = [110, 355, 345, 190];
+pub(super) const THREE_BANDS: [i64; 4] = [26, 192, 402, 380];
 /// Millimetres of the bands' borders; no shot has its defender nearer or farther than the first and last.
 pub(super) const BAND_BORDERS: [i64; 5] = [260, 610, 1219, 1829, 3100];
 

@@ -4,7 +4,7 @@ use super::figures::{HELP, LATE, LOOSE, ON_BALL, SAG, STRAY};
 use super::plan::{Group, Plan, distance};
 use crate::season::court::Chart;
 use crate::season::game_log::Act;
-use crate::season::path::{Key, MEAN};
+use crate::season::path::{Key, POSE};
 
 impl Plan<'_> {
     /// Each follows his attacker, a little late, until the pose at the end.
@@ -85,7 +85,7 @@ impl Plan<'_> {
             if let Some((defender, gap, spot, place)) = nearest {
                 guard = if other == defender { spot } else { away(guard, place, gap + 900) };
                 let is_near = distance(guard, place) < (gap + 3000) as f64;
-                dwell = if other == defender || is_near { MEAN } else { dwell };
+                dwell = if other == defender || is_near { POSE } else { dwell };
             } else if group.events.iter().any(|event| event.side != side && event.member == other) {
                 continue;
             }

@@ -13,11 +13,11 @@ pub(super) const SETS: [[Chart; 5]; 6] = [
     // Four out, one in.
     [spot(300, 8600), spot(-5900, 4700), spot(5700, 5000), spot(6500, 400), spot(-2100, 1900)],
     // Three out, two in.
-    [spot(-900, 8300), spot(-5800, 4600), spot(5600, 4900), spot(1800, 4400), spot(-2400, 1100)],
+    [spot(-900, 8300), spot(-6200, 4200), spot(6100, 4300), spot(1800, 4400), spot(-2600, 1000)],
     // Two at the elbows.
     [spot(0, 8800), spot(-6400, 600), spot(6400, 500), spot(-2200, 4700), spot(2300, 4500)],
     // One in the post, one short of the corner.
-    [spot(1700, 8200), spot(-5500, 5200), spot(-2300, 7300), spot(4300, 700), spot(2500, 1800)],
+    [spot(1700, 8200), spot(-6000, 4800), spot(-2900, 7400), spot(5900, 600), spot(2500, 1800)],
     // A pick and roll on top.
     [spot(-1900, 7900), spot(6500, 300), spot(-6300, 700), spot(4300, 6100), spot(-700, 5600)],
     // Five out.
@@ -25,36 +25,36 @@ pub(super) const SETS: [[Chart; 5]; 6] = [
 ];
 
 /// Permille by which a set is nearer to mid-court or farther.
-pub(super) const DEPTH: (i64, i64) = (880, 1180);
-pub(super) const WIDTH: i64 = 1100;
+pub(super) const DEPTH: (i64, i64) = (780, 1180);
+pub(super) const WIDTH: i64 = 1130;
 
 /// Milliseconds in which the ball comes up: in 5 % of the frames after 8 s not all ten are in the attacked half.
-pub(super) const ADVANCE: Quantiles = [3800, 4500, 5100, 6100, 7300, 8700, 10_200, 11_200, 12_000];
+pub(super) const ADVANCE: Quantiles = [3900, 4700, 5400, 6500, 7900, 9600, 11_400, 12_200, 12_900];
 /// Milliseconds between passes: a team has 368 touches a game.
 pub(super) const TOUCH: Quantiles = [400, 600, 800, 1200, 1900, 3200, 5000, 6300, 9000];
 
 /// What an attacker does next, in weights: shifts about, goes to a free spot, goes to the hoop; of those without the ball
 /// and the one who has it. 30 % of the time is below 1 m/s and 10 % above 4; the median is 1.6 m/s.
-pub(super) const MOVES: [[i64; 3]; 2] = [[700, 220, 80], [680, 210, 110]];
+pub(super) const MOVES: [[i64; 3]; 2] = [[730, 195, 75], [700, 190, 110]];
 /// How far he shifts, in mm, and by what he waits after each kind, in ms.
-pub(super) const SHIFT: i64 = 1450;
-pub(super) const PAUSE: [i64; 3] = [350, 500, 300];
+pub(super) const SHIFT: i64 = 1300;
+pub(super) const PAUSE: [i64; 3] = [200, 300, 200];
 /// Metres a second, in tenths, from and to.
-pub(super) const PACE: [(i64, i64); 3] = [(12, 28), (23, 39), (35, 50)];
+pub(super) const PACE: [(i64, i64); 3] = [(13, 32), (23, 41), (36, 52)];
 
 /// A defender keeps this share of the way to the hoop, in permille, and more for each metre that his attacker is away
 /// from the hoop and from the ball: attackers have
 /// their nearest defender at 0.6, 1.8 and 4.0 m (10, 50, 90 %).
-pub(super) const SAG: [i64; 3] = [60, 20, 10];
+pub(super) const SAG: [i64; 3] = [58, 24, 7];
 /// The same of the way to the ball.
 pub(super) const HELP: [i64; 2] = [0, 8];
 /// Millimetres that a defender leaves to who has the ball, and more for each metre from the hoop.
 pub(super) const ON_BALL: [i64; 2] = [800, 140];
 /// How much a defender's distance varies, in permille of both, and his place, in mm.
 pub(super) const LOOSE: i64 = 380;
-pub(super) const STRAY: i64 = 380;
+pub(super) const STRAY: i64 = 560;
 /// Milliseconds by which a defender is late.
 pub(super) const LATE: i64 = 250;
 
 /// How far the ball is from who has it, in mm: 0.2, 0.5, 1.4 m (10, 50, 90 %), flights of passes included.
-pub(super) const REACH: (i64, i64) = (250, 1000);
+pub(super) const REACH: (i64, i64) = (220, 960);

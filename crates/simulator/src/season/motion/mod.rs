@@ -31,7 +31,7 @@ struct BallKey {
 }
 
 /// Millimetres by which others are farther from a shot than its defender.
-const CLEARANCE: f64 = 350.0;
+const CLEARANCE: f64 = 480.0;
 
 /// The paths of a period.
 pub(super) struct Motion {

@@ -10,7 +10,7 @@ use crate::season::path::Key;
 /// Who is farther from his spot than this, in mm, goes there next.
 const AWAY: f64 = 2400.0;
 /// Permille of changes of spots in which all go into another set.
-const NEW_SET: i64 = 200;
+const NEW_SET: i64 = 120;
 /// Milliseconds before the end in which each goes to his last place.
 const CLOSING: i64 = 1100;
 /// Milliseconds that a screen takes of its two players.
@@ -26,9 +26,19 @@ impl Plan<'_> {
             ready = self.advance(from, to, set);
         }
         let last_pass = to - self.rng.within(700, 3600);
-        self.roam(ready, set, to - CLOSING, last_pass);
+        self.roam(ready, set, self.ends(group), last_pass);
         self.end(group, last_pass.max(from + 900));
         self.defend(from, to);
+    }
+
+    /// When each of the five goes to his last place: the others play on.
+    fn ends(&self, group: &Group) -> [i64; 5] {
+        let side = self.possession.side;
+        let is_busy = |seat| {
+            let member = self.member(side, seat);
+            group.events.iter().any(|event| event.side == side && event.member == member)
+        };
+        [0, 1, 2, 3, 4].map(|seat| if is_busy(seat) { group.at - CLOSING } else { group.at + 400 })
     }
 
     /// A set of spots, by seat: seen in a mirror or not, and guards and forwards change.
@@ -40,7 +50,10 @@ impl Plan<'_> {
         self.rng.shuffle(&mut wings);
         let spots = [set[0], set[wings[0]], set[wings[1]], set[wings[2]], set[4]];
         for (seat, spot) in spots.into_iter().enumerate() {
-            set[seat] = self.around(Chart { x: mirror * spot.x * WIDTH / 1000, y: spot.y * depth / 1000 }, 700);
+            set[seat] = self.around(
+                Chart { x: mirror * spot.x * WIDTH / 1000 * (3000 + depth) / 4000, y: spot.y * depth / 1000 },
+                700,
+            );
         }
         set
     }
@@ -57,7 +70,7 @@ impl Plan<'_> {
             self.pass(from + 3600.min((arrive - from) / 2), GUARD);
         }
         let pace = 2.3 + self.rng.below(9) as f64 / 10.0;
-        let runs = self.rng.chance(650);
+        let runs = self.rng.chance(480);
         let mut ready = [arrive; 5];
         for seat in 0..5 {
             let own_pace = if runs { 3.2 + self.rng.below(19) as f64 / 10.0 } else { pace };
@@ -76,8 +89,9 @@ impl Plan<'_> {
     }
 
     /// Each of the five in his own time shifts, goes to a free spot, cuts or drives, and the ball goes round.
-    fn roam(&mut self, mut ready: [i64; 5], mut spots: [Chart; 5], until: i64, last_pass: i64) {
-        let from = ready.into_iter().min().unwrap_or(until);
+    fn roam(&mut self, mut ready: [i64; 5], mut spots: [Chart; 5], ends: [i64; 5], last_pass: i64) {
+        let from = ready.into_iter().min().unwrap_or(0);
+        let until = ends.into_iter().min().unwrap_or(0);
         let screens = self.possession.screens.iter().copied();
         let mut screens: Vec<Screen> =
             screens.filter(|screen| screen.at > from + SCREEN && screen.at < until - 300).collect();
@@ -91,8 +105,12 @@ impl Plan<'_> {
                 pass_at = screen.at + self.rng.within(300, 2200);
                 continue;
             }
-            if now >= until {
+            if now == i64::MAX {
                 return;
+            }
+            if now >= ends[seat] {
+                ready[seat] = i64::MAX;
+                continue;
             }
             if pass_at <= now {
                 if now < last_pass - 900 {
@@ -102,7 +120,7 @@ impl Plan<'_> {
                 }
                 pass_at = now + self.rng.quantile(&TOUCH);
             }
-            ready[seat] = self.step(seat, now, until, &mut spots);
+            ready[seat] = self.step(seat, now, ends[seat], &mut spots);
         }
     }
 
@@ -147,7 +165,7 @@ impl Plan<'_> {
         let other = self.rng.index(5);
         if self.rng.chance(NEW_SET) {
             *spots = self.near_set(spots);
-        } else if (seat == CENTRE) == (other == CENTRE) && distance(spots[seat], spots[other]) < 6000.0 {
+        } else if (seat == CENTRE) == (other == CENTRE) && distance(spots[seat], spots[other]) < 5000.0 {
             spots.swap(seat, other);
         }
         self.around(spots[seat], 500)
@@ -209,9 +227,13 @@ impl Plan<'_> {
             if group.events.iter().any(|event| event.side == side && event.member == member) {
                 self.walk(seat, group.at, self.five[seat], 3.2);
             } else {
-                let last_spot = self.around(self.five[seat], 900);
-                self.five[seat] = last_spot;
-                self.go(side, seat, group.at, last_spot, 1.8);
+                let is_late = self.ways[seat].last().is_none_or(|way| way.0 < group.at - 600);
+                let is_rebounder = rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
+                if is_late || is_rebounder {
+                    let last_spot = self.around(self.five[seat], 900);
+                    self.five[seat] = last_spot;
+                    self.go(side, seat, group.at + 300, last_spot, 2.6);
+                }
             }
         }
         self.pose(group, place, rebounder);
@@ -233,13 +255,13 @@ impl Plan<'_> {
             let own_spot = self.five[seat];
             self.five[seat] = match crash {
                 true => Chart { x: own_spot.x * 4 / 10, y: 500 + own_spot.y * 4 / 10 },
-                false => Chart { x: own_spot.x, y: own_spot.y + 900 },
+                false => Chart { x: own_spot.x, y: own_spot.y + 1500 },
             };
             let (own_spot, box_out) =
                 (self.five[seat], Chart { x: own_spot.x * 35 / 100, y: 300 + own_spot.y * 4 / 10 });
             let (own_spot, box_out) = (self.around(own_spot, 400), self.around(box_out, 500));
-            self.go(side, seat, group.at, own_spot, 2.3);
-            self.go(1 - side, seat, group.at, box_out, 2.3);
+            self.go(side, seat, group.at, own_spot, 3.4);
+            self.go(1 - side, seat, group.at, box_out, 3.0);
         }
     }
 }

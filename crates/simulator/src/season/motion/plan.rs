@@ -3,7 +3,7 @@
 use super::{Anchor, BallKey, bench};
 use crate::season::court::{self, Chart};
 use crate::season::game_log::{Act, CourtPoint, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
-use crate::season::path::{Key, MEAN, Point};
+use crate::season::path::{Key, POSE, Point};
 use crate::season::rng::Rng;
 
 /// The seat that comes up with the ball.
@@ -254,7 +254,7 @@ impl<'a> Plan<'a> {
             let place = event.place;
             let seat = self.possession.on_court[event.side].iter().position(|item| *item == event.member);
             let dwell = match event.act {
-                Act::Shot { .. } | Act::FreeThrow { .. } => MEAN,
+                Act::Shot { .. } | Act::FreeThrow { .. } => POSE,
                 // The nearest defender has his place already.
                 Act::Block | Act::Foul if shot.is_some() => continue,
                 Act::Assist => 520.0,
