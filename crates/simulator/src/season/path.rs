@@ -10,7 +10,7 @@ const RUN: f64 = 5.4;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
-pub(super) const MEAN: f64 = 720.0;
+pub(super) const MEAN: f64 = 760.0;
 /// The dwell of who is seen at a place also a little before and after.
 pub(super) const POSE: f64 = MEAN + 110.0;
 
