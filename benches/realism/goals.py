@@ -43,7 +43,12 @@ class Goal:
     goal: str
     value: float
     text: str
-    is_reached: bool
+    low: float
+    high: float
+
+    @property
+    def is_reached(self) -> bool:
+        return self.low <= self.value <= self.high
 
 
 def play(seed: int, count: int) -> Season:
@@ -84,7 +89,8 @@ def band_goals(shots: list[Release]) -> list[Goal]:
                 "each within 3 points",
                 worst,
                 ", ".join(f"{value:.0f}" for value in own_values.values()) + f" % ({worst:.1f} off)",
-                worst <= 3,
+                0,
+                3,
             )
         )
     return results
@@ -97,7 +103,7 @@ def within(figure: str, real: str, value: float, low: float, high: float, unit: 
         goal = f"≤ {high:g} {unit}"
     else:
         goal = f"{low:g}–{high:g} {unit}"
-    return Goal(figure, real, goal.strip(), value, f"{value:.{digits}f} {unit}".strip(), low <= value <= high)
+    return Goal(figure, real, goal.strip(), value, f"{value:.{digits}f} {unit}".strip(), low, high)
 
 
 def motion_goals(season: Season) -> list[Goal]:
@@ -129,7 +135,7 @@ def classifier_goals(season: Season) -> list[Goal]:
     results = []
     for name, limit in CLASSIFIERS.items():
         if name == "half-court frames":
-            own_values, count = some_frames(season.motion.rows, season.seed), FRAMES
+            own_values, count = sample_frames(season.motion.rows, season.seed), FRAMES
         else:
             values = np.array([[row[feature] for feature in real[name]["names"]] for row in season.rows], dtype=float)
             own_values, count = Rows(values, np.arange(len(values)) // 2), DRAWS
@@ -139,7 +145,7 @@ def classifier_goals(season: Season) -> list[Goal]:
     return results
 
 
-def some_frames(rows: Rows, seed: int) -> Rows:
+def sample_frames(rows: Rows, seed: int) -> Rows:
     """Return frames of at most a hundred possessions; those of a possession stay together."""
     rng = np.random.default_rng(seed)
     names = rng.permutation(np.unique(rows.groups))[:100]

@@ -34,8 +34,8 @@ pub(super) const OFFENSIVE_FOULS: i64 = 310;
 /// Permille of a player's shots that are threes, from and to: of centres and others; 36 % of 58 in all.
 pub(super) const THREES: [(i64, i64); 2] = [(20, 180), (232, 630)];
 /// Permille of threes from a corner (10 %), of twos from beyond 3 m (28 %).
-pub(super) const CORNERS: i64 = 95;
-pub(super) const LONG_TWOS: i64 = 300;
+pub(super) const CORNERS: i64 = 85;
+pub(super) const LONG_TWOS: i64 = 288;
 /// Permille of made corner threes that are assisted (96 %).
 pub(super) const CORNER_ASSISTS: i64 = 930;
 
@@ -52,12 +52,12 @@ pub(super) struct ShotRates {
 
 /// 49 % of twos go in, 8.7 % are blocked and 38 % of the made ones assisted; 59 % of free-throw trips follow a foul on them.
 pub(super) const RIM: ShotRates =
-    ShotRates { fouls: 245, blocks: 93, dribbles: 520, makes: 502, assists: 430, bands: [-15, 65, 95, 230] };
+    ShotRates { fouls: 245, blocks: 93, dribbles: 520, makes: 508, assists: 430, bands: [-15, 65, 95, 230] };
 pub(super) const MIDDLE: ShotRates =
     ShotRates { fouls: 90, blocks: 40, dribbles: 640, makes: 375, assists: 450, bands: [-60, -20, 20, 90] };
 /// 36 % of threes go in, 0.9 % are blocked and 81 % of the made ones assisted; 2 % of trips have three throws.
 pub(super) const THREE: ShotRates =
-    ShotRates { fouls: 12, blocks: 26, dribbles: 260, makes: 343, assists: 785, bands: [-105, -30, 5, 40] };
+    ShotRates { fouls: 12, blocks: 26, dribbles: 260, makes: 353, assists: 785, bands: [-105, -30, 5, 40] };
 pub(super) const HEAVE: ShotRates =
     ShotRates { fouls: 0, blocks: 8, dribbles: 900, makes: 20, assists: 0, bands: [0; 4] };
 /// Made shots are this likely of those fouled, relative to others: 23 % of trips have one throw.
@@ -65,12 +65,14 @@ pub(super) const AND_ONE: i64 = 44;
 
 /// Permille of misses that go out of bounds: 2.9 a team.
 pub(super) const OUT_OF_BOUNDS: i64 = 72;
+/// Permille of these that the offence keeps.
+pub(super) const OUT_OF_BOUNDS_KEPT: i64 = 400;
 /// Permille of misses that the offence rebounds: after threes, twos, free throws (28 % in all).
 pub(super) const OFFENSIVE_REBOUNDS: [i64; 3] = [276, 330, 120];
 
 /// Permille of shots whose nearest defender is within 0-2, 2-4, 4-6 ft or farther, for each kind of shot: all twos have
 /// 24, 43, 23, 10 %, threes 2, 18, 41, 39 %.
-pub(super) const RIM_BANDS: [i64; 4] = [307, 487, 150, 56];
+pub(super) const RIM_BANDS: [i64; 4] = [300, 468, 174, 58];
 pub(super) const MIDDLE_BANDS: [i64; 4] = [110, 355, 345, 190];
 pub(super) const THREE_BANDS: [i64; 4] = [26, 192, 402, 380];
 /// Millimetres of the bands' borders; no shot has its defender nearer or farther than the first and last.
@@ -110,11 +112,11 @@ pub(super) const SPREAD: i64 = 190;
 /// Standard deviations of a team's form in a game, in permille of chances: what team-games vary beyond chance.
 pub(super) mod form {
     /// The time of an offence: 17.3 ± 2.0 s.
-    pub(in super::super) const PACE: i64 = 72;
+    pub(in super::super) const PACE: i64 = 86;
     /// 21.2 ± 6.1 threes.
-    pub(in super::super) const THREES: i64 = 68;
-    pub(in super::super) const CORNERS: i64 = 62;
-    pub(in super::super) const LONG_TWOS: i64 = 95;
+    pub(in super::super) const THREES: i64 = 60;
+    pub(in super::super) const CORNERS: i64 = 48;
+    pub(in super::super) const LONG_TWOS: i64 = 84;
     /// 49.3 ± 9.2 % of twos.
     pub(in super::super) const TOUCH: i64 = 15;
     /// The same, anew for each ten minutes: their points differ by 4.2 ± 1.7.

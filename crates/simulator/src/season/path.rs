@@ -81,9 +81,9 @@ struct Bend {
     width: f64,
 }
 
-/// The longest `width`, and what bends add to a speed, in metres a second: if there is time, and at most.
+/// The longest `width`, and what a bend adds to a speed, in metres a second: if there is time, and at most.
 const BEND: f64 = 3600.0;
-const BEND_SPEED: [f64; 2] = [1.2, 3.0];
+const BEND_SPEEDS: [f64; 2] = [1.2, 2.2];
 /// The largest slope of the curve of a bend.
 const SLOPE: f64 = 1.54;
 
@@ -189,9 +189,10 @@ impl Path {
         if way < 1.0 {
             return;
         }
-        let [slow, fast] = BEND_SPEED.map(|speed| way * SLOPE / speed);
+        // The bend before is over at its own time: what is true then stays true.
         let since = self.bends.last().map_or(BEND, |last| at - last.at);
-        let width = slow.max(500.0).min(since.max(fast)).min(BEND);
+        let [slow, fast] = BEND_SPEEDS.map(|speed| way * SLOPE / speed);
+        let width = slow.clamp(500.0, BEND).min(since.max(fast));
         self.bends.push(Bend { at, aside: Point { x: place.x - there.x, y: place.y - there.y }, width });
     }
 }

@@ -111,6 +111,8 @@ struct Floor<'a> {
     dead: bool,
     bench: [Substitutions; 2],
     form: [Form; 2],
+    /// The defender of the last shot, if it was taken far from the hoop.
+    far_defender: usize,
     /// How much better each side shoots in these ten minutes, and which they are.
     streak: [i64; 2],
     streak_of: usize,
@@ -136,6 +138,7 @@ impl<'a> Floor<'a> {
             hoops,
             form,
             late: false,
+            far_defender: NOBODY,
             streak: [0; 2],
             streak_of: usize::MAX,
             free_throws,
@@ -196,7 +199,7 @@ impl<'a> Floor<'a> {
         // Nobody outruns the ball's way to the other hoop.
         let way = from.map_or(0, |(_, place)| (place.y - self.hoops[side].y).abs());
         let least = way / 6 + 700;
-        let time = scale(self.rng.quantile(times), self.form[side].pace - 19).clamp(least, SHOT_CLOCK - 200);
+        let time = scale(self.rng.quantile(times), self.form[side].pace - 21).clamp(least, SHOT_CLOCK - 200);
         let fast = from.is_some() && time <= figures::FAST;
         self.attributes = PossessionAttributes { half_court: !fast, ..Default::default() };
         let mut chance = Chance { time, least, opening: true, advance, from };
@@ -338,7 +341,8 @@ impl<'a> Floor<'a> {
             Range::Heave => figures::HEAVE,
         };
         self.attributes.paint_touch |= point.in_paint();
-        let (mut defender, band, gap) = self.defence(side, shooter, range);
+        let is_quick = matches!(choice, Choice::Putback(..));
+        let (mut defender, band, gap) = self.defence(side, shooter, range, is_quick);
         let dribble = self.rng.chance(dribbles);
         let foul_chance = if self.free_throws { scale(fouls, self.form[1 - side].fouls) } else { 0 };
         let fouler = if self.rng.chance(foul_chance) { self.fouler(1 - side, defender) } else { None };
@@ -402,6 +406,7 @@ impl<'a> Floor<'a> {
         if is_made {
             return ChanceOutcome::Over(Start::Basket);
         }
+        self.far_defender = if point.distance_cm() > 200.0 { defender } else { NOBODY };
         // Players who are elsewhere cannot rebound.
         let away = if point.distance_cm() > 200.0 { [shooter, defender] } else { [NOBODY; 2] };
         self.rebound(side, away, usize::from(!three))
@@ -427,9 +432,12 @@ impl<'a> Floor<'a> {
     }
 
     /// The opponent nearest to the shooter at the release: most often who guards him. And the band and distance.
-    fn defence(&mut self, side: usize, shooter: usize, range: Range) -> (usize, usize, i64) {
+    fn defence(&mut self, side: usize, shooter: usize, range: Range, is_quick: bool) -> (usize, usize, i64) {
         let seat = self.bench[side].on_court.iter().position(|member| *member == shooter).unwrap_or(0);
         let seat = if self.rng.chance(760) { seat } else { self.rng.index(5) };
+        // Who was far from the hoop a moment ago is not here yet.
+        let is_far = is_quick && self.bench[1 - side].on_court[seat] == self.far_defender;
+        let seat = if is_far { (seat + 1) % 5 } else { seat };
         let bands = match range {
             Range::Rim => &figures::RIM_BANDS,
             Range::Middle => &figures::MIDDLE_BANDS,
@@ -474,6 +482,11 @@ impl<'a> Floor<'a> {
         self.run(time);
         if self.rng.chance(figures::OUT_OF_BOUNDS) {
             self.whistle(9000, 16_000);
+            if self.rng.chance(figures::OUT_OF_BOUNDS_KEPT) {
+                self.reset_shot_clock(SHORT_CLOCK);
+                let time = self.rng.quantile(&figures::SECOND_CHANCE).max(3500);
+                return ChanceOutcome::Again(Chance { time, least: 0, opening: false, advance: 0, from: None });
+            }
             return ChanceOutcome::Over(Start::Inbound);
         }
         let place = self.place(side, Chart { x: 0, y: 900 }, 2000);

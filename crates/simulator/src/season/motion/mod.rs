@@ -102,7 +102,8 @@ impl Motion {
         let place = |key: &BallKey, t: f64| match key.anchor {
             Anchor::Spot(point, height) => (point, height),
             Anchor::Hand(side, member) => {
-                let (at, hand) = (self.paths[side][member].at(t), hand(side, member, t));
+                // While play has stopped it is held.
+                let (at, hand) = (self.paths[side][member].at(t), hand(side, member, t.min(key.at + LIVE)));
                 (Point { x: at.x + hand.x, y: at.y + hand.y }, 1000.0)
             }
         };
@@ -131,6 +132,8 @@ impl Motion {
     }
 }
 
+/// Milliseconds for which a player dribbles at most.
+const LIVE: f64 = 9000.0;
 /// Milliseconds between two places of the ball in a hand.
 const DRIBBLE: f64 = 350.0;
 

@@ -219,7 +219,7 @@ impl<'a> Plan<'a> {
             let live = group.at - (clock - group.clock);
             if live > at + 1500 && !group.events.iter().any(|event| matches!(event.act, Act::FreeThrow { .. })) {
                 self.wait(at, live, false);
-                quiet = live;
+                (quiet, is_loose) = (live, false);
             }
             let throw_event = group.events.iter().find(|event| matches!(event.act, Act::FreeThrow { .. }));
             if let Some(throw_event) = throw_event {
