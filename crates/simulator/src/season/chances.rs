@@ -1,4 +1,4 @@
-//! One try to shoot: how it begins, and what comes of it.
+//! One try to shoot: how it begins, and how it ends.
 
 use super::court::Chart;
 use super::game_log::CourtPoint;

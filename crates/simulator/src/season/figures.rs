@@ -34,7 +34,7 @@ pub(super) const OFFENSIVE_FOULS: i64 = 310;
 /// Permille of a player's shots that are threes, from and to: of centres and others; 36 % of 58 in all.
 pub(super) const THREES: [(i64, i64); 2] = [(20, 180), (232, 630)];
 /// Permille of threes from a corner (10 %), of twos from beyond 3 m (28 %).
-pub(super) const CORNERS: i64 = 85;
+pub(super) const CORNERS: i64 = 80;
 pub(super) const LONG_TWOS: i64 = 288;
 /// Permille of made corner threes that are assisted (96 %).
 pub(super) const CORNER_ASSISTS: i64 = 930;
@@ -72,9 +72,9 @@ pub(super) const OFFENSIVE_REBOUNDS: [i64; 3] = [276, 330, 120];
 
 /// Permille of shots whose nearest defender is within 0-2, 2-4, 4-6 ft or farther, for each kind of shot: all twos have
 /// 24, 43, 23, 10 %, threes 2, 18, 41, 39 %.
-pub(super) const RIM_BANDS: [i64; 4] = [300, 468, 174, 58];
-pub(super) const MIDDLE_BANDS: [i64; 4] = [110, 355, 345, 190];
-pub(super) const THREE_BANDS: [i64; 4] = [26, 192, 402, 380];
+pub(super) const RIM_BANDS: [i64; 4] = [302, 472, 174, 52];
+pub(super) const MIDDLE_BANDS: [i64; 4] = [110, 360, 350, 180];
+pub(super) const THREE_BANDS: [i64; 4] = [26, 194, 410, 370];
 /// Millimetres of the bands' borders; no shot has its defender nearer or farther than the first and last.
 pub(super) const BAND_BORDERS: [i64; 5] = [260, 610, 1219, 1829, 3100];
 
@@ -115,11 +115,11 @@ pub(super) mod form {
     pub(in super::super) const PACE: i64 = 86;
     /// 21.2 ± 6.1 threes.
     pub(in super::super) const THREES: i64 = 60;
-    pub(in super::super) const CORNERS: i64 = 48;
+    pub(in super::super) const CORNERS: i64 = 78;
     pub(in super::super) const LONG_TWOS: i64 = 84;
     /// 49.3 ± 9.2 % of twos.
     pub(in super::super) const TOUCH: i64 = 15;
-    /// The same, anew for each ten minutes: their points differ by 4.2 ± 1.7.
+    /// The same, drawn for each ten minutes: their points differ by 4.2 ± 1.7.
     pub(in super::super) const STREAK: i64 = 30;
     /// 70.8 ± 11.6 % of free throws.
     pub(in super::super) const FREE_THROWS: i64 = 20;

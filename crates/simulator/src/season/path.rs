@@ -184,8 +184,8 @@ impl Path {
 
     /// Leads the path through a place, where two keys are too near to each other for it; later times come later.
     pub(super) fn bend(&mut self, at: f64, place: Point) {
-        let there = self.at(at);
-        let way = there.distance(place);
+        let before = self.at(at);
+        let way = before.distance(place);
         if way < 1.0 {
             return;
         }
@@ -193,6 +193,6 @@ impl Path {
         let since = self.bends.last().map_or(BEND, |last| at - last.at);
         let [slow, fast] = BEND_SPEEDS.map(|speed| way * SLOPE / speed);
         let width = slow.clamp(500.0, BEND).min(since.max(fast));
-        self.bends.push(Bend { at, aside: Point { x: place.x - there.x, y: place.y - there.y }, width });
+        self.bends.push(Bend { at, aside: Point { x: place.x - before.x, y: place.y - before.y }, width });
     }
 }

@@ -19,8 +19,8 @@ impl Plan<'_> {
                 loose = (loose * 7 + self.rng.within(-LOOSE, LOOSE) * 4) / 10;
                 stray = self.around(Chart { x: stray.x * 6 / 10, y: stray.y * 6 / 10 }, STRAY);
                 let holder = self.holder_at(at);
-                let (own, ball) = (self.planned(seat, at - LATE), self.planned(holder, at - LATE));
-                let guard = self.guard(own, ball, seat == holder, loose);
+                let (attacker, ball) = (self.planned_place(seat, at - LATE), self.planned_place(holder, at - LATE));
+                let guard = self.guard(attacker, ball, seat == holder, loose);
                 let place = self.point(Chart { x: guard.x + stray.x, y: guard.y + stray.y });
                 self.key(1 - side, other, Key { at: at as f64, place: Some(place), dwell: 0.0, pace: 4.2 });
                 at += self.rng.within(450, 850);
@@ -30,20 +30,20 @@ impl Plan<'_> {
 
     /// Where the opponent of an attacker stands: between him and the hoop, drawn to the ball. `loose`: permille that he
     /// keeps farther away.
-    pub(super) fn guard(&self, own: Chart, ball: Chart, has_ball: bool, loose: i64) -> Chart {
-        let reach = (own.distance_cm() * 10.0) as i64;
+    pub(super) fn guard(&self, attacker: Chart, ball: Chart, has_ball: bool, loose: i64) -> Chart {
+        let reach = (attacker.distance_cm() * 10.0) as i64;
         let (hoop, help) = if has_ball {
             let gap = (ON_BALL[0] + ON_BALL[1] * reach / 1000) * (1000 + loose) / 1000;
             (1000 * gap / reach.max(1000), 0)
         } else {
-            let away = (distance(own, ball) as i64).min(12_000);
+            let away = (distance(attacker, ball) as i64).min(12_000);
             let sag = SAG[0] + SAG[1] * reach.min(10_000) / 1000 + SAG[2] * away / 1000;
             let help = HELP[0] + HELP[1] * away / 1000;
             (sag * (1000 + loose) / 1000, help * (1000 + loose) / 1000)
         };
         let (hoop, help) = (hoop.clamp(0, 800), help.clamp(0, 400));
-        let mixed = |own: i64, ball: i64| (own * (1000 - hoop - help) + ball * help) / 1000;
-        Chart { x: mixed(own.x, ball.x), y: mixed(own.y, ball.y).max(-900) }
+        let mixed = |attacker: i64, ball: i64| (attacker * (1000 - hoop - help) + ball * help) / 1000;
+        Chart { x: mixed(attacker.x, ball.x), y: mixed(attacker.y, ball.y).max(-900) }
     }
 
     /// A point at a distance from another, most often between it and the hoop.

@@ -26,13 +26,13 @@ impl Plan<'_> {
             ready = self.advance(from, to, set);
         }
         let last_pass = to - self.rng.within(700, 3600);
-        self.roam(ready, set, self.ends(group), last_pass);
+        self.roam(ready, set, self.last_moves(group), last_pass);
         self.end(group, last_pass.max(from + 900));
         self.defend(from, to);
     }
 
     /// When each of the five goes to his last place: the others play on.
-    fn ends(&self, group: &Group) -> [i64; 5] {
+    fn last_moves(&self, group: &Group) -> [i64; 5] {
         let side = self.possession.side;
         let is_busy = |seat| {
             let member = self.member(side, seat);
@@ -126,22 +126,22 @@ impl Plan<'_> {
 
     /// The next move of an attacker; returns when he is ready for another.
     fn step(&mut self, seat: usize, now: i64, until: i64, spots: &mut [Chart; 5]) -> i64 {
-        let (side, here) = (self.possession.side, self.five[seat]);
+        let (side, place) = (self.possession.side, self.five[seat]);
         let has_ball = usize::from(seat == self.holder);
-        let is_away = distance(here, spots[seat]) > AWAY;
+        let is_away = distance(place, spots[seat]) > AWAY;
         let kind = if is_away { 1 } else { self.rng.choose_weighted(&MOVES[has_ball]).unwrap_or(0) };
         let goal = match kind {
             0 => self.clear_of(seat, [spots[seat]; 3], SHIFT),
             1 if is_away => self.around(spots[seat], 500),
             1 => self.new_spot(seat, spots),
             _ => {
-                let x = here.x / 6;
+                let x = place.x / 6;
                 self.clear_of(seat, [Chart { x, y: 1100 }, Chart { x, y: 2300 }, Chart { x: -x, y: 1700 }], 900)
             }
         };
         let (low, high) = PACE[kind];
         let pace = self.rng.within(low, high) as f64 / 10.0;
-        let at = now + ((distance(here, goal) / pace) as i64).max(250);
+        let at = now + ((distance(place, goal) / pace) as i64).max(250);
         if at > until {
             return until;
         }

@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Where the five are, and who has the ball, when a possession begins.
-    fn begin(&mut self, at: i64) {
+    fn start(&mut self, at: i64) {
         let side = self.possession.side;
         for seat in 0..5 {
             let keys = &self.keys[side][self.member(side, seat)];
@@ -142,7 +142,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Where an attacker is at a time, as planned.
-    pub(super) fn planned(&self, seat: usize, at: i64) -> Chart {
+    pub(super) fn planned_place(&self, seat: usize, at: i64) -> Chart {
         let ways = &self.ways[seat];
         let after = ways.partition_point(|way| way.0 <= at);
         match (after.checked_sub(1).and_then(|before| ways.get(before)), ways.get(after)) {
@@ -202,7 +202,7 @@ impl<'a> Plan<'a> {
         // From the other half, unless the period begins here.
         let mut from_afar = true;
         let mut is_loose = false;
-        self.begin(at);
+        self.start(at);
         if let Some(before) = before {
             let dead = at - before.ended_at;
             if dead > 3000 {
