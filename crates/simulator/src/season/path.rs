@@ -83,7 +83,7 @@ struct Bend {
 
 /// The longest `width`, and what a bend adds to a speed, in metres a second: if there is time, and at most.
 const BEND: f64 = 3600.0;
-const BEND_SPEEDS: [f64; 2] = [1.2, 2.2];
+const BEND_SPEEDS: [f64; 2] = [1.2, 1.5];
 /// The largest slope of the curve of a bend.
 const SLOPE: f64 = 1.54;
 
