@@ -18,20 +18,23 @@ impl Plan<'_> {
     /// Those who come on were on the bench, and those who go off go there.
     pub(super) fn substitutes(&mut self, before: Option<&GamePossession>) {
         let Some(before) = before else { return };
+        let (end, start) = (before.ended_at as f64, self.possession.started_at as f64);
         for side in 0..2 {
-            for member in before.on_court[side] {
-                if !self.possession.on_court[side].contains(&member) {
-                    let place = Some(bench(side, member));
-                    let at = before.ended_at as f64;
-                    self.key(side, member, Key { at: at + 1.0, place: None, dwell: 0.0, pace: 3.0 });
-                    self.key(side, member, Key { at: at + 11_000.0, place, dwell: 1.0, pace: 2.0 });
+            for seat in 0..5 {
+                let (old, new) = (before.on_court[side][seat], self.possession.on_court[side][seat]);
+                if old == new {
+                    continue;
                 }
-            }
-            for member in self.possession.on_court[side] {
-                if !before.on_court[side].contains(&member) {
-                    let at = before.ended_at as f64 + 500.0;
-                    self.key(side, member, Key { at, place: Some(bench(side, member)), dwell: 1.0, pace: 2.0 });
+                let place = self.keys[side][old].iter().rev().find_map(|key| key.place);
+                // Without a break after the last free throw he has walked on before it.
+                let is_at_once = start - end < 3000.0;
+                let from = if is_at_once { end - 9000.0 } else { end + 500.0 };
+                self.key(side, new, Key { at: from, place: Some(bench(side, new)), dwell: 1.0, pace: 2.0 });
+                if is_at_once {
+                    self.key(side, new, Key { at: start, place, dwell: 0.0, pace: 4.0 });
                 }
+                self.key(side, old, Key { at: end + 1.0, place: None, dwell: 0.0, pace: 3.0 });
+                self.key(side, old, Key { at: end + 11_000.0, place: Some(bench(side, old)), dwell: 1.0, pace: 2.0 });
             }
         }
     }
