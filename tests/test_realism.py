@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -12,7 +13,6 @@ from needs import library
 
 library("numpy")
 library("polars")
-library("scipy")
 library("sklearn")
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,9 +42,7 @@ def goals() -> Iterator[ModuleType]:
     """The module of `make realism`, which is a script's neighbour and not a package."""
     sys.path.insert(0, str(ROOT / "benches" / "realism"))
     try:
-        import goals
-
-        yield goals
+        yield import_module("goals")
     finally:
         sys.path.pop(0)
 

@@ -230,6 +230,15 @@ LEGIBLE |= {("margin", "one"), ("margin", "two, constrained"), ("margin", "two, 
 """What today's code draws whole."""
 
 
+def unseen_labels(axes: Any) -> set[Any]:
+    """The labels of ticks beyond the limits of an axis, which are not drawn."""
+    labels = set()
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        labels |= {label for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high for label in (tick.label1, tick.label2)}
+    return labels
+
+
 def illegible(figure: Any) -> list[str]:
     """The texts that the figure cuts, or that lie on those of another plot."""
     from matplotlib.text import Text
@@ -239,7 +248,7 @@ def illegible(figure: Any) -> list[str]:
     boxes = [
         (axes, text.get_text(), text.get_window_extent(renderer))
         for axes in figure.axes
-        for text in axes.findobj(Text)
+        for text in set(axes.findobj(Text)) - unseen_labels(axes)
         if text.get_visible() and text.get_text().strip()
     ]
     edge = figure.bbox
