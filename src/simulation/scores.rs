@@ -158,11 +158,14 @@ impl ObservedScore {
         let service = &state.service;
         // A snapshot of the stream is taken as the present state, though an older one may come again.
         let snapshot = updates.first().filter(|_| !is_requested).and_then(|update| number(&update.text));
-        let snapshot = snapshot.and_then(|n| service.events.get(n as usize));
-        let until = snapshot.map_or(world.since_start(end), |event| event.at);
+        let snapshot = snapshot.and_then(|n| service.events.get(n as usize)?.version);
+        let expected = match snapshot {
+            Some(version) => service.game.points_of_version(version),
+            None => service.game.points(world.since_start(end)),
+        };
         let points = self.points();
         let mut doubts = Vec::new();
-        for (player, last) in service.game.points(until) {
+        for (player, last) in expected {
             let history = service.game.of_player(player);
             let mut later = history.iter().skip_while(|change| change.version < last.version);
             let value = points.get(&player).copied();
