@@ -60,6 +60,7 @@ from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _tracking
+from ._account import is_hole
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
 from ._export import Exported, export as export_changes
@@ -68,11 +69,11 @@ from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import ANSWERS, TABLES
 from ._publish import verify
 from ._read import names_damage
-from ._report import ArchiveInfo, SyncReport, is_hole
+from ._report import ArchiveInfo, SyncReport
 from ._storage_options import Options
 from ._store import Store as Store, internal_schemas, public_schema
 from ._sync import Sync
-from ._writer import coverage_row, rows_to_arrow
+from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
     import deltalake
@@ -224,7 +225,7 @@ class Archive:
         if "locations" in wanted:
             _tracking.update(self._store)
         report = SyncReport(
-            _table_of("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
+            _table_of("coverage", run.account()),
             _table_of("corrections", run.corrections),
             _drift_since(client, before),
         )
@@ -504,7 +505,7 @@ class Archive:
             correction_window: how long after its end a game may be corrected.
 
         >>> archive.status().column_names
-        ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
+        ['game_id', 'table', 'status', 'checked', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
         from ._status import status
         from ._store import now
@@ -648,9 +649,9 @@ def _to_datetime(name: str, when: "Time") -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
+def _table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Table:
     target = public_schema(name)
-    return table_from_arrow(name, _read.conform(rows_to_arrow(rows, name).select(target.names), target))
+    return table_from_arrow(name, _read.conform(rows_to_arrow([*rows], name).select(target.names), target))
 
 
 def _drift_counts(client: "_client.Client") -> dict[tuple[str, str], int]:

@@ -13,8 +13,9 @@ from .._client import ArchiveTable
 from .._core import Payload
 from .._rows import cell, library, replaced_file, shorten, visible
 from ..errors import SidelineError
+from ._account import is_hole
 from ._last_night import loads_and_shots
-from ._report import ArchiveInfo, hole_line, is_hole
+from ._report import ArchiveInfo, hole_line
 
 if TYPE_CHECKING:
     from . import Archive

@@ -11,12 +11,7 @@ from .._core import Table
 from .._rows import LEFT_STYLE, facts_html, visible
 from ..batch import MAX_HOLES_SHOWN
 from ..errors import IncompleteSync
-from ._plan import SETTLED_STATUSES
-
-
-def is_hole(row: Any) -> bool:
-    """Return whether the unit of a row of `coverage` lacks data that it should have."""
-    return row["status"] not in SETTLED_STATUSES
+from ._account import is_hole
 
 
 def _count(table: Table, what: str) -> str:
@@ -24,11 +19,12 @@ def _count(table: Table, what: str) -> str:
 
 
 class SyncReport:
-    """The planned units of a sync, and how each of them ended."""
+    """The planned units of a sync, how each of them ended, and what else the archive lacks in its range."""
 
     def __init__(self, coverage: Table, corrections: Table, drift: Table) -> None:
         self.coverage = coverage
-        """The table `coverage`: a row for each unit, with its status."""
+        """The table `coverage`: a row for each planned unit with its status, and one for each other unit of the range
+        that the archive lacks."""
         self.corrections = corrections
         """The table `corrections`: the changes of stored values that this sync found."""
         self.drift = drift
@@ -39,7 +35,7 @@ class SyncReport:
 
     @property
     def complete(self) -> bool:
-        """Whether there are no holes."""
+        """Whether there are no holes: in the range of the sync, the archive lacks nothing that it should have."""
         return not self.holes
 
     def raise_if_incomplete(self) -> None:
