@@ -49,8 +49,8 @@ pub(super) struct OpenGaps {
     attempts: usize,
     /// The state before, which the next request confirms.
     last_state: Option<LastState>,
-    /// What the stream has delivered since the newest gap.
-    delivered_cells: BTreeSet<CellKey>,
+    /// The values that the stream has delivered since the newest gap, as bits.
+    delivered_values: BTreeSet<(CellKey, Option<u64>)>,
 }
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl OpenGaps {
             last_request: None,
             attempts: 0,
             last_state: None,
-            delivered_cells: BTreeSet::new(),
+            delivered_values: BTreeSet::new(),
         }
     }
 
@@ -94,7 +94,7 @@ impl OpenGaps {
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
-        self.delivered_cells.clear();
+        self.delivered_values.clear();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
             Updates::Changes => Duration::ZERO,
@@ -123,9 +123,9 @@ impl OpenGaps {
 
     fn remember(&mut self, read: Rows) {
         for row in read.rows {
-            if self.delivered_cells.len() < MAX_CELLS {
-                let key = |(code, _)| (row.team_id, row.player_id, code);
-                self.delivered_cells.extend(row.stats.into_iter().map(key));
+            if self.delivered_values.len() < MAX_CELLS {
+                let cell = |(code, value)| ((row.team_id, row.player_id, code), bits(value));
+                self.delivered_values.extend(row.stats.into_iter().map(cell));
             }
         }
     }
@@ -177,8 +177,13 @@ impl OpenGaps {
     /// stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
     /// service in a row lag more than a pause.
     fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>) -> bool {
-        let is_same = |key| last.cells.get(key) == cells.get(key) || self.delivered_cells.contains(key);
-        self.delivered_cells.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
+        let is_delivered =
+            |key: &CellKey, value: Option<f64>| self.delivered_values.contains(&(key.clone(), bits(value)));
+        let is_same = |key| {
+            let value = cells.get(key);
+            last.cells.get(key) == value || is_delivered(key, value.copied().flatten())
+        };
+        self.delivered_values.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
     }
 
     /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.
@@ -212,8 +217,12 @@ impl OpenGaps {
 
     fn forget(&mut self) {
         (self.due, self.attempts, self.last_state) = (None, 0, None);
-        self.delivered_cells.clear();
+        self.delivered_values.clear();
     }
+}
+
+fn bits(value: Option<f64>) -> Option<u64> {
+    value.map(f64::to_bits)
 }
 
 fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {

@@ -72,6 +72,17 @@ fn request_state(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
 }
 
 #[test]
+fn a_late_message_does_not_confirm_a_state_with_another_value() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    assert_eq!(request_state(&mut gaps, 9.0, state(None, [45, 8])), ["recovering stats"]);
+    // Another message overtook it, and was lost.
+    assert!(gaps.take_update(&change(7, None, 44)).is_empty());
+    assert_eq!(request_state(&mut gaps, 15.0, state(None, [46, 8])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 21.0, state(None, [46, 8])), ["recovered"]);
+}
+
+#[test]
 fn a_gap_among_changes_is_requested_at_once() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
