@@ -474,7 +474,7 @@ def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab
     features = Features(subscription_token=True, catch_up=True, catch_up_lines="all")
     with (
         Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2), features=features) as service,
-        sideline.Client(**service.client_options()) as asks,
+        sideline.Client(**service.client_options()) as client,
     ):
         # Messages without numbers: no connection resends what another lost.
         game = PlayedGame(service, service.season.games[0], is_numbered=False)
@@ -484,11 +484,11 @@ def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab
             """As the page has them."""
             return " ".join(f"{totals[team, 0]['PTS']:g}" if "PTS" in (totals := game.totals()).get((team, 0), {}) else "–" for team in teams)
 
-        asks._recover_pause = 0.1
-        with asks.live(game.event.id, retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as shown:
+        client._recover_pause = 0.1
+        with client.live(game.event.id, retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as live_page:
             service.live.wait_for_connections(1)
             tab.resize(1280)
-            tab.open(shown.url)
+            tab.open(live_page.url)
             while min(totals.get("PTS", 0) for key, totals in game.totals().items() if not key[1]) < 5:
                 game.play()
             tab.wait(f"{POINTS} === '{points()}'")
@@ -513,8 +513,8 @@ def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab
             assert "2 rows unreadable" in tab.text("#status")
             assert tab.run("document.querySelectorAll('#plays li').length") == 0, "a message without a classification is no play"
             lines = "[...document.querySelectorAll('table tbody tr')].map(row => Number(row.cells[1].textContent) || 0)"
-            shown_points = sorted(value for value in tab.run(lines) if value)
-            assert shown_points == sorted(totals["PTS"] for (_, player), totals in game.totals().items() if player and totals.get("PTS"))
+            points_of_page = sorted(value for value in tab.run(lines) if value)
+            assert points_of_page == sorted(totals["PTS"] for (_, player), totals in game.totals().items() if player and totals.get("PTS"))
     assert tab.complaints == []
 
 

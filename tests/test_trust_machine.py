@@ -93,7 +93,7 @@ class TrustMachine(RuleBasedStateMachine):
         self.version: int | None = None
         self.is_interrupted = False
         """Whether a kill may have left rows that no account has yet."""
-        self.replayed: dict[str, Rows] = {}
+        self.rows_by_table: dict[str, Rows] = {}
         """The rows of each table, from the changes since the empty archive."""
         self.lies: list[Fault] = []
         """Faults by which the service says something well-formed and false: nobody can name that."""
@@ -127,8 +127,8 @@ class TrustMachine(RuleBasedStateMachine):
             return
         changes = self.archive.changes(since=self.version)
         for name in self.tables:
-            self.replayed[name] = replay(self.replayed.get(name, []), changes[name], name)
-            assert self.replayed[name] == rows_of(self.archive.to_arrow(name)), f"the changes of {name} do not give its rows"
+            self.rows_by_table[name] = replay(self.rows_by_table.get(name, []), changes[name], name)
+            assert self.rows_by_table[name] == rows_of(self.archive.to_arrow(name)), f"the changes of {name} do not give its rows"
         self.version = changes.version
 
     def run(self) -> sideline.archive.SyncReport:

@@ -46,20 +46,21 @@ class Scope:
 
 
 def account(store: Store, rows: Sequence[Row], scope: Scope) -> list[Row]:
-    """Return the rows of a sync's units, and the archive's holes in its scope, as `coverage` has them now.
+    """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
-    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` stays as it is.
+    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
     """
     pc: Any = library("pyarrow.compute", "archive")
     table = store.open_checked("coverage")
     if table is None:
         return [*rows]
-    stored = store.rows(table)
-    is_settled = pc.is_in(stored["status"], _arrow.array(SETTLED_STATUSES, stored["status"].type))
-    mine = [row["unit"] for row in rows if is_hole(row)]
-    is_ours = pc.is_in(stored["unit"], _arrow.array(mine, stored["unit"].type))
-    found = {row["unit"]: row for row in to_dicts(stored.filter(pc.or_(pc.invert(is_settled), is_ours)))}
+    ledger = store.rows(table)
+    status, unit = ledger["status"], ledger["unit"]
+    is_settled = pc.is_in(status, _arrow.array(SETTLED_STATUSES, status.type))
+    is_own_hole = pc.is_in(unit, _arrow.array([row["unit"] for row in rows if is_hole(row)], unit.type))
+    selected_rows = to_dicts(ledger.filter(pc.or_(pc.invert(is_settled), is_own_hole)))
     store.keep(table)
-    ours = {row["unit"]: found.get(row["unit"], row) if is_hole(row) else row for row in rows}
-    others = {name: row for name, row in found.items() if name not in ours and is_hole(row) and scope.contains(row)}
-    return [*(ours | others).values()]
+    current = {row["unit"]: row for row in selected_rows}
+    own_rows = {row["unit"]: current.get(row["unit"], row) if is_hole(row) else row for row in rows}
+    others = [row for row in selected_rows if row["unit"] not in own_rows and is_hole(row) and scope.contains(row)]
+    return [*own_rows.values(), *others]

@@ -183,8 +183,8 @@ def verdicts(
             if not unit_verdicts:
                 unit_verdicts = [_without_units(game, operation, delay, clock)]
             unit_verdicts += [("degraded", concern) for concern in game.concerns]
-            stored = {row["operation"] for row in game.units if row["status"] in COMPLETE}
-            is_checked = _is_checked(operation, stored)
+            fetched_operations = {row["operation"] for row in game.units if row["status"] in COMPLETE}
+            is_checked = _is_checked(operation, fetched_operations)
             for table in RESOURCES[operation].tables:
                 whole = unit_verdicts + [
                     ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
@@ -380,13 +380,13 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
 
 def _with_neighbours(tables: Iterable[str]) -> set[str]:
     """Return the tables, and the others of their bodies."""
-    wanted = set(tables)
-    return {table for resource in RESOURCES.values() if wanted & {*resource.tables} for table in resource.tables}
+    names = set(tables)
+    return {table for resource in RESOURCES.values() if names & {*resource.tables} for table in resource.tables}
 
 
-def _is_checked(operation: str, stored: Set[str]) -> bool:
-    """Return whether a rule about what is missing compared the body with others; `stored` has the game's operations."""
-    return any(needed <= stored for needed in _COMPLETENESS.get(operation, ()))
+def _is_checked(operation: str, operations: Set[str]) -> bool:
+    """Return whether a rule about what is missing compared the body with others; `operations` have rows of the game."""
+    return any(sources <= operations for sources in _COMPLETENESS.get(operation, ()))
 
 
 def _first_stored(store: Store) -> dict[str, datetime]:

@@ -99,7 +99,7 @@ class Sync:
             first, last = self._range(start, end)
             self._scope = Scope(None, team_ids, first, last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
-            lists.read_games(self._unlisted(first, last, are_all_teams=team_ids is None))
+            lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
         else:
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
@@ -126,15 +126,13 @@ class Sync:
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
         return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
 
-    def _unlisted(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
+    def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
         lists = self._lists
-        played = _plan.unlisted_games(lists.games.values(), lists.events, lists.clock)
+        games = _plan.unlisted_games(lists.games.values(), lists.events, lists.clock)
         parents = lists.parents(first, last)
-        orphaned = _withdrawals.orphaned_events(
-            self._known.values(), parents, lists.events, are_all_teams=are_all_teams
-        )
-        return list(dict.fromkeys([*played, *orphaned]))
+        orphans = _withdrawals.orphaned_events(self._known.values(), parents, lists.events, are_all_teams=are_all_teams)
+        return list(dict.fromkeys([*games, *orphans]))
 
     def _withdrawals(self, first: datetime, last: datetime) -> list[Outcome]:
         """Return the withdrawals of games, practices and teams that their lists no longer have."""

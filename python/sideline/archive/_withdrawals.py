@@ -43,22 +43,24 @@ class Lists:
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
 
 
-def orphaned_events(stored: Iterable[Row], lists: Lists, listed: Collection[str], *, are_all_teams: bool) -> list[str]:
+def orphaned_events(
+    rows: Iterable[Row], lists: Lists, listed_ids: Collection[str], *, are_all_teams: bool
+) -> list[str]:
     """Return stored events that no list of events has, of which no list can say that they are gone.
 
     The schedule alone lists them, or none of their teams is in the list of teams. They are requested by their ids.
     """
-    scheduled = frozenset() if lists.schedule is None else lists.schedule.ids
-    found: dict[str, None] = {}
-    for row in stored:
+    scheduled_ids = frozenset() if lists.schedule is None else lists.schedule.ids
+    events: dict[str, None] = {}
+    for row in rows:
         event_id = event_of(row)
-        if event_id is None or event_id in listed or event_id in found or row["status"] == "withdrawn":
+        if event_id is None or event_id in listed_ids or event_id in events or row["status"] == "withdrawn":
             continue
-        is_scheduled = event_id in scheduled and row["session_id"] is not None
+        is_scheduled = event_id in scheduled_ids and row["session_id"] is not None
         has_no_list = are_all_teams and not any(team in lists.teams for team in row["teams"] or ())
         if is_scheduled or (has_no_list and lists.covers(row)):
-            found[event_id] = None
-    return list(found)
+            events[event_id] = None
+    return list(events)
 
 
 def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:

@@ -127,9 +127,9 @@ def both_teams_have_possessions(tables: Tables) -> Rows:
     teams = by_session.agg(pl.col("team_id").drop_nulls().unique().sort(), count=pl.len())
     is_suspicious = (pl.col("team_id").list.len() != 2) & (pl.col("count") >= MIN_POSSESSIONS)
     for row in teams.filter(is_suspicious).iter_rows(named=True):
-        found = ", ".join(map(str, row.pop("team_id"))) or "no team"
-        message = f"the session has possessions of {found}, not of two teams"
-        yield violation("both_teams_have_possessions", row, message, "two teams", found)
+        teams_text = ", ".join(map(str, row.pop("team_id"))) or "no team"
+        message = f"the session has possessions of {teams_text}, not of two teams"
+        yield violation("both_teams_have_possessions", row, message, "two teams", teams_text)
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:

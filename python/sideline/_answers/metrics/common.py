@@ -83,10 +83,10 @@ def reason(*seconds: "polars.Expr", players: str | None = None) -> "polars.Expr"
     """Return the last column: why a value is null, "clock_unknown", or "lineup_unknown" where the players are."""
     pl = library("polars", "polars")
     is_unknown = pl.any_horizontal(column.is_null() for column in seconds or (pl.col("seconds"),))
-    found = pl.when(is_unknown).then(pl.lit("clock_unknown"))
+    text = pl.when(is_unknown).then(pl.lit("clock_unknown"))
     if players is not None:
-        found = pl.when(pl.col(players).is_null()).then(pl.lit("lineup_unknown")).otherwise(found)
-    column: polars.Expr = found.alias("reason")
+        text = pl.when(pl.col(players).is_null()).then(pl.lit("lineup_unknown")).otherwise(text)
+    column: polars.Expr = text.alias("reason")
     return column
 
 

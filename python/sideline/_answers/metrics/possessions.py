@@ -86,9 +86,9 @@ def on_off(
     known_sides = sides.filter(pl.col("ids").list.n_unique() >= 5)
     team_sums = known_sides.group_by(team).agg(sums_of_play())
     on, known_on = sums_by_players(sides, team, 1), sums_by_players(known_sides, team, 1)
-    both = on.select(player).join(known_on, on=player, how="left").join(team_sums, on=team, suffix="_whole")
+    player_sums = on.select(player).join(known_on, on=player, how="left").join(team_sums, on=team, suffix="_whole")
     # Of a player whom no known lineup has, all of them are off.
-    off = both.select(*player, *((pl.col(f"{n}_whole") - pl.col(n).fill_null(0)).alias(n) for n in SUM_COLUMNS))
+    off = player_sums.select(*player, *((pl.col(f"{n}_whole") - pl.col(n).fill_null(0)).alias(n) for n in SUM_COLUMNS))
     halves = [
         half.with_columns(rating_columns()).select(*player, pl.exclude(player).name.prefix(prefix))
         for prefix, half in (("on_", on), ("off_", off))
