@@ -74,7 +74,7 @@ class Audit:
         ...     sessions=client.game(game_id),
         ... )
         >>> violations.num_rows, sum(run.is_run for run in violations.rules)
-        (0, 23)
+        (0, 24)
         """
         arguments = {
             "player_stats": player_stats,
