@@ -9,6 +9,8 @@ const TOP: f64 = 7.2;
 const RUN: f64 = 6.0;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
+/// Milliseconds in which a player is anywhere on the court.
+const FAR: f64 = 8000.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
 pub(super) const MEAN: f64 = 780.0;
 
@@ -79,13 +81,22 @@ impl Path {
                 path.push(key.at, key.place.unwrap_or_default());
                 continue;
             };
-            let next = keys[index + 1..].iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
+            let later = &keys[index + 1..];
+            let next = later.iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
             let arrives = (key.at - key.dwell).max(last.at);
             let mut place = key.place.unwrap_or(last.place);
             if let (0.0, Some(next)) = (key.dwell, next)
                 && let Some(goal) = next.place
             {
                 place = place.within(goal, RUN * (next.at - next.dwell - key.at));
+            }
+            // A throw is where its event says: what is before it gives way.
+            let throw = later.iter().take_while(|next| next.at < key.at + FAR).find(|next| next.dwell >= MEAN);
+            let throw = throw.and_then(|throw| Some((throw.at - throw.dwell, throw.place?)));
+            if let Some((at, goal)) = throw
+                && key.dwell < MEAN
+            {
+                place = place.within(goal, RUN * (at - key.at));
             }
             place = place.within(last.place, TOP * (arrives - last.at));
             let leaves = arrives - last.place.distance(place) / key.pace;
@@ -95,7 +106,13 @@ impl Path {
             }
             path.push(arrives, place);
             // A key that comes sooner than the player would leave cuts the stay short.
-            let stays = keys.get(index + 1).map_or(f64::MAX, |next| (key.at + next.at) / 2.0);
+            let mut stays = later.first().map_or(f64::MAX, |next| (key.at + next.at) / 2.0);
+            if let Some((at, goal)) = throw {
+                stays = stays.min(at - place.distance(goal) / RUN);
+            }
+            if key.dwell >= MEAN {
+                stays = throw.map_or(f64::MAX, |(at, _)| at);
+            }
             if key.dwell > 0.0 {
                 path.push((key.at + key.dwell).min(stays).max(arrives), place);
             }
