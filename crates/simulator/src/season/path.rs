@@ -35,8 +35,8 @@ impl Point {
 
     /// No farther than this from `other`.
     fn within(self, other: Point, reach: f64) -> Point {
-        let distance = self.distance(other);
-        if distance <= reach { self } else { other.towards(self, reach.max(0.0) / distance) }
+        let (distance, reach) = (self.distance(other), reach.max(0.0));
+        if distance <= reach { self } else { other.towards(self, reach / distance) }
     }
 }
 
