@@ -83,7 +83,7 @@ impl Path {
             };
             let later = &keys[index + 1..];
             let next = later.iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
-            let arrives = (key.at - key.dwell).max(last.at);
+            let mut arrives = (key.at - key.dwell).max(last.at);
             let mut place = key.place.unwrap_or(last.place);
             if let (0.0, Some(next)) = (key.dwell, next)
                 && let Some(goal) = next.place
@@ -98,6 +98,9 @@ impl Path {
             {
                 place = place.within(goal, RUN * (at - key.at));
             }
+            if key.dwell >= MEAN {
+                arrives = arrives.max(last.at + last.place.distance(place) / TOP).min(key.at);
+            }
             place = place.within(last.place, TOP * (arrives - last.at));
             let leaves = arrives - last.place.distance(place) / key.pace;
             if leaves > last.at {
@@ -111,7 +114,9 @@ impl Path {
                 stays = stays.min(at - place.distance(goal) / RUN);
             }
             if key.dwell >= MEAN {
-                stays = throw.map_or(f64::MAX, |(at, _)| at);
+                stays = throw.map_or(f64::MAX, |(at, goal)| {
+                    at.max((key.at + at + MEAN - place.distance(goal) / TOP) / 2.0).max(key.at)
+                });
             }
             if key.dwell > 0.0 {
                 path.push((key.at + key.dwell).min(stays).max(arrives), place);
