@@ -37,7 +37,6 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,7 +56,7 @@ from .._client import (
 )
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
-from .._rows import did_you_mean, library
+from .._rows import did_you_mean, library, notebook_html
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _tracking
 from ._account import is_hole
@@ -626,7 +625,7 @@ class Archive:
         try:
             return self.info()._repr_html_()
         except FileNotFoundError:
-            return f"<div>{escape(repr(self))}: no archive there yet</div>"
+            return notebook_html({"notes": [f"{self!r}: no archive there yet"]})
 
 
 def _id_list(name: str, ids: Any) -> list[Any] | None:

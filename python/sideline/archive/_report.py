@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from typing import Any
 
 from .._core import Table
-from .._rows import LEFT_STYLE, facts_html, visible
+from .._rows import Part, facts_part, notebook_html, rows_part, visible
 from ..batch import MAX_HOLES_SHOWN
 from ..errors import IncompleteSync
 from ._account import is_hole
@@ -66,7 +65,7 @@ class SyncReport:
         facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
         facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
         title = "sync: complete" if self.complete else f"sync: {self._holes()}"
-        return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
+        return notebook_html(facts_part(title, facts), _first_holes(self.holes))
 
 
 def hole_line(hole: dict[str, Any]) -> str:
@@ -115,15 +114,11 @@ class ArchiveInfo:
         }
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th{LEFT_STYLE}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
-        return (
-            f"{facts_html(f'archive {self.root}', self._facts())}"
-            f"<div><table><thead><tr><th{LEFT_STYLE}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"{_holes_html(self.holes)}</div>"
-        )
+        rows = rows_part("", "", ("table", "rows"), self.rows.items())
+        return notebook_html(facts_part(f"archive {self.root}", self._facts()), rows, _first_holes(self.holes))
 
 
-def _holes_html(holes: Sequence[dict[str, Any]]) -> str:
-    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:MAX_HOLES_SHOWN])
-    more = f"<li>and {len(holes) - MAX_HOLES_SHOWN:,} more</li>" if len(holes) > MAX_HOLES_SHOWN else ""
-    return f"<ul>{shown}{more}</ul>" if holes else ""
+def _first_holes(holes: Sequence[dict[str, Any]]) -> Part:
+    lines = [hole_line(hole) for hole in holes[:MAX_HOLES_SHOWN]]
+    more = [f"and {len(holes) - MAX_HOLES_SHOWN:,} more"] if len(holes) > MAX_HOLES_SHOWN else []
+    return {"lines": lines + more}
