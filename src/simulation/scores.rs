@@ -166,7 +166,7 @@ impl ObservedScore {
             None => service.game.points(world.since_start(end)),
         };
         let points = self.points();
-        let mut doubts = Vec::new();
+        let (mut doubts, at) = (Vec::new(), world.now());
         for (player, last) in expected {
             let history = service.game.of_player(player);
             let mut later = history.iter().skip_while(|change| change.version < last.version);
@@ -179,8 +179,9 @@ impl ObservedScore {
             // Every later event has it too.
             let end = if kind == RequestKind::Events { service.events.len() as u64 } else { first + 1 };
             let (name, expected) = (kind.name(), last.points);
-            let text =
-                format!("honest: {name} says that a gap is closed, and player {player} has {value:?}, not {expected}");
+            let text = format!(
+                "honest: at {at:?} {name} says that a gap is closed, and player {player} has {value:?}, not {expected}"
+            );
             doubts.push((first..end, text));
         }
         drop(state);
