@@ -187,7 +187,7 @@ impl OpenGaps {
         let is_same = |key: &CellKey| {
             let (before, value) = (last.cells.get(key).copied().flatten(), cells.get(key).copied().flatten());
             let delivery = self.delivered_values.get(&(key.clone(), bits(value)));
-            // A value below that of the request before may be late, or corrected: only what came between the two tells.
+            // A value below that of the request before may be late, or a correction: only a delivery between the two tells.
             before == value || delivery.is_some_and(|requests| before < value || *requests >= last.requests)
         };
         self.delivered_values.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
