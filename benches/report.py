@@ -12,6 +12,7 @@ import platform
 import subprocess
 import sys
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import version
@@ -31,6 +32,7 @@ GROUPS = {
     "archive": 2,
     "pure": 7,
     "beside": 7,
+    "floodlight_tracking": 5,
 }
 """Modules and their rounds."""
 PEERS = (
@@ -87,10 +89,30 @@ def line(row: Row) -> str:
     )
 
 
+def count(lines: list[str]) -> str:
+    reached, missed = (sum(f"| {mark} |" in text for text in lines) for mark in ("reached", "**not reached**"))
+    return f"{reached} of {reached + missed} rows with an aim reach it."
+
+
+def add(rows: list[Row]) -> None:
+    """Replace the rows of the same work and peer in the report, and append the others; each names its commit."""
+    commit = f"at {told(['git', 'rev-parse', '--short=12', 'HEAD'])}, {datetime.now(UTC):%Y-%m-%d}"
+    path = HERE / "REPORT.md"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for row in rows:
+        text = line(replace(row, note="; ".join(filter(None, (row.note, commit)))))
+        places = [place for place, known in enumerate(lines) if known.startswith(f"| {row.work} | {row.peer} |")]
+        last = max(place for place, known in enumerate(lines) if known.startswith("| "))
+        lines[places[0] if places else last + 1 : places[0] + 1 if places else last + 1] = [text]
+    lines = [count(lines) if known.endswith("rows with an aim reach it.") else known for known in lines]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a round, to see that all runs; writes no report")
     parser.add_argument("--only", help="groups, joined by commas; writes no report")
+    parser.add_argument("--add", action="store_true", help="with --only: write its rows into the report")
     given = parser.parse_args()
     before, rows = load(), []
     for group in given.only.split(",") if given.only else GROUPS:
@@ -103,9 +125,10 @@ def main() -> None:
             found = [Row(group, f"{group}.py", "–", "failed", "to run", False, note=f"{error}")]
         rows += found
         print(*map(line, found), sep="\n", flush=True)
+    if given.only and given.add:
+        add(rows)
     if given.quick or given.only:
         return
-    aimed = [row for row in rows if row.reach]
     text = [
         "# Measured speed",
         "",
@@ -120,7 +143,7 @@ def main() -> None:
         "Nothing is timed before the contenders' results were compared and found equal. \"Not worse\" is a median within the peer's",
         "middle half or below it.",
         "",
-        f"{sum(row.reached is True for row in aimed)} of {len(aimed)} rows with an aim reach it.",
+        count(list(map(line, rows))),
         "",
         "| work | peer or limit | measured | aim | | ours, theirs | |",
         "|---|---|---|---|---|---|---|",

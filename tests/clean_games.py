@@ -43,7 +43,8 @@ def of_simulator(seed: int, games: int, *, sport: str = "basketball", correction
         events = [client.game(game["event_id"]) for game in over]
         practices = [client.team_events(team["id"], *SPANS, workouts_only=workouts) for team in service.teams[:1] for workouts in (False, True)]
         rosters = [client.roster(game[side], game_id=game["event_id"]) for game in service.games for side in ("home_team_id", "away_team_id")]
-        return responses(client, events + practices, ids(events + practices), rosters)
+        plays = {"play_by_play": [client.play_by_play(game["event_id"]) for game in over]}
+        return responses(client, events + practices, ids(events + practices), rosters) | plays
 
 
 def of_service(seed: int, games: int, features: Features | None = None, **options: Any) -> Iterator[dict[str, Any]]:

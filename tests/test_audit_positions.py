@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from needs import library
@@ -93,3 +93,27 @@ def test_two_hundred_clean_games() -> None:
     for seed in range(200):
         sensors = Sensors(rate=(2, 5, 10)[seed % 3], noise_m=0.1, offset_s=seed / 100 - 1, seconds=120, seed=seed, ball_of_shooter=True)
         assert rules(audit(TrackedGame(sensors))) == set(), seed
+
+
+def games_of_simulator(seed: int, count: int) -> Iterator[sideline.Table]:
+    """The audits of finished games of a season, with all their positions."""
+    sensors = {"location_rate": (2, 5, 10)[seed % 3], "clock_offset_s": seed % 5 / 4 - 0.5}
+    with sideline.Simulator(seed=seed, teams=4, games=count + 2, now="2026-03-01T12:00:00Z", **sensors) as service, service.client() as client:
+        for game in service.games:
+            sessions = client.game(game["event_id"]).table("sessions").to_dicts()
+            if len(sessions) < 2:
+                continue
+            locations = [client.locations(session["session_id"], session["started_at"], session["ended_at"]) for session in sessions]
+            yield sideline.audit(shots=client.game_shots(game["event_id"]), locations=locations)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "games"),
+    [(range(5), 2), pytest.param(range(20), 10, marks=[pytest.mark.extended, pytest.mark.timeout(1800)])],
+    ids=["10 games", "200 games"],
+)
+def test_clean_games_of_the_simulator_raise_no_alarm(seeds: range, games: int) -> None:
+    audits = [violations for seed in seeds for violations in games_of_simulator(seed, games)]
+    assert len(audits) >= games * len(seeds)
+    assert [row for violations in audits for row in violations.to_dicts() if row["rule"] in RULES] == []
+    assert all({run.rule for run in violations.rules if run.is_run} >= RULES for violations in audits)

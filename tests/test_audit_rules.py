@@ -51,6 +51,7 @@ def clean(client: sideline.Client, game: dict[str, Any]) -> str:
         "sessions": {one: {name: getattr(client, operation)(one).to_dict() for name, operation in OPERATIONS.items()} for one in sessions},
         "rosters": [client.roster(team, game_id=game["id"]).to_dict() for team in sides],
         "coverage": [[operation, one, "fetched"] for one in sessions for operation in OPERATIONS.values()],
+        "plays": client.play_by_play(game["id"]).to_dict(),
     }
     return json.dumps(found)
 
@@ -67,11 +68,14 @@ def arguments(game: Game) -> dict[str, Any]:
         return sideline.Payload.from_bytes(operation, json.dumps(body).encode(), **about)
 
     found: dict[str, Any] = {
-        name: [read(operation, bodies[name], session_id=session) for session, bodies in game["sessions"].items()] for name, operation in OPERATIONS.items()
+        name: [read(operation, bodies[name], session_id=session) for session, bodies in game["sessions"].items() if name in bodies]
+        for name, operation in OPERATIONS.items()
     }
     coverage = pl.DataFrame(game["coverage"], schema=["operation", "session_id", "status"], orient="row")
     rosters = [read("roster", body) for body in game["rosters"]]
     of_sessions = {ARGUMENTS.get(name, name): parts for name, parts in found.items() if parts}
+    if game.get("has_plays"):
+        of_sessions["play_by_play"] = read("play_by_play", game["plays"], game_id=game["game"]["id"])
     return of_sessions | {"sessions": read("game", game["game"]), "players": rosters, "coverage": coverage}
 
 
@@ -305,6 +309,23 @@ def a_box_score_less_than_one_off(game: Game) -> None:
         next(one for one in lines if (one["id"] == 0) is total and one["stats"].get("AST"))["stats"]["AST"] += 0.4
 
 
+def a_play_too_few(game: Game) -> None:
+    game["has_plays"] = True
+    game["plays"]["details"].remove(next(play for play in game["plays"]["details"] if play["stats"] == {"AST": 1}))
+
+
+def a_play_of_another_player(game: Game) -> None:
+    game["has_plays"] = True
+    play = next(play for play in game["plays"]["details"] if play["stats"] == {"AST": 1})
+    play["pid"] = str(UNKNOWN)
+
+
+def possessions_of_one_team_alone(game: Game) -> None:
+    for body in game["sessions"].values():
+        del body["details"]
+    bodies(game)["possessions"]["teams"].pop()
+
+
 EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
     # The rule, the place of the session that the rows name (None: they name the game), and how many rows there are.
     a_player_on_no_roster: ("players_are_on_a_roster", -1, 2),
@@ -343,6 +364,9 @@ EXPECTED: dict[Callable[[Game], None], tuple[str, int | None, int | None]] = {
     rows_of_a_session_that_no_event_lists: ("sessions_are_listed", 2, 1),
     rows_of_a_withdrawn_session: ("withdrawn_sessions_have_no_rows", 1, 1),
     rows_of_a_withdrawn_session_still_listed: ("withdrawn_sessions_have_no_rows", 0, 1),
+    a_play_too_few: ("plays_match_events", 0, 1),
+    a_play_of_another_player: ("plays_match_events", 0, 2),
+    possessions_of_one_team_alone: ("both_teams_have_possessions", 0, 1),
     a_box_score_less_than_one_off: ("box_score_is_sum_of_events", 0, 2),
 }
 
@@ -352,7 +376,7 @@ OF_POSITIONS = {"shooter_is_at_the_shot", "named_defender_is_near", "ball_is_wit
 
 
 def test_the_game_is_clean(planted: Game) -> None:
-    found = sideline.audit(**arguments(planted))
+    found = sideline.audit(**arguments(planted | {"has_plays": True}))
     assert found.to_dicts() == []
     assert {run.rule for run in found.rules if not run.is_run} == OF_POSITIONS
 
@@ -374,7 +398,7 @@ def test_a_planted_violation_is_named_by_its_rule_alone(plant: Callable[[Game], 
 
 def test_rules_have_names_meanings_tables_and_units() -> None:
     rules = sideline.audit.rules()
-    assert len({rule.rule for rule in rules}) == len(rules) == 29
+    assert len({rule.rule for rule in rules}) == len(rules) == 31
     for rule in rules:
         assert rule.meaning.endswith(".")
         assert rule.tables or rule.any_of
@@ -613,10 +637,10 @@ def test_the_result_says_which_rules_ran_and_what_the_others_miss(client: sideli
     missing = {run.rule: run.missing for run in found.rules if not run.is_run}
     assert missing["box_score_is_sum_of_events"] == ("stat_events",)
     assert missing["periods_in_order"] == ("sessions", "events", "stat_events or shots or possessions")
-    assert repr(found) == "<sideline.audit: 0 violations, 2 of 29 rules run>"
+    assert repr(found) == "<sideline.audit: 0 violations, 2 of 31 rules run>"
     for text in (str(found), found._repr_html_()):
         assert "2 rules ran: team_is_sum_of_players, points_from_makes." in text
-        assert "27 did not, for want of" in text
+        assert "29 did not, for want of" in text
 
 
 def test_the_result_counts_the_violations_of_each_rule(planted: Game) -> None:

@@ -12,7 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,27 +20,13 @@ import yaml
 from forks import Forks, forks
 from matplotlib.image import imread
 from needs import skip_if_missing
+from pages import BLOCKS, PAGES, Block
 
 import sideline
 from sideline import cli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-
-
-class Block(NamedTuple):
-    page: Path
-    line: int
-    code: str
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    return [Block(page, text.count("\n", 0, found.start()) + 2, found[1]) for found in re.finditer(r"^```python\n(.*?)^```", text, re.S | re.M)]
-
-
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
 def test_the_page_of_tables_is_current() -> None:

@@ -109,6 +109,16 @@ def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out
     second.faults.clear()
 
 
+def test_a_misspelt_name_gets_a_suggestion(service: sideline.Simulator) -> None:
+    with service.client() as client:
+        with pytest.warns(UserWarning, match=r"^teams has no row named 'marinrs'; did you mean Elkhorn Mariners\?") as records:
+            assert client.find_team("marinrs").num_rows == 0
+        assert records[0].filename == __file__
+        with pytest.warns(UserWarning, match=r"^players has no row named 'trey janson'; did you mean Trey Jansen"):
+            assert client.find_player("trey janson").num_rows == 0
+        assert client.find_team("xyzzy").num_rows == 0, "without a warning, which would be an error here"
+
+
 def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: Service, asks: sideline.Client) -> None:
     schedule = asks.schedule("2026-10-01", "2027-05-01")
     game = schedule.table().to_dicts()[0]
@@ -117,7 +127,7 @@ def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: S
     by_id = asks.team_game_stats(game["home_team_id"], game_id=game["game_id"])
     assert asks.team_game_stats(game["home_team_id"], game_id=asks.game(game["game_id"])).raw == by_id.raw
     with pytest.raises(ValueError, match=r"team_id takes one id, and this Table has no row: nothing was found"):
-        asks.schedule("2026-10-01", team_id=asks.find_team("nobody"))
+        asks.schedule("2026-10-01", team_id=asks.find_team("xyzzy"))
     with pytest.raises(ValueError, match=r"team_id takes one id, and this Payload has 4: pass one of \[\d+, "):
         asks.schedule("2026-10-01", team_id=asks.teams())
     with pytest.raises(TypeError, match=r"A schedule has games: client.game\(schedule\) requests their sessions"):
@@ -127,7 +137,7 @@ def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: S
 def test_arguments_that_select_no_game_raise(second: Service, asks: sideline.Client, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"team_id is 'marinerz', and it must be a number: client.find_team\('marinerz'\)"):
         asks.schedule("2026-10-01", team_id="marinerz")
-    nobody = asks.find_team("nobody")
+    nobody = asks.find_team("xyzzy")
     season = asks.season("2026-27", team_ids=nobody)
     for read in (lambda: season.scan("shots"), lambda: season.plan("shots")):
         with pytest.raises(ValueError, match="team_ids has no team: if a search found none, check the name"):

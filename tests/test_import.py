@@ -79,6 +79,20 @@ print(json.dumps([name for name in slow if name in sys.modules]))
     assert in_a_new_process(code) == []
 
 
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_loads_what_runs_only_when_it_runs(option: str) -> None:
+    code = f"""
+import contextlib, io, json, sys
+from sideline.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main([{option!r}])
+rooms = ["archive", "batch", "journal", "live", "plot", "simulator"]
+libraries = ["asyncio", "http", "ssl", "matplotlib", "numpy", "pandas", "polars", "pyarrow"]
+print(json.dumps([name for name in [*(f"sideline.{{room}}" for room in rooms), *libraries] if name in sys.modules]))
+"""
+    assert in_a_new_process(code) == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize(("columns", "expected"), [(None, 67), ("53", 53), ("0", 67), ("wide", 67)])
 def test_a_printed_table_is_as_wide_as_the_terminal(columns: str | None, expected: int) -> None:

@@ -44,7 +44,7 @@ def test_a_table_is_printed_without_the_control_characters_of_its_values(show: C
     text = show(teams(NAME).table())
     assert is_clean(text)
     assert "\u202e" not in text
-    assert len(text.splitlines()) < 5
+    assert len(text.splitlines()) < (20 if "<table>" in text else 5)
     if show is not repr:
         assert "\\x1b[31mred\\r\\n\\u202eb" in text
 

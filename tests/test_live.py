@@ -84,7 +84,7 @@ def test_no_secret_is_in_any_text(three: Server) -> None:
     with three.client() as client, client.live_stats("g1") as stream:
         texts = [repr(stream), *(repr(item) for _, item in zip(range(4), stream, strict=False))]
         texts.append(stream._repr_html_())
-        assert re.search(r"state</th><td[^>]*>connected<.*updates</th><td[^>]*>3<.*gaps</th><td[^>]*>0<", texts[-1])
+        assert re.search(r"(?s)state</th><td[^>]*>connected<.*updates</th><td[^>]*>3<.*gaps</th><td[^>]*>0<", texts[-1])
     assert "canary" not in " ".join(texts)
 
 

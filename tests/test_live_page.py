@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from service import Features, PlayedGame, Service
 
 import sideline
 from browser import CHROMIUM, Tab, browser
@@ -460,6 +461,61 @@ def test_a_played_game_with_cuts_ends_with_the_rest_apis_score_in_a_browser(tab:
             # Another visit shows the same.
             tab.open(shown.url)
             tab.wait(f"{POINTS} === '{expected}'")
+
+
+def unreadable(body: dict[str, Any]) -> dict[str, Any]:
+    """A response of `catch_up` with one unreadable row."""
+    first, *others = body["stats"]
+    return body | {"stats": [first | {"totalStats": {"PTS": "x"}}, *others]}
+
+
+@needs_browser
+def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab: Tab, tmp_path: Path) -> None:
+    features = Features(subscription_token=True, catch_up=True, catch_up_lines="all")
+    with (
+        Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2), features=features) as service,
+        sideline.Client(**service.client_options()) as client,
+    ):
+        # Messages without numbers: no connection resends what another lost.
+        game = PlayedGame(service, service.season.games[0], is_numbered=False)
+        teams = sorted(game.event.team_ids)
+
+        def points() -> str:
+            """As the page has them."""
+            return " ".join(f"{totals[team, 0]['PTS']:g}" if "PTS" in (totals := game.totals()).get((team, 0), {}) else "–" for team in teams)
+
+        client._recover_pause = 0.1
+        with client.live(game.event.id, retry_wait=0.01, max_wait=0.02) as stream, stream.serve() as live_page:
+            service.live.wait_for_connections(1)
+            tab.resize(1280)
+            tab.open(live_page.url)
+            while min(totals.get("PTS", 0) for key, totals in game.totals().items() if not key[1]) < 5:
+                game.play()
+            tab.wait(f"{POINTS} === '{points()}'")
+            service.live.send({"team_id": teams[0], "player_id": 7, "stats": {"PTS": "x"}, "version": 1}, source="stats", type="stats")
+            tab.wait("document.querySelector('#status').innerText.includes('1 row unreadable')")
+            before = points()
+            # The first request hangs, and the response of the second has a bad row.
+            service.faults.add("catch_up", times=1, delay=3.0)
+            service.faults.add("catch_up", times=1, change=unreadable)
+            service.live.refuse(503, times=1)
+            service.live.cut()
+            while points() == before:
+                game.play()
+            tab.wait("document.querySelector('#status').innerText.includes('1 gap, 1 open')")
+            assert tab.run(POINTS) == before
+            tab.screenshot(tmp_path / "while-rest-hangs.png")
+            tab.wait("document.querySelector('#status').innerText.includes('2 rows unreadable')")
+            tab.screenshot(tmp_path / "a-bad-row.png")
+            tab.wait("document.querySelector('#status').innerText.includes('1 gap, all closed')")
+            tab.wait(f"{POINTS} === '{points()}'")
+            tab.screenshot(tmp_path / "recovered.png")
+            assert "2 rows unreadable" in tab.text("#status")
+            assert tab.run("document.querySelectorAll('#plays li').length") == 0, "a message without a classification is no play"
+            lines = "[...document.querySelectorAll('table tbody tr')].map(row => Number(row.cells[1].textContent) || 0)"
+            points_of_page = sorted(value for value in tab.run(lines) if value)
+            assert points_of_page == sorted(totals["PTS"] for (_, player), totals in game.totals().items() if player and totals.get("PTS"))
+    assert tab.complaints == []
 
 
 @needs_browser

@@ -159,6 +159,7 @@ def test_ratings_by_hand() -> None:
         "offensive_rating": 200.0,
         "defensive_rating": pytest.approx(400 / 3),
         "net_rating": pytest.approx(200 / 3),
+        "reason": None,
     }
     assert (second["points"], second["opponent_points"], second["net_rating"]) == (4, 6, pytest.approx(-200 / 3))
 

@@ -25,7 +25,7 @@ WHOLE = 100 / 60
 
 def test_minutes_by_hand() -> None:
     table = metrics.minutes(POSSESSIONS)
-    assert table.columns == ["team_id", "player_id", "player_name", "minutes"]
+    assert table.columns == ["team_id", "player_id", "player_name", "minutes", "reason"]
     expected = {11: WHOLE, 12: WHOLE, 13: WHOLE, 14: WHOLE, 15: 70 / 60, 16: 0.5, **dict.fromkeys((21, 22, 23, 24, 25), WHOLE)}
     assert dict(table.select("player_id", "minutes").rows()) == pytest.approx(expected)
 

@@ -677,7 +677,7 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
         ({"player_id": 99}, "player 99 is not among these"),
         ({"team_id": 99}, "team 99 is not among these: 11"),
         ({"player": "nobody"}, "player 'nobody' matches no name; there are: 7 Ada Bell, 8"),
-        ({"team": "rangers"}, "team 'rangers' matches no name; there are: 11"),
+        ({"team": "rangers"}, "team 'rangers' matches no name: the rows have only ids; give teams=, a roster or a mapping of names by id"),
     ],
 )
 def test_an_unknown_or_ambiguous_player_is_refused(asked: dict[str, Any], message: str) -> None:

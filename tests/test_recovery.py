@@ -494,6 +494,7 @@ class Reader(threading.Thread):
         self.items: list[Any] = []
         self.open: list[sideline.live.Gap] = []
         self.has_end = False
+        self.is_over = False
         self.error: BaseException | None = None
         self.lock = threading.Lock()
 
@@ -516,6 +517,8 @@ class Reader(threading.Thread):
     def take(self, item: Any) -> bool:
         """Whether that was the last one."""
         with self.lock:
+            if self.is_over:
+                return True
             self.items.append(item)
             self.score.feed(item)
             if is_recovered(item) or is_final(item):
@@ -645,7 +648,9 @@ def end_events(service: Service, game: PlayedGame, reader: Reader) -> None:
     for _ in range(200):
         with reader.lock:
             ends = [item for item in reader.items if is_recovered(item) or is_final(item)]
-            if not reader.open and (box(reader.score) == game.totals() or any(map(is_final, ends[-1:]))):
+            # A connection that had the last snapshot may have been cut: the gap of that cut comes later.
+            reader.is_over = not reader.open and (box(reader.score) == game.totals() or any(map(is_final, ends[-1:])))
+            if reader.is_over:
                 return
         reader.join(0.05)
     raise AssertionError(f"the box score stays wrong; open: {reader.open}, {reader.items[-3:]}")

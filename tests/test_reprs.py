@@ -42,7 +42,7 @@ def looked(service: sideline.Simulator, client: sideline.Client, game: dict[str,
 
 def page(thing: Any) -> str:
     """The visible text."""
-    return html.unescape(re.sub(r"<[^>]+>", " ", thing._repr_html_()))
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", thing._repr_html_())).split())
 
 
 @pytest.mark.parametrize(

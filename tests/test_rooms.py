@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from textwrap import dedent
 import pytest
 
 pytestmark = pytest.mark.source
+
+NODES_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 PACKAGE = Path(__file__).parent.parent / "python" / "sideline"
 
@@ -425,3 +428,32 @@ def test_hidden_imports_are_found(tmp_path: Path) -> None:
 def test_a_door_that_disagrees_is_found(tmp_path: Path) -> None:
     door = 'if TYPE_CHECKING:\n    from .a import first, second\nelse:\n    __getattr__ = open_door(__name__, {"a": "first third"})'
     assert doors_that_disagree(written(tmp_path, {"_room/__init__.py": door, "_room/a.py": ""})) == ["_room: a.second", "_room: a.third"]
+
+
+TAG = re.compile(r"</?[a-z][a-z0-9]*( [a-z-]+=|/?>)")
+"""An element of HTML or SVG; not `<sideline.Table …>`."""
+
+
+def markup(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts of a module that write HTML, and its imports of what escapes by hand."""
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, NODES_WITH_DOCSTRING)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            yield from (f"import {name}" for name in names if name in ("html", "xml.sax.saxutils") and not getattr(node, "level", 0))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings and TAG.search(node.value):
+            yield node.value
+
+
+def test_html_is_written_in_template_files_alone() -> None:
+    """But for the report, which takes its finished page apart for a notebook."""
+    texts_by_module = {name: texts for name, tree in Package.read(PACKAGE).trees.items() if (texts := set(markup(tree)))}
+    assert texts_by_module == {"archive._html_report": {"<style>", "</style>", "</main>"}}
+    assert list(markup(ast.parse('f"<td>{value}</td>"'))) == ["<td>", "</td>"]
+    assert list(markup(ast.parse("from html import escape"))) == ["import html"]
+
+
+def test_a_template_never_switches_the_escaping_off() -> None:
+    templates = list((PACKAGE / "templates").glob("*.html"))
+    assert {path.name for path in templates} == {"live_page.html", "notebook.html", "report.html"}
+    assert not [path.name for path in templates if re.search(r"autoescape|\|\s*safe", path.read_text(encoding="utf-8"))]

@@ -292,7 +292,7 @@ def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: i
 
 
 def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:
-    svg = half_court(court.COLLEGE_MEN)
-    assert 'viewBox="-7920 -13025.4 15840 14925.6"' in svg
-    assert f"A{court.COLLEGE_MEN.arc:g} {court.COLLEGE_MEN.arc:g} 0 0 0 {court.COLLEGE_MEN.corner:g}" in svg
-    assert half_court(court.INTERNATIONAL) != svg
+    court_view = half_court(court.COLLEGE_MEN)
+    assert court_view["box"] == "-7920 -13025.4 15840 14925.6"
+    assert f"A{court.COLLEGE_MEN.arc:g} {court.COLLEGE_MEN.arc:g} 0 0 0 {court.COLLEGE_MEN.corner:g}" in court_view["lines"]
+    assert half_court(court.INTERNATIONAL) != court_view

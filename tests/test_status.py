@@ -113,7 +113,7 @@ def verdicts(archive: sideline.Archive, table: str = "stat_events", **options: A
 
 def test_status_of_a_complete_season(second: Service, archive: sideline.Archive) -> None:
     found = archive.status(correction_window=timedelta(0))
-    assert found.name == "status" and found.column_names[:4] == ["game_id", "table", "status", "reasons"]
+    assert found.name == "status" and found.column_names[:5] == ["game_id", "table", "status", "checked", "reasons"]
     rows = found.to_dicts()
     games = {event.id for event in second.season.events if event.is_game}
     assert {row["game_id"] for row in rows} == games

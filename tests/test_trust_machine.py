@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archives import Killed, killed_after
@@ -40,6 +41,30 @@ ENDINGS = (sideline.TransportError, sideline.AuthenticationError)
 """What may end a sync: a service that cannot be reached, refused credentials."""
 
 
+Rows = list[dict[str, Any]]
+
+
+def rows_of(table: Any) -> Rows:
+    """The rows in one order, whatever that of the table, without nulls (a later body may add a column) and the times of syncs."""
+    rows = ({name: value for name, value in row.items() if value is not None and not name.startswith("listed_")} for row in table.to_pylist())
+    return sorted(rows, key=repr)
+
+
+def replay(rows: Rows, changes: Any, name: str) -> Rows:
+    """The rows after changes: an updated row replaces the one with the same key."""
+    left = [*rows]
+    for change in rows_of(changes):
+        kind = change.pop("_change")
+        if kind == "update":
+            [old] = [row for row in left if all(row[column] == change[column] for column in sideline.archive.KEYS[name])]
+            left.remove(old)
+        if kind == "delete":
+            left.remove(change)
+        else:
+            left.append(change)
+    return sorted(left, key=repr)
+
+
 class TrustMachine(RuleBasedStateMachine):
     """One season, one archive, and everything that can happen between them."""
 
@@ -63,6 +88,13 @@ class TrustMachine(RuleBasedStateMachine):
         self.wanted = None if extent == "default" else self.tables
         self.window = None if days is None else timedelta(days=days)
         """All games lie within it, so that every change is due."""
+        self.past: list[tuple[datetime, str, Rows]] = []
+        """What a table was at a time."""
+        self.version: int | None = None
+        self.is_interrupted = False
+        """Whether a kill may have left rows that no account has yet."""
+        self.rows_by_table: dict[str, Rows] = {}
+        """The rows of each table, from the changes since the empty archive."""
         self.lies: list[Fault] = []
         """Faults by which the service says something well-formed and false: nobody can name that."""
 
@@ -75,9 +107,29 @@ class TrustMachine(RuleBasedStateMachine):
             note(f"ended by {error!r}")
             assert self.service.faults.rules(), "a sync without a fault ended"
             return
+        self.check_views(report)
         if lies == sum(fault.count for fault in self.lies):
             found = unnamed(self.archive, report, self.service, self.memory, self.tables)
             assert not found, f"nothing names these rows:\n{shown(found)}"
+
+    def check_views(self, report: sideline.archive.SyncReport) -> None:
+        """The report and the archive say the same, the past stays what it was, and the changes give the present."""
+        holes = {hole["unit"]: hole["status"] for hole in self.archive.info().holes}
+        # A team that neither the service nor the list of teams knows leaves nothing in the archive.
+        assert {hole["unit"]: hole["status"] for hole in report.holes if hole["unit"] in holes} == holes
+        assert report.complete or holes or report.holes
+        table = self.tables[len(self.past) % len(self.tables)]
+        self.past.append((datetime.now(UTC), table, rows_of(self.archive.to_arrow(table))))
+        when, table, rows = self.past[len(self.past) // 2]
+        assert rows_of(self.archive.as_of(when).to_arrow(table)) == rows, f"{table} as of {when}"
+        self.is_interrupted = self.is_interrupted and not report.complete
+        if self.is_interrupted:
+            return
+        changes = self.archive.changes(since=self.version)
+        for name in self.tables:
+            self.rows_by_table[name] = replay(self.rows_by_table.get(name, []), changes[name], name)
+            assert self.rows_by_table[name] == rows_of(self.archive.to_arrow(name)), f"the changes of {name} do not give its rows"
+        self.version = changes.version
 
     def run(self) -> sideline.archive.SyncReport:
         return self.archive.sync(**SEASON, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
@@ -113,6 +165,7 @@ class TrustMachine(RuleBasedStateMachine):
                 self.run()
         except (Killed, *ENDINGS) as error:
             note(f"ended by {error!r}")
+            self.is_interrupted = True
 
     @rule()
     def lift_and_sync(self) -> None:

@@ -93,19 +93,25 @@ class Memory:
 
 
 def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> bool:
-    """Whether an account (a hole, a coverage row that is not good, a correction) names the row: its own unit, or a list that leads to it."""
+    """Whether an account names the row: a correction of its table, the hole of its own unit, or that of a list that alone leads to it.
+
+    A withdrawn unit names nothing: its rows have left, and are no longer the truth.
+    """
     event = memory.event(row)
-    teams = memory.teams_of.get(event or "", set()) | {row.get("team_id")}
+    teams = memory.teams_of.get(event or "", {row.get("team_id")})
+    teams_without_list: set[int | None] = set()
     for account in accounts:
         operation = account.get("operation")
         same_session = account.get("session_id") is not None and account["session_id"] == row.get("session_id")
         same_event = event is not None and (account.get("game_id") == event or str(account.get("unit", "")).endswith(f"/{event}"))
         if "field" in account:
-            if same_session or same_event:
+            same_team = account.get("team_id") is not None and account["team_id"] == row.get("team_id")
+            if account.get("table") == table and (same_session or same_event or same_team):
                 return True
-            if account.get("table") == table and account.get("team_id") is not None and account["team_id"] == row.get("team_id"):
-                return True
-        elif operation in PARENTS[table]:
+            continue
+        if account["status"] == "withdrawn":
+            continue
+        if operation in PARENTS[table]:
             # A list as a whole has no id of a row.
             whole = all(account.get(name) is None for name in ("session_id", "game_id", "team_id"))
             if same_session or same_event or whole or (event is None and account.get("team_id") == row.get("team_id")):
@@ -113,9 +119,12 @@ def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> b
         if operation == "teams" and account.get("team_id") is None:
             # Without the list of teams, nobody knows whose events there are.
             return True
-        if event is not None and operation in ("game", "team_events") and (same_event or account.get("team_id") in teams - {None}):
+        if operation in ("game", "team_events") and same_event:
             return True
-    return False
+        if operation == "team_events" and account.get("session_id") is None:
+            teams_without_list.add(account.get("team_id"))
+    # The list of either team has its games.
+    return event is not None and bool(teams) and teams <= teams_without_list
 
 
 def accounts(archive: sideline.Archive, report: Any) -> list[Row]:

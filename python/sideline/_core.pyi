@@ -589,6 +589,12 @@ class CoreTracking:
     ) -> CoreTracking | None:
         """Return the part of a session around a time, with its offset; `None` if there is no such session."""
 
+@final
+class _Templates:
+    def __new__(cls, folder: PathLike[str]) -> _Templates: ...
+    def render(self, name: str, values: dict[str, Any]) -> str:
+        """Render a template with a dict of texts, numbers, lists and dicts."""
+
 def _certificate(der: bytes) -> tuple[str, int] | None:
     """Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate."""
 

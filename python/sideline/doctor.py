@@ -8,7 +8,6 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -88,12 +87,13 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{check.state}</td><th>{escape(check.name)}</th><td>{escape(check.found)}"
-            f"{'<br><b>' + escape(check.advice) + '</b>' if check.advice else ''}</td></tr>"
+        from ._rows import notebook_html
+
+        checks = [
+            {"state": check.state, "name": check.name, "found": check.found, "advice": check.advice}
             for check in self.checks
-        )
-        return f"<div><b>{escape(self._summary())}</b><table><tbody>{rows}</tbody></table></div>"
+        ]
+        return notebook_html({"title": self._summary(), "about": "", "checks": checks})
 
     def _summary(self) -> str:
         count = {

@@ -86,6 +86,7 @@ struct Moment {
     at: SystemTime,
     /// The number of its item: the order of items does not depend on a clock.
     item: u64,
+    is_requested: bool,
 }
 
 /// Where rows come from.
@@ -147,7 +148,7 @@ impl BoxScore {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
-        let from = Moment { at, item: self.items };
+        let from = Moment { at, item: self.items, is_requested: origin != Origin::Stream };
         let changed = self.apply(read, origin, from, update.received_at);
         self.ignored += u64::from(has_rows && !changed && self.unreadable == unreadable);
         if changed {
@@ -163,7 +164,7 @@ impl BoxScore {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
         };
         let read = rows::read(body, self.sport).filter(|read| read.kind != RowsKind::Change).ok_or_else(wrong)?;
-        let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items };
+        let from = Moment { at: SystemTime::UNIX_EPOCH, item: self.items, is_requested: true };
         self.apply(read, Origin::Seed, from, crate::machine::now());
         Ok(())
     }
@@ -328,7 +329,10 @@ impl ScoreLine {
                 // A code that is zero may be left out.
                 let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
                 self.cells.retain(|code, cell| cell.from.item >= confirmed_until || is_in_row(code));
-                for (code, value) in row.stats {
+                let is_left_out = |code: &&String| !is_in_row(code);
+                let zeros: Vec<String> = self.cells.keys().filter(is_left_out).cloned().collect();
+                let zeros = zeros.into_iter().map(|code| (code, Some(0.0)));
+                for (code, value) in zeros.chain(row.stats) {
                     self.recover(code, value, from, gap, confirmed_until);
                 }
             }
@@ -355,7 +359,8 @@ impl ScoreLine {
         self.cells = cells.collect();
     }
 
-    /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
+    /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed. Requests are in the order of their
+    /// items.
     fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
         let requested_at = from.at;
         let Some(cell) = self.cells.get_mut(&code) else {
@@ -363,14 +368,24 @@ impl ScoreLine {
             return;
         };
         let is_before_gap = cell.from.item < confirmed_until;
-        let Some(value) = value.filter(|_| is_before_gap || cell.from.at <= requested_at) else { return };
+        let is_before = is_before_gap || cell.from.is_requested || cell.from.at <= requested_at;
+        let Some(value) = value.filter(|_| is_before) else { return };
+        if cell.value == Some(value) {
+            cell.unconfirmed = None;
+            return;
+        }
         let within = |at: SystemTime, wait: Duration| at.checked_add(wait).is_none_or(|due| due > requested_at);
-        // What came since the gap, or lowers a count, may be newer than the state.
-        let since = if cell.from.item > gap { Some(cell.from.at) } else { cell.lowered_at };
+        // What the stream delivered since the gap, or lowers a count, may be newer than the state.
+        let is_since_gap = cell.from.item > gap && !cell.from.is_requested;
+        let since = if is_since_gap { Some(cell.from.at) } else { cell.lowered_at };
         let is_doubtful = cell.value.is_some_and(|known| value < known)
             || cell.value < Some(value) && since.is_some_and(|at| within(at, MAX_LAG));
-        let is_confirmed =
-            is_before_gap || cell.unconfirmed.is_some_and(|(other, at)| other == value && !within(at, CONFIRMED_AFTER));
+        // What closes a gap was requested late enough after another state. One state may close several gaps.
+        let is_late = |at: SystemTime| match confirmed_until {
+            0 => !within(at, CONFIRMED_AFTER),
+            _ => at != requested_at,
+        };
+        let is_confirmed = is_before_gap || cell.unconfirmed.is_some_and(|(other, at)| other == value && is_late(at));
         if !is_doubtful || is_confirmed {
             *cell = Cell::after(Some(cell), Some(value), from);
         } else if cell.unconfirmed.is_none_or(|(other, _)| other != value) {

@@ -228,7 +228,11 @@ fn gap() -> Notice {
 
 /// The state of the game, requested at this time.
 fn state_at(seconds: f64, version: Option<i64>, points: i64) -> Item {
-    let row = json!({"id": 11, "version": version, "stats": {"PTS": points}});
+    state_of(seconds, version, &json!({"PTS": points}))
+}
+
+fn state_of(seconds: f64, version: Option<i64>, stats: &Value) -> Item {
+    let row = json!({"id": 11, "version": version, "stats": stats});
     let state = json!({"teams": [{"id": 1, "player_stats": [row]}]});
     let gap = gap();
     let updates = vec![text(state.to_string(), at(seconds + 0.1))].into();
@@ -293,14 +297,8 @@ fn a_count_that_the_stream_delivered_after_a_gap_is_not_raised_by_one_request() 
     score.feed(&Item::Notice(gap()));
     // A count of 12 was lost, and this is its correction.
     score.feed(&message_at(3.0, 10));
-    let state = |seconds: f64, points: i64| match state_at(seconds, None, points) {
-        Item::Notice(Notice::Recovered { gap, updates, requested_at: Some(requested_at) }) => {
-            Item::Notice(Notice::Recovering { gap, updates, missing: vec!["plays".into()], requested_at })
-        }
-        other => other,
-    };
-    assert!(!score.feed(&state(4.0, 12)), "it may be of a copy that lags");
-    assert!(score.feed(&state(9.0, 12)));
+    assert!(!score.feed(&partial_state_at(4.0, 12)), "it may be of a copy that lags");
+    assert!(score.feed(&partial_state_at(9.0, 12)));
     assert_eq!(value(&score, 11, "PTS"), Some(12.0));
 }
 
@@ -336,6 +334,80 @@ fn what_closes_a_gap_has_no_code_that_was_corrected_to_zero() {
         score.feed(&state_at(2.0, None, 8));
         assert_eq!(value(&score, 11, "FG2"), expected);
     }
+}
+
+/// A state that closes no gap.
+fn partial_state_at(seconds: f64, points: i64) -> Item {
+    partial_state_of(seconds, &json!({"PTS": points}))
+}
+
+fn partial_state_of(seconds: f64, stats: &Value) -> Item {
+    match state_of(seconds, None, stats) {
+        Item::Notice(Notice::Recovered { gap, updates, requested_at: Some(requested_at) }) => {
+            Item::Notice(Notice::Recovering { gap, updates, missing: vec!["plays".into()], requested_at })
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn what_closes_a_gap_replaces_the_values_of_requests_before_it_whatever_the_clock_says() {
+    // The clock is set back after the second request, or does not move at all.
+    for (second, third) in [(6.0, 11.0), (6.0, 4.0), (2.0, 2.1)] {
+        for points in [8, 10] {
+            let mut score = BoxScore::new(Sport::Basketball);
+            score.feed(&message_at(0.5, 9));
+            score.feed(&Item::Notice(gap()));
+            // A request that was sent before the end of the gap, and one after it.
+            score.feed(&partial_state_at(2.0, 9));
+            score.feed(&partial_state_at(second, points));
+            score.feed(&state_at(third, None, points));
+            assert_eq!(value(&score, 11, "PTS"), Some(points as f64), "{second} {third}");
+        }
+    }
+}
+
+#[test]
+fn what_closes_a_gap_has_no_code_that_a_request_before_it_had() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&Item::Notice(gap()));
+    score.feed(&partial_state_of(2.0, &json!({"PTS": 2, "FG2": 1})));
+    score.feed(&partial_state_of(7.0, &json!({"PTS": 0})));
+    assert_eq!((value(&score, 11, "PTS"), value(&score, 11, "FG2")), (Some(2.0), Some(1.0)), "not confirmed");
+    score.feed(&state_of(12.0, None, &json!({"PTS": 0})));
+    assert_eq!((value(&score, 11, "PTS"), value(&score, 11, "FG2")), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn a_state_that_closes_two_gaps_does_not_confirm_itself() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&Item::Notice(gap()));
+    score.feed(&Item::Notice(Notice::Gap {
+        start: at(1.0),
+        end: Some(at(1.5)),
+        reason: "it was cut".into(),
+        dropped: None,
+        is_final: false,
+    }));
+    score.feed(&message_at(1.6, 10));
+    let second =
+        Notice::Gap { start: at(1.0), end: Some(at(1.5)), reason: "it was cut".into(), dropped: None, is_final: false };
+    let Item::Notice(Notice::Recovered { gap: first, updates, requested_at }) = state_at(2.0, None, 8) else {
+        unreachable!()
+    };
+    for gap in [first, Box::new(second)] {
+        score.feed(&Item::Notice(Notice::Recovered { gap, updates: updates.clone(), requested_at }));
+    }
+    assert_eq!(value(&score, 11, "PTS"), Some(10.0));
+}
+
+#[test]
+fn a_request_raises_the_count_of_a_request_before_it() {
+    let mut score = BoxScore::new(Sport::Basketball);
+    score.feed(&Item::Notice(gap()));
+    score.feed(&partial_state_at(2.0, 0));
+    assert!(score.feed(&partial_state_at(7.0, 1)));
+    assert_eq!(value(&score, 11, "PTS"), Some(1.0));
 }
 
 #[test]

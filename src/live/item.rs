@@ -96,23 +96,20 @@ const ITEM_BYTES: usize = 256;
 impl Item {
     /// Its approximate size in memory, in bytes.
     pub fn size(&self) -> usize {
-        let texts = match self {
-            Item::Update(update) => update.size(),
-            Item::Notice(Notice::Recovering { updates, missing, .. }) => {
-                let missing = missing.iter().map(|what| what.capacity() + size_of::<String>());
-                updates.iter().map(Update::size).sum::<usize>() + missing.sum::<usize>()
+        ITEM_BYTES
+            + match self {
+                Item::Update(update) => update.size(),
+                Item::Notice(notice) => notice.size(),
             }
-            Item::Notice(Notice::Recovered { updates, .. }) => updates.iter().map(Update::size).sum(),
-            Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) => reason.capacity(),
-            Item::Notice(_) => 0,
-        };
-        ITEM_BYTES + texts
     }
 }
 
 impl Update {
+    /// Every field is named, so that a new one is weighed too. Items may share an id; each counts it.
     fn size(&self) -> usize {
-        self.text.capacity() + self.binary.as_ref().map_or(0, |bytes| bytes.len())
+        let Update { event, id, text, binary, seq: _, source, received_at: _ } = self;
+        let shared = [event.as_ref(), Some(id), source.as_ref()].into_iter().flatten().map(|text| text.len());
+        text.capacity() + binary.as_ref().map_or(0, |bytes| bytes.len()) + shared.sum::<usize>()
     }
 
     /// The message's bytes.
@@ -122,6 +119,21 @@ impl Update {
 }
 
 impl Notice {
+    /// Every field is named, so that a new one is weighed too.
+    fn size(&self) -> usize {
+        let of_updates = |updates: &[Update]| updates.iter().map(Update::size).sum::<usize>();
+        match self {
+            Notice::Connected { at: _ } | Notice::Quiet { since: _ } => 0,
+            Notice::Disconnected { at: _, reason, status: _, attempt: _, retry_at: _ } => reason.capacity(),
+            Notice::Gap { start: _, end: _, reason, dropped: _, is_final: _ } => reason.capacity(),
+            Notice::Recovering { gap, updates, missing, requested_at: _ } => {
+                let missing = missing.iter().map(|what| what.capacity() + size_of::<String>());
+                gap.size() + of_updates(updates) + missing.sum::<usize>()
+            }
+            Notice::Recovered { gap, updates, requested_at: _ } => gap.size() + of_updates(updates),
+        }
+    }
+
     /// The gap that replaces an oversized event or message.
     pub(super) fn skipped(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
         let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}");

@@ -5,7 +5,7 @@ use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
 use super::rows::{self, Rows};
 use crate::config::Sport;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -49,8 +49,11 @@ pub(super) struct OpenGaps {
     attempts: usize,
     /// The state before, which the next request confirms.
     last_state: Option<LastState>,
-    /// What the stream has delivered since the newest gap.
-    delivered_cells: BTreeSet<CellKey>,
+    /// Number of requests.
+    requests: u64,
+    /// The values that the stream has delivered since the newest gap, as bits, with the number of requests before the last
+    /// delivery.
+    delivered_values: BTreeMap<(CellKey, Option<u64>), u64>,
 }
 
 #[derive(Debug)]
@@ -62,6 +65,8 @@ struct TakenGap {
 #[derive(Debug)]
 struct LastState {
     sent_at: Duration,
+    /// Number of requests until it.
+    requests: u64,
     cells: BTreeMap<CellKey, Option<f64>>,
     missing: Vec<String>,
 }
@@ -77,7 +82,8 @@ impl OpenGaps {
             last_request: None,
             attempts: 0,
             last_state: None,
-            delivered_cells: BTreeSet::new(),
+            requests: 0,
+            delivered_values: BTreeMap::new(),
         }
     }
 
@@ -94,7 +100,7 @@ impl OpenGaps {
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
-        self.delivered_cells.clear();
+        self.delivered_values.clear();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
             Updates::Changes => Duration::ZERO,
@@ -123,9 +129,9 @@ impl OpenGaps {
 
     fn remember(&mut self, read: Rows) {
         for row in read.rows {
-            if self.delivered_cells.len() < MAX_CELLS {
-                let key = |(code, _)| (row.team_id, row.player_id, code);
-                self.delivered_cells.extend(row.stats.into_iter().map(key));
+            if self.delivered_values.len() < MAX_CELLS {
+                let cell = |(code, value)| (((row.team_id, row.player_id, code), bits(value)), self.requests);
+                self.delivered_values.extend(row.stats.into_iter().map(cell));
             }
         }
     }
@@ -135,6 +141,7 @@ impl OpenGaps {
         let is_due = self.due.is_some_and(|due| due <= now);
         if is_due {
             self.last_request = Some(now);
+            self.requests += 1;
         }
         is_due
     }
@@ -168,7 +175,7 @@ impl OpenGaps {
         // Where only time is missing, each attempt may be the last one.
         let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
-        self.last_state = Some(LastState { sent_at, cells, missing });
+        self.last_state = Some(LastState { sent_at, requests: self.requests, cells, missing });
         self.try_again(now, jitter);
         notices
     }
@@ -177,8 +184,13 @@ impl OpenGaps {
     /// stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
     /// service in a row lag more than a pause.
     fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>) -> bool {
-        let is_same = |key| last.cells.get(key) == cells.get(key) || self.delivered_cells.contains(key);
-        self.delivered_cells.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
+        let is_same = |key: &CellKey| {
+            let (before, value) = (last.cells.get(key).copied().flatten(), cells.get(key).copied().flatten());
+            let delivery = self.delivered_values.get(&(key.clone(), bits(value)));
+            // A value below that of the request before may be late, or a correction: only a delivery between the two tells.
+            before == value || delivery.is_some_and(|requests| before < value || *requests >= last.requests)
+        };
+        self.delivered_values.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
     }
 
     /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.
@@ -212,8 +224,12 @@ impl OpenGaps {
 
     fn forget(&mut self) {
         (self.due, self.attempts, self.last_state) = (None, 0, None);
-        self.delivered_cells.clear();
+        self.delivered_values.clear();
     }
+}
+
+fn bits(value: Option<f64>) -> Option<u64> {
+    value.map(f64::to_bits)
 }
 
 fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {

@@ -72,6 +72,31 @@ fn request_state(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
 }
 
 #[test]
+fn a_late_message_does_not_confirm_a_state_with_another_value() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    assert_eq!(request_state(&mut gaps, 9.0, state(None, [45, 8])), ["recovering stats"]);
+    // Another message overtook it, and was lost.
+    assert!(gaps.take_update(&change(7, None, 44)).is_empty());
+    assert_eq!(request_state(&mut gaps, 15.0, state(None, [46, 8])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 21.0, state(None, [46, 8])), ["recovered"]);
+}
+
+#[test]
+fn a_late_message_and_a_copy_that_lags_do_not_confirm_each_other() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    // The message with 12 was lost.
+    assert!(gaps.take_update(&change(7, None, 10)).is_empty());
+    assert_eq!(request_state(&mut gaps, 9.0, state(None, [12, 8])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 15.0, state(None, [10, 8])), ["recovering stats"], "a copy that lags");
+    assert_eq!(request_state(&mut gaps, 21.0, state(None, [12, 8])), ["recovering stats"]);
+    // A correction that the stream delivers between two requests.
+    assert!(gaps.take_update(&change(7, None, 11)).is_empty());
+    assert_eq!(request_state(&mut gaps, 27.0, state(None, [11, 8])), ["recovered"]);
+}
+
+#[test]
 fn a_gap_among_changes_is_requested_at_once() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));

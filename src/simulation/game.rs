@@ -37,7 +37,16 @@ impl Game {
 
     /// The last change of each player until a time.
     pub(super) fn points(&self, until: Duration) -> BTreeMap<i64, Change> {
-        let changes = self.history.iter().take_while(|change| change.at <= until);
+        self.points_while(|change| change.at <= until)
+    }
+
+    /// The last change of each player up to a version.
+    pub(super) fn points_of_version(&self, version: i64) -> BTreeMap<i64, Change> {
+        self.points_while(|change| change.version <= version)
+    }
+
+    fn points_while(&self, is_before: impl Fn(&Change) -> bool) -> BTreeMap<i64, Change> {
+        let changes = self.history.iter().take_while(|change| is_before(change));
         changes.map(|change| (change.player, *change)).collect()
     }
 

@@ -64,7 +64,7 @@ pub(super) struct ProducedMessage {
     pub text: String,
     /// When its last byte was sent on the newest connection that sent it.
     pub sent_at: Option<Duration>,
-    /// The version of the change that it brings.
+    /// The version of the change that it brings; that of an event is the last one that it shows.
     pub version: Option<i64>,
 }
 
@@ -120,7 +120,7 @@ impl SimulatedService {
             id,
             text,
             sent_at: None,
-            version: None,
+            version: Some(self.game.history.len() as i64),
         });
 
         let n = self.messages.len() as u64;

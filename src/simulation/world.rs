@@ -202,6 +202,7 @@ impl World {
         let mut state = self.state();
         let denies = state.faults.denies;
         state.faults = ActiveFaults { is_calm: true, denies, ..ActiveFaults::default() };
+        state.service.pending_faults.clear();
         drop(state);
         self.cut_all.send(Termination::Reset);
     }

@@ -312,10 +312,7 @@ def test_a_table_with_any_time_can_be_printed_in_polars(time: int) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    [
-        pytest.param("data"),
-        *(pytest.param(field, marks=red("containment 6: ids and types of events do not count as buffered bytes")) for field in ("id", "event")),
-    ],
+    ["data", "id", "event"],
 )
 def test_max_buffer_bytes_counts_all_of_an_item(field: str) -> None:
     """A service sends 48 MB in items of 64 kB to a reader that takes none; 1 MB may wait, and 4 MiB may be read ahead."""
@@ -627,7 +624,6 @@ def is_publication(step: dict[str, Any]) -> bool:
 CONTROLS = "\u009b31m \u202e"
 
 
-@red("containment 11: replay --json prints control characters raw")
 def test_replay_as_json_prints_no_raw_control_character(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "game.journal"
 
@@ -669,7 +665,6 @@ except Exception as error:
 
 
 @on_linux
-@red("containment 11: a machine without threads is reported as a defect of sideline")
 def test_a_machine_without_threads_is_no_internal_error() -> None:
     # No machine has room for the stack of such a thread.
     done = run(WITHOUT_THREADS, RUST_MIN_STACK=str(1 << 46), RUST_BACKTRACE="0")
@@ -678,7 +673,6 @@ def test_a_machine_without_threads_is_no_internal_error() -> None:
 
 
 @on_linux
-@red("containment 11: a folder that cannot be written raises a class of deltalake")
 def test_a_sync_into_a_file_system_that_cannot_be_written_raises_an_os_error(league: Service) -> None:
     """/proc is never written to, by root either."""
     with sideline.Client(**league.client_options(), max_retries=0) as client:

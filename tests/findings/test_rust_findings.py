@@ -107,7 +107,6 @@ def test_a_failure_of_drift_is_no_argument_of_the_user() -> None:
 
 
 @pytest.mark.source
-@red("rust 3: a thread that cannot start is an error of the transport")
 def test_a_thread_that_cannot_start_is_no_error_of_the_transport() -> None:
     assert files_with(r"Error::Transport\([^;]*no thread could be started") == []
 

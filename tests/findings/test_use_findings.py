@@ -360,7 +360,6 @@ def test_the_report_has_the_verdicts(report: tuple[str, Path]) -> None:
     assert "provisional" in report[0]
 
 
-@red(8, "the folder's path is in the title")
 def test_the_reports_title_is_the_archives_name(report: tuple[str, Path]) -> None:
     page, folder = report
     [title] = re.findall(r"<title>(.*?)</title>", page)

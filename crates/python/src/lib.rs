@@ -11,6 +11,7 @@
 //! | [`tracking`](mod@tracking) | answers from positions |
 //! | [`simulator`], [`fault_options`] | the service on loopback; the arguments of its faults |
 //! | [`dicts`] | JSON as Python objects |
+//! | [`html`] | pages and notebooks' views from template files |
 //! | [`convert`], [`operations`] | arguments in; their declarations out |
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`sideline::fork_safe`], [`interpreter_exit`] | the threads, and how they survive a fork and the interpreter's exit |
@@ -31,6 +32,7 @@ mod dicts;
 mod errors;
 mod fault_options;
 mod gather;
+mod html;
 mod interpreter_exit;
 mod logging;
 mod loop_waker;
@@ -74,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::CoreUnits>()?;
     module.add_class::<simulator::CoreSimulator>()?;
     module.add_class::<tracking::CoreTracking>()?;
+    module.add_class::<html::Templates>()?;
     module.add_class::<stream::CoreStream>()?;
     module.add_class::<stream::PyUpdate>()?;
     module.add_class::<stream::CoreBoxScore>()?;

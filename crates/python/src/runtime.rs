@@ -5,10 +5,11 @@ use crate::{errors, interpreter_exit, logging, loop_waker};
 use pyo3::prelude::*;
 use sideline::error::{Error, Result};
 use sideline::fork_safe::ForkSafe;
-use sideline::scrub::Scrubbed;
 use std::future::Future;
+use std::io;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -44,15 +45,24 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
     if interpreter_exit::is_exiting() {
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }
-    let workers =
-        slot.get_or_try_init(|| {
-            let runtime =
-                Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build().map_err(
-                    |e| Error::Transport(Scrubbed::local(format!("no thread could be started: {e}")).into()),
-                )?;
-            Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
-        })?;
+    let workers = slot.get_or_try_init(|| {
+        // The runtime's own threads would panic.
+        thread::Builder::new().spawn(|| ()).map_err(cannot_start)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name(name)
+            .enable_all()
+            .build()
+            .map_err(cannot_start)?;
+        Ok::<_, Error>(Workers { handle: runtime.handle().clone(), owned: Mutex::new(Some(runtime)) })
+    })?;
     Ok(workers.handle.clone())
+}
+
+fn cannot_start(error: io::Error) -> Error {
+    const OUT_OF_MEMORY: i32 = 12;
+    let message = format!("no thread could be started: {error}");
+    Error::File { path: "threads of sideline".into(), errno: Some(OUT_OF_MEMORY), message }
 }
 
 /// Stop the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process.

@@ -109,11 +109,24 @@ pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surrou
         let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
         Some(Surroundings {
             place_error_m: moment.place.map(distance),
-            ball_m: session.ball().and_then(|ball| ball.position(t_ms)).map(distance),
+            ball_m: session.ball().and_then(|ball| ball_distance(session.player(moment.player_id?)?, ball, t_ms)),
             named_m: near_names.min_by(f64::total_cmp),
         })
     };
     distances().unwrap_or_default()
+}
+
+/// The least distance at a moment and at the ball's positions before and after it: between them a pass or a shot may begin,
+/// whose way no line shows.
+fn ball_distance(player: &Track, ball: &Track, t_ms: f64) -> Option<f64> {
+    ball.position(t_ms)?;
+    let after = ball.t_ms.partition_point(|t| (*t as f64) < t_ms);
+    let frames = [after.checked_sub(1), Some(after)].into_iter().flatten().filter_map(|i| ball.t_ms.get(i));
+    let distance = |t: f64| {
+        let (player, ball) = (player.position(t)?, ball.position(t)?);
+        Some((player.0 - ball.0).hypot(player.1 - ball.1))
+    };
+    frames.map(|t| *t as f64).chain([t_ms]).filter_map(distance).min_by(f64::total_cmp)
 }
 
 fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {

@@ -1,5 +1,6 @@
 """Finds teams and players by name, and recognises game ids passed as session ids."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload, Table
@@ -48,10 +49,16 @@ def is_named(wanted_name: str, *names: str | None) -> bool:
 
 
 def _rows_named(table: Table, wanted_name: str, columns: tuple[str, ...]) -> Table:
-    names = zip(*(table[column] for column in columns), strict=True)
+    names = list(zip(*(table[column] for column in columns), strict=True))
     from .access import take_rows
 
-    return take_rows(table, [place for place, row in enumerate(names) if is_named(wanted_name, *row)])
+    places = [place for place, row in enumerate(names) if is_named(wanted_name, *row)]
+    if not places:
+        from .._rows import did_you_mean
+
+        if hint := did_you_mean(wanted_name, (" ".join(filter(None, row[:2])) for row in names)):
+            warnings.warn(f"{table.name} has no row named {wanted_name!r}{hint}", stacklevel=4)
+    return take_rows(table, places)
 
 
 def teams_named(teams: Payload, name: str) -> Table:

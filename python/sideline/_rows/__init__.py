@@ -16,18 +16,25 @@ if TYPE_CHECKING:
         to_polars as to_polars,
     )
     from .names import Found as Found, with_names as with_names
+    from .notebook import (
+        Part as Part,
+        facts_html as facts_html,
+        facts_part as facts_part,
+        html as html,
+        notebook_html as notebook_html,
+        payload_html as payload_html,
+        rows_part as rows_part,
+        schema_html as schema_html,
+        table_html as table_html,
+        table_part as table_part,
+    )
     from .schemas import SCHEMAS as SCHEMAS
     from .suggestions import did_you_mean as did_you_mean, resembling as resembling
     from .text import (
-        LEFT_STYLE as LEFT_STYLE,
         STATISTICS as STATISTICS,
         aligned as aligned,
         cell as cell,
-        facts_html as facts_html,
-        payload_html as payload_html,
-        schema_html as schema_html,
         shorten as shorten,
-        table_html as table_html,
         table_text as table_text,
         visible as visible,
     )
@@ -42,12 +49,12 @@ else:
             "files": "replaced_file",
             "frames": "library schema_to_arrow tables_of to_arrow to_csv to_pandas to_parquet to_polars",
             "names": "Found with_names",
+            "notebook": (
+                "Part facts_html facts_part html notebook_html payload_html rows_part schema_html table_html table_part"
+            ),
             "schemas": "SCHEMAS",
             "suggestions": "did_you_mean resembling",
-            "text": (
-                "LEFT_STYLE STATISTICS aligned cell facts_html payload_html schema_html shorten table_html "
-                "table_text visible"
-            ),
+            "text": "STATISTICS aligned cell shorten table_text visible",
             "zones": "in_zone zone",
         },
     )

@@ -1,4 +1,4 @@
-"""Tables as aligned text and as HTML, without any library."""
+"""Tables as aligned text, without any library."""
 
 import os
 import re
@@ -7,20 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from .._client import drift_of, size_of
-
 if TYPE_CHECKING:
-    from .._core import Payload, Schema, Table
+    from .._core import Table
 
 MAX_ROWS = 10
 """Number of rows shown."""
-MAX_PAYLOAD_ROWS = 5
-"""Number of rows shown of a payload."""
-MAX_COLUMNS = 16
-"""Number of columns shown by default."""
-MAX_CELL_LENGTH = 80
-"""Characters of a cell in a notebook."""
-LEFT_STYLE = ' style="text-align:left"'
 DEFAULT_LINE_LENGTH = 120
 """Characters of a line if the terminal does not state its width."""
 
@@ -34,14 +25,6 @@ _KEYS = ("team_id", "player_id")
 _LAST_COLUMNS = ("is_team_total", "version", "games_played")
 _UUID_PARTS = [8, 4, 4, 4, 12]
 _UUID_CHARACTERS = frozenset("0123456789abcdefABCDEF-")
-
-
-def escape(text: str) -> str:
-    """Escape text for HTML."""
-    # Its table of entities takes a millisecond to import, and `print` needs none.
-    import html
-
-    return html.escape(text)
 
 
 def visible(text: str) -> str:
@@ -168,7 +151,7 @@ def table_text(table: "Table", line: int | None = None) -> str:
     visible_count = len(names)
     while visible_count > 1 and max(map(len, aligned_records(records, names[:visible_count]).splitlines())) > line:
         visible_count -= 1
-    size = f"{visible(table.name)}: {_count(table.num_rows, 'row')}, {_count(len(names), 'column')}"
+    size = f"{visible(table.name)}: {count_text(table.num_rows, 'row')}, {count_text(len(names), 'column')}"
     left = (
         f"\n… columns not shown: {shorten(visible(', '.join(names[visible_count:])), line - 21)}"
         if visible_count < len(names)
@@ -178,99 +161,6 @@ def table_text(table: "Table", line: int | None = None) -> str:
     return f"{size}\n{aligned_records(records, names[:visible_count])}{more}{left}"
 
 
-def table_html(table: "Table", columns: Sequence[str] | None = None, rows: int = MAX_ROWS) -> str:
-    """Format a table for a notebook."""
-    schema = table.schema
-    records = table.head(rows).to_dicts()
-    names = list(columns or ordered(table, records)[:MAX_COLUMNS])
-    # Notebooks align everything to the right, which suits only numbers.
-    numeric = {name for name in names if any(is_number(record[name]) for record in records)}
-    side = {name: "" if name in numeric else LEFT_STYLE for name in names}
-    heads = "".join(
-        f'<th{side[field.name]} title="{escape(" ".join(filter(None, (field.type, field.unit, field.description))))}">'
-        f"{escape(visible(field.name))}</th>"
-        for field in map(schema.__getitem__, names)
-    )
-    body = "".join(f"<tr>{''.join(_html_cell(record[name], side[name]) for name in names)}</tr>" for record in records)
-    size = [_count(table.num_rows, "row"), _count(len(schema), "column")]
-    cut = [f"first {rows} rows"] if table.num_rows > rows else []
-    if columns is None and len(schema) > MAX_COLUMNS:
-        cut.append(f"{MAX_COLUMNS} main columns")
-    more = f"; the {' and the '.join(cut)} shown" if cut else ""
-    return (
-        f'<div style="overflow-x:auto"><b>{escape(visible(table.name))}</b>: {", ".join(size)}{more}'
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _html_cell(value: Any, side: str) -> str:
-    full, short = cell(value), shorten(brief(value), MAX_CELL_LENGTH)
-    title = f' title="{escape(full)}"' if isinstance(value, str) and full != short and len(full) < 200 else ""
-    return f"<td{side}{title}>{escape(short)}</td>"
-
-
-def schema_html(schema: "Schema") -> str:
-    """Format a schema for a notebook, with a line for each column."""
-    rows = "".join(
-        f"<tr><td{LEFT_STYLE}>{escape(visible(field.name))}</td>"
-        f"<td{LEFT_STYLE}>{escape(field.type)}{'?' if field.nullable else ''}</td>"
-        f"<td{LEFT_STYLE}>{escape(field.unit or '')}</td><td{LEFT_STYLE}>{escape(field.description or '')}</td></tr>"
-        for field in schema
-    )
-    heads = "".join(f"<th{LEFT_STYLE}>{name}</th>" for name in ("column", "type", "unit", "meaning"))
-    about = f": {escape(schema.description)}" if schema.description else ""
-    return (
-        f"<div><b>{escape(visible(schema.name))}</b>{about}"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def facts_html(title: str, facts: Mapping[str, object]) -> str:
-    """Format facts for a notebook, with a line for each."""
-    rows = "".join(
-        f"<tr><th{LEFT_STYLE}>{escape(visible(name))}</th><td{LEFT_STYLE}>{escape(fact(value))}</td></tr>"
-        for name, value in facts.items()
-        if value is not None
-    )
-    return f"<div><b>{escape(visible(title))}</b><table><tbody>{rows}</tbody></table></div>"
-
-
-def fact(value: object) -> str:
-    """Format a fact, with digits in groups of three."""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))
-
-
-def payload_html(payload: "Payload") -> str:
-    """Format a payload for a notebook: its facts, and the first rows of its first table."""
-    at, elapsed = payload.fetched_at, payload.elapsed
-    duration = "" if elapsed is None else f", in {elapsed.total_seconds():.3f} s"
-    facts = facts_html(
-        payload.operation,
-        {
-            "status": payload.status,
-            "address": payload.url,
-            "request id": payload.request_id,
-            "fetched": None if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC{duration}",
-            "responses merged": len(payload.parts) if len(payload.parts) > 1 else None,
-            "bytes": size_of(payload),
-            "unknown fields": len(drift_of(payload)) or None,
-            "tables": ", ".join(payload.tables) or "none: use to_dict()",
-        },
-    )
-    return f"<div>{_first_rows(payload)}{facts}</div>"
-
-
-def _first_rows(payload: "Payload") -> str:
-    from ..errors import SidelineError
-
-    if not payload.tables:
-        return ""
-    try:
-        return table_html(payload.table(), rows=MAX_PAYLOAD_ROWS)
-    except SidelineError as error:
-        # An error here would hide the facts too.
-        return f"<div>{escape(visible(str(error)))}</div>"
-
-
-def _count(number: int, kind: str) -> str:
+def count_text(number: int, kind: str) -> str:
+    """Return a number and its noun."""
     return f"{number:,} {kind}{'' if number == 1 else 's'}"

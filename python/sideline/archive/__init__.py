@@ -37,7 +37,6 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,9 +56,10 @@ from .._client import (
 )
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
-from .._rows import did_you_mean, library
+from .._rows import did_you_mean, library, notebook_html
 from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _tracking
+from ._account import is_hole
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
 from ._export import Exported, export as export_changes
@@ -68,11 +68,11 @@ from ._html_report import ArchiveReport, gather, previous_report_time, render
 from ._plan import ANSWERS, TABLES
 from ._publish import verify
 from ._read import names_damage
-from ._report import ArchiveInfo, SyncReport, is_hole
+from ._report import ArchiveInfo, SyncReport
 from ._storage_options import Options
 from ._store import Store as Store, internal_schemas, public_schema
 from ._sync import Sync
-from ._writer import coverage_row, rows_to_arrow
+from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
     import deltalake
@@ -224,7 +224,7 @@ class Archive:
         if "locations" in wanted:
             _tracking.update(self._store)
         report = SyncReport(
-            _table_of("coverage", [coverage_row(outcome) for outcome in run.outcomes]),
+            _table_of("coverage", run.account()),
             _table_of("corrections", run.corrections),
             _drift_since(client, before),
         )
@@ -495,6 +495,7 @@ class Archive:
         rows changed, `last_listed` when the service last listed it, `usual_delay_s` the time after the end by which
         nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that no
         game of the archive has, because it was never requested or the service has none, has no row.
+        `checked` says whether rules compared the rows with others that would show a gap.
 
         "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
 
@@ -504,7 +505,7 @@ class Archive:
             correction_window: how long after its end a game may be corrected.
 
         >>> archive.status().column_names
-        ['game_id', 'table', 'status', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
+        ['game_id', 'table', 'status', 'checked', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
         from ._status import status
         from ._store import now
@@ -624,7 +625,7 @@ class Archive:
         try:
             return self.info()._repr_html_()
         except FileNotFoundError:
-            return f"<div>{escape(repr(self))}: no archive there yet</div>"
+            return notebook_html({"notes": [f"{self!r}: no archive there yet"]})
 
 
 def _id_list(name: str, ids: Any) -> list[Any] | None:
@@ -648,9 +649,9 @@ def _to_datetime(name: str, when: "Time") -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _table_of(name: str, rows: list[dict[str, Any]]) -> Table:
+def _table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Table:
     target = public_schema(name)
-    return table_from_arrow(name, _read.conform(rows_to_arrow(rows, name).select(target.names), target))
+    return table_from_arrow(name, _read.conform(rows_to_arrow([*rows], name).select(target.names), target))
 
 
 def _drift_counts(client: "_client.Client") -> dict[tuple[str, str], int]:

@@ -55,6 +55,8 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
         frames = {name: of(name, "event_id", some) for name in ("events", "sessions")}
         ids = frames["sessions"]["session_id"].to_list()
         frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
+        if "play_by_play" in synced:
+            frames["play_by_play"] = of("play_by_play", "game_id", some)
         runs.append(check_rules(_plain(frames | shared)))
     if events is not None:
         return merge_violations(runs)

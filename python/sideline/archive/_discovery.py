@@ -1,6 +1,6 @@
 """Requests and reads the lists of one sync: teams, games and events."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,10 @@ Request = tuple[Unit, Callable[[], Payload], str]
 class Discovery:
     """The teams, games and events that the service lists now."""
 
-    def __init__(self, client: "Client", clock: Callable[[], datetime] | None) -> None:
+    def __init__(self, client: "Client", clock: Callable[[], datetime] | None, practices: Collection[str] = ()) -> None:
         self._client = client
+        self._practices = practices
+        """Ids of events that were practices."""
         self._own_clock = clock
         self._service_clock: datetime | None = None
         self._parents: dict[str, Parent] = {}
@@ -176,7 +178,7 @@ class Discovery:
 
     def _games(self, game_ids: Iterable[str]) -> dict[str, Event | Outcome]:
         requests: list[Request] = [
-            (Unit("game", game, game_id=game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
+            (self._unit(game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
             for game in game_ids
         ]
         found: dict[str, Event | Outcome] = {}
@@ -196,6 +198,11 @@ class Discovery:
             found[unit.id] = listed.events[0]
             self.outcomes.append(outcome)
         return found
+
+    def _unit(self, event_id: str) -> Unit:
+        if event_id in self._practices:
+            return Unit("team_events", event_id)
+        return Unit("game", event_id, game_id=event_id)
 
     def _request(self, requests: Sequence[Request]) -> list[tuple[Payload | None, list[Any]]]:
         """Return what each request lists, or nothing if it failed; its outcome has the error."""

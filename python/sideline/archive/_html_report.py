@@ -4,17 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable
 from .._core import Payload
-from .._rows import cell, library, replaced_file, shorten, visible
+from .._rows import cell, html, library, replaced_file, shorten, visible
 from ..errors import SidelineError
+from ._account import is_hole
 from ._last_night import loads_and_shots
-from ._report import ArchiveInfo, hole_line, is_hole
+from ._report import ArchiveInfo, hole_line
 
 if TYPE_CHECKING:
     from . import Archive
@@ -162,147 +162,116 @@ def _unknown_fields(archive: "Archive", facts: Facts) -> None:
 
 def render(facts: Facts) -> str:
     """Render the page."""
-    info = facts.info
-    title = f"Report of {visible(info.root)}"
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f"<p>Made {_moment(facts.made_at)}. {_last(facts)}</p>",
-        _summary(facts),
-        _freshness(facts),
-        _last_night(facts),
-        _heat_map(facts.covered),
-        _holes(info.holes),
-        _corrections(facts),
-        _drift(facts),
-        _audit(facts),
-        _requests(facts),
-    ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="sideline-report" content="{facts.made_at.isoformat()}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n"
-        f'<body><main class="sideline-report">\n{"".join(part for part in parts if part)}\n</main></body></html>\n'
+    return html(
+        "report.html",
+        title=f"Report of {visible(facts.info.root)}",
+        made=_moment(facts.made_at),
+        since=_moment(facts.since) if facts.since else None,
+        tiles=_tiles(facts),
+        sections=[
+            _freshness(facts),
+            *_last_night(facts),
+            _heat_map(facts.covered),
+            _holes(facts.info.holes),
+            _corrections(facts),
+            _drift(facts),
+            _audit(facts),
+            _requests(facts),
+        ],
     )
 
 
-def _last(facts: Facts) -> str:
-    return f"The last report was made {_moment(facts.since)}." if facts.since else "There is no report before this one."
+def _moment(at: datetime) -> dict[str, str]:
+    utc = at.astimezone(UTC)
+    return {"iso": utc.isoformat(), "text": f"{utc:%Y-%m-%d %H:%M}"}
 
 
-def _moment(at: datetime | None) -> str:
-    if at is None:
-        return "never"
-    text = at.astimezone(UTC)
-    return f'<time datetime="{text.isoformat()}">{text:%Y-%m-%d %H:%M} UTC</time>'
-
-
-def _summary(facts: Facts) -> str:
+def _tiles(facts: Facts) -> list[dict[str, str]]:
     info = facts.info
+    violations = "not run" if facts.audit_error else f"{len(facts.violations):,}"
     tiles: list[tuple[str, str, bool | None]] = [
         ("last fetched", f"{info.fetched_at:%Y-%m-%d %H:%M} UTC" if info.fetched_at else "never", None),
         ("games", f"{info.games:,}", None),
         ("holes", f"{len(info.holes):,}", not info.holes),
         ("new corrections", f"{len(facts.corrections):,}", None),
         ("unknown fields", f"{len(facts.unknown):,}", not facts.unknown),
-        (
-            "audit findings",
-            "not run" if facts.audit_error else f"{len(facts.violations):,}",
-            not (facts.audit_error or facts.violations),
-        ),
+        ("audit findings", violations, not (facts.audit_error or facts.violations)),
     ]
-    shown = "".join(
-        f'<div class="tile {"" if is_good is None else "good" if is_good else "bad"}"><dt>{name}</dt><dd>{text}'
-        f"{'' if is_good is None else ' <small>ok</small>' if is_good else ' <small>look</small>'}</dd></div>"
-        for name, text, is_good in tiles
-    )
-    return f'<dl class="tiles">{shown}</dl>'
+    states = {None: "", True: "good", False: "bad"}
+    return [{"name": name, "text": text, "state": states[is_good]} for name, text, is_good in tiles]
 
 
-def _section(title: str, body: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{body}</section>\n"
+Section = dict[str, Any]
+"""A title, texts before and notes after tables, a heat map and lines; see `report.html`."""
 
 
-def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None) -> str:
-    """Render a table whose first column has the row headers; numbers are aligned to the right."""
-    shown = list(rows)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{_value(first)}</th>{"".join(_cell(value) for value in rest)}</tr>'
-        for first, *rest in shown
-    )
+def _table(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None
+) -> dict[str, Any]:
+    """Return a table whose first column has the row headers; numbers are aligned to the right."""
+    shown = [[{"text": _value(value), "is_number": isinstance(value, (int, float))} for value in row] for row in rows]
     left = (total or len(shown)) - len(shown)
-    more = f"<p>and {left:,} more</p>" if left > 0 else ""
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{more}"
-    )
-
-
-def _cell(value: Any) -> str:
-    kind = ' class="number"' if isinstance(value, (int, float)) else ""
-    return f"<td{kind}>{_value(value)}</td>"
+    return {"caption": caption, "heads": list(heads), "rows": shown, "more": f"{left:,}" if left > 0 else ""}
 
 
 def _value(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return escape(shorten(cell(value), 200))
+    return shorten(cell(value), 200)
 
 
-def _freshness(facts: Facts) -> str:
+def _freshness(facts: Facts) -> Section:
     rows = [
         (operation, at.replace(microsecond=0) if at else "never")
         for operation, at in sorted(facts.newest.items(), key=lambda one: one[0])
     ]
-    unfinished = f"<p>{facts.info.unfinished:,} games were not over when they were last seen.</p>"
-    sizes = _table("Rows of each table", ("table", "rows"), facts.info.rows.items())
-    fetched = _table("Last fetched, in UTC", ("operation", "last fetched"), rows)
-    return _section("Freshness", f'{unfinished}<div class="columns">{fetched}{sizes}</div>')
+    return {
+        "title": "Freshness",
+        "texts": [f"{facts.info.unfinished:,} games were not over when they were last seen."],
+        "tables": [
+            _table("Last fetched, in UTC", ("operation", "last fetched"), rows),
+            _table("Rows of each table", ("table", "rows"), facts.info.rows.items()),
+        ],
+    }
 
 
-def _heat_map(covered: dict[str, dict[str, tuple[int, int]]]) -> str:
+def _heat_map(covered: dict[str, dict[str, tuple[int, int]]]) -> Section:
+    title = "Coverage by team and month"
     months = sorted({month for row in covered.values() for month in row})
     if not months:
-        return _section("Coverage by team and month", "<p>No game is stored yet.</p>")
-    head = "".join(f'<th scope="col">{month}</th>' for month in months)
-    body = "".join(
-        f'<tr><th scope="row">{escape(visible(team))}</th>{"".join(_heat(row.get(month)) for month in months)}</tr>'
-        for team, row in covered.items()
-    )
-    return _section(
-        "Coverage by team and month",
-        '<div class="scroll" tabindex="0"><table class="heat">'
-        "<caption>Share of the planned units of each team's games that are stored</caption>"
-        f'<thead><tr><th scope="col">team</th>{head}</tr></thead><tbody>{body}</tbody></table></div>',
-    )
+        return {"title": title, "texts": ["No game is stored yet."]}
+    heat = [(visible(team), [_heat(row.get(month)) for month in months]) for team, row in covered.items()]
+    return {"title": title, "months": months, "heat": heat}
 
 
-def _heat(counts: tuple[int, int] | None) -> str:
+def _heat(counts: tuple[int, int] | None) -> dict[str, Any] | None:
     if counts is None:
-        return "<td></td>"
+        return None
     have, all_ = counts
     # 99.9 % of a thousand units is a hole, and must not be shown as 100 %.
     share = have / all_
     level = 4 if have == all_ else min(3, int(share * 4))
     percent = "100%" if have == all_ else f"{min(99, round(100 * share))}%"
-    return f'<td class="h{level}" title="{have:,} of {all_:,} units">{percent}</td>'
+    return {"level": level, "have": f"{have:,}", "all": f"{all_:,}", "percent": percent}
 
 
-def _holes(holes: Sequence[dict[str, Any]]) -> str:
+def _holes(holes: Sequence[dict[str, Any]]) -> Section:
     if not holes:
-        return _section("Holes", "<p>None: every planned unit is stored, or the service has nothing of it.</p>")
+        return {"title": "Holes", "texts": ["None: every planned unit is stored, or the service has nothing of it."]}
     reasons = Counter(f"{hole['operation']} {hole['status']}" for hole in holes)
-    counts = _table("Holes by operation and status", ("kind", "holes"), reasons.most_common())
-    items = "".join(f"<li>{escape(shorten(hole_line(hole), 300))}</li>" for hole in holes[:MAX_ROWS])
-    more = f"<p>and {len(holes) - MAX_ROWS:,} more</p>" if len(holes) > MAX_ROWS else ""
-    return _section("Holes", f"{counts}<ul>{items}</ul>{more}<p>The next sync requests them again.</p>")
+    more = [f"and {len(holes) - MAX_ROWS:,} more"] if len(holes) > MAX_ROWS else []
+    return {
+        "title": "Holes",
+        "tables": [_table("Holes by operation and status", ("kind", "holes"), reasons.most_common())],
+        "lines": [shorten(hole_line(hole), 300) for hole in holes[:MAX_ROWS]],
+        "notes": [*more, "The next sync requests them again."],
+    }
 
 
-def _corrections(facts: Facts) -> str:
+def _corrections(facts: Facts) -> Section:
     title = "Corrections since the last report" if facts.since else "Corrections"
     if not facts.corrections:
-        return _section(title, "<p>None.</p>")
+        return {"title": title, "texts": ["None."]}
     heads = ("seen at", "table", "game", "player", "field", "old", "new")
     rows = [
         (
@@ -316,34 +285,44 @@ def _corrections(facts: Facts) -> str:
         )
         for row in facts.corrections[:MAX_ROWS]
     ]
-    return _section(title, _table("Values that changed, newest first", heads, rows, len(facts.corrections)))
+    return {
+        "title": title,
+        "tables": [_table("Values that changed, newest first", heads, rows, len(facts.corrections))],
+    }
 
 
-def _drift(facts: Facts) -> str:
+def _drift(facts: Facts) -> Section:
     scope = f"Of the {facts.bodies:,} bodies that were stored last."
     if not facts.unknown:
-        return _section("Schema drift", f"<p>No unknown field. {scope}</p>")
+        return {"title": "Schema drift", "texts": [f"No unknown field. {scope}"]}
     rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]
-    return _section("Schema drift", _table(f"Unknown fields. {scope}", ("field", "bodies"), rows, len(facts.unknown)))
+    return {
+        "title": "Schema drift",
+        "tables": [_table(f"Unknown fields. {scope}", ("field", "bodies"), rows, len(facts.unknown))],
+    }
 
 
-def _audit(facts: Facts) -> str:
+def _audit(facts: Facts) -> Section:
     if facts.audit_error:
-        return _section("Audit", f"<p>The audit could not run: {escape(visible(facts.audit_error))}</p>")
+        return {"title": "Audit", "texts": [f"The audit could not run: {visible(facts.audit_error)}"]}
     if not facts.violations:
-        return _section("Audit", "<p>No rule is violated.</p>")
+        return {"title": "Audit", "texts": ["No rule is violated."]}
     names = [name for name in facts.violations[0] if any(row[name] is not None for row in facts.violations)]
     rows = [[row[name] for name in names] for row in facts.violations[:MAX_ROWS]]
-    rules = _table(
-        "Findings by rule", ("rule", "findings"), Counter(row["rule"] for row in facts.violations).most_common()
-    )
-    return _section("Audit", rules + _table("Findings", names, rows, len(facts.violations)))
+    by_rule = Counter(row["rule"] for row in facts.violations).most_common()
+    return {
+        "title": "Audit",
+        "tables": [
+            _table("Findings by rule", ("rule", "findings"), by_rule),
+            _table("Findings", names, rows, len(facts.violations)),
+        ],
+    }
 
 
-def _last_night(facts: Facts) -> str:
-    """Render loads and shots beside their coverage; nothing for an archive without positions."""
+def _last_night(facts: Facts) -> list[Section]:
+    """Return loads and shots beside their coverage; nothing for an archive without positions."""
     if not facts.loads:
-        return ""
+        return []
     loads = [
         (
             row["player"] or row["player_id"],
@@ -365,35 +344,17 @@ def _last_night(facts: Facts) -> str:
         for row in facts.shots
     ]
     heads = ("player", "metres", "minutes tracked", "peak m/s", "seen")
-    tables = _table("Loads, the farthest first", heads, loads, len(facts.loads)) + _table(
-        "Shots by openness", ("team", "openness", "shots", "eFG", "with a known defender"), shots
-    )
-    return _section("Last night with positions", f'<div class="columns">{tables}</div>')
+    return [
+        {
+            "title": "Last night with positions",
+            "tables": [
+                _table("Loads, the farthest first", heads, loads, len(facts.loads)),
+                _table("Shots by openness", ("team", "openness", "shots", "eFG", "with a known defender"), shots),
+            ],
+        }
+    ]
 
 
-def _requests(facts: Facts) -> str:
+def _requests(facts: Facts) -> Section:
     rows = [*sorted(facts.units.items()), ("requests sent for them", facts.requests)]
-    return _section("Units and requests", _table("Units by status", ("status", "units"), rows))
-
-
-STYLE = """
-.sideline-report{--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--page:#fff;--tile:#f6f8fa;--good:#116329;--bad:#a40e26;
-font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:70rem;margin:0 auto;padding:1rem}
-.sideline-report h1{font-size:1.5rem;overflow-wrap:anywhere}.sideline-report h2{font-size:1.15rem;margin-top:2rem}
-.sideline-report .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0}
-.sideline-report .tile{background:var(--tile);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem}
-.sideline-report .tile dt{color:var(--soft);font-size:.85rem}.sideline-report .tile dd{margin:0;font-weight:600}
-.sideline-report .good small{color:var(--good)}.sideline-report .bad small{color:var(--bad);font-weight:700}
-.sideline-report .columns{display:flex;flex-wrap:wrap;gap:1rem 3rem}
-.sideline-report .scroll{overflow-x:auto}.sideline-report table{border-collapse:collapse;font-size:.9rem}
-.sideline-report caption{text-align:left;color:var(--soft);padding:.3rem 0}
-.sideline-report th,.sideline-report td{text-align:left;padding:.25rem .7rem .25rem 0;vertical-align:top;
-border-bottom:1px solid var(--line)}.sideline-report th[scope=row]{font-weight:500;white-space:nowrap}
-.sideline-report td.number{text-align:right;font-variant-numeric:tabular-nums}
-.sideline-report .heat td{padding:.25rem .6rem;text-align:center;border:2px solid var(--page);color:#111}
-.sideline-report .h0{background:#e8602c}.sideline-report .h1{background:#f0a35e}.sideline-report .h2{background:#f7d488}
-.sideline-report .h3{background:#cfe3f1}.sideline-report .h4{background:#7fb8dd}
-.sideline-report li{overflow-wrap:anywhere}
-@media(prefers-color-scheme:dark){.sideline-report{--ink:#e6edf3;--soft:#9da7b1;--line:#30363d;--page:#0d1117;
---tile:#161b22;--good:#56d364;--bad:#ff7b72}body{background:#0d1117}}
-"""
+    return {"title": "Units and requests", "tables": [_table("Units by status", ("status", "units"), rows)]}

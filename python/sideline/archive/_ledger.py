@@ -6,19 +6,14 @@ from typing import Any
 
 from .._rows import library
 from ._fetch import Outcome
-from ._plan import Unit
+from ._plan import LISTS, TEAMS_LIST, Unit, is_list
 from ._read import coverage_of
 from ._store import MONTH, Store, internal_schemas, is_between, is_in
 from ._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
 
-_LISTS, _TEAMS_LIST, _UNREADABLE = ("schedule/all", "teams/all"), "team_events/team ", "event/"
-
-
-def is_list(unit: str) -> bool:
-    """Return whether the unit of this name is the request for a list."""
-    return unit in _LISTS or unit.startswith(_TEAMS_LIST)
+_UNREADABLE = "event/"
 
 
 def update_holes(
@@ -40,7 +35,7 @@ def update_holes(
         return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
 
     names = [outcome.unit.name for outcome in holes]
-    _replace(store, change, [*_LISTS, *names], prefixes=(_TEAMS_LIST, _UNREADABLE))
+    _replace(store, change, [*LISTS, *names], prefixes=(TEAMS_LIST, _UNREADABLE))
 
 
 def remove_holes(store: Store, units: Collection[str]) -> None:

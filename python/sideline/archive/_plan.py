@@ -113,6 +113,15 @@ class Unit:
         return None
 
 
+LISTS, TEAMS_LIST = ("schedule/all", "teams/all"), "team_events/team "
+"""The names of the requests for lists, and how those for the events of teams begin."""
+
+
+def is_list(unit: str) -> bool:
+    """Return whether the unit of this name is the request for a list."""
+    return unit in LISTS or unit.startswith(TEAMS_LIST)
+
+
 UNDATED = "undated"
 """The month of units without an event: teams and rosters."""
 
@@ -215,6 +224,12 @@ def team_numbers(teams: Sequence[object]) -> list[int]:
     if not all(str(team).isascii() and str(team).isdigit() for team in teams):
         raise ValueError(f"team_ids are numbers, not {teams}")
     return list(dict.fromkeys(int(str(team)) for team in teams))
+
+
+def event_of(row: Mapping[str, Any]) -> str | None:
+    """Return the id of the event that a unit is, or belongs to."""
+    is_event = row["operation"] in ("game", "team_events") and not is_list(row["unit"])
+    return row["event_id"] or (row["unit"].partition("/")[2] if is_event else None)
 
 
 def has_rows(row: Mapping[str, Any]) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from ._decode import decode_tables, stored_schema
 from ._fetch import Outcome, read
-from ._ledger import is_list, remove_holes
+from ._ledger import remove_holes
 from ._listing import Received, event
-from ._plan import RESOURCES, Unit, unit_of
+from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._read import bodies, conform, coverage, require, unit_of_body
 from ._rosters import history
 from ._store import MONTH, Store, in_month, now

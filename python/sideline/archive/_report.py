@@ -4,19 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from typing import Any
 
 from .._core import Table
-from .._rows import LEFT_STYLE, facts_html, visible
+from .._rows import Part, facts_part, notebook_html, rows_part, visible
 from ..batch import MAX_HOLES_SHOWN
 from ..errors import IncompleteSync
-from ._plan import SETTLED_STATUSES
-
-
-def is_hole(row: Any) -> bool:
-    """Return whether the unit of a row of `coverage` lacks data that it should have."""
-    return row["status"] not in SETTLED_STATUSES
+from ._account import is_hole
 
 
 def _count(table: Table, what: str) -> str:
@@ -24,11 +18,12 @@ def _count(table: Table, what: str) -> str:
 
 
 class SyncReport:
-    """The planned units of a sync, and how each of them ended."""
+    """The planned units of a sync, how each of them ended, and what else the archive lacks in its range."""
 
     def __init__(self, coverage: Table, corrections: Table, drift: Table) -> None:
         self.coverage = coverage
-        """The table `coverage`: a row for each unit, with its status."""
+        """The table `coverage`: a row for each planned unit with its status, and one for each other unit of the range
+        that the archive lacks."""
         self.corrections = corrections
         """The table `corrections`: the changes of stored values that this sync found."""
         self.drift = drift
@@ -39,7 +34,7 @@ class SyncReport:
 
     @property
     def complete(self) -> bool:
-        """Whether there are no holes."""
+        """Whether there are no holes: in the range of the sync, the archive lacks nothing that it should have."""
         return not self.holes
 
     def raise_if_incomplete(self) -> None:
@@ -70,7 +65,7 @@ class SyncReport:
         facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
         facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
         title = "sync: complete" if self.complete else f"sync: {self._holes()}"
-        return f"<div>{facts_html(title, facts)}{_holes_html(self.holes)}</div>"
+        return notebook_html(facts_part(title, facts), _first_holes(self.holes))
 
 
 def hole_line(hole: dict[str, Any]) -> str:
@@ -119,15 +114,11 @@ class ArchiveInfo:
         }
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th{LEFT_STYLE}>{name}</th><td>{count:,}</td></tr>" for name, count in self.rows.items())
-        return (
-            f"{facts_html(f'archive {self.root}', self._facts())}"
-            f"<div><table><thead><tr><th{LEFT_STYLE}>table</th><th>rows</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"{_holes_html(self.holes)}</div>"
-        )
+        rows = rows_part("", "", ("table", "rows"), self.rows.items())
+        return notebook_html(facts_part(f"archive {self.root}", self._facts()), rows, _first_holes(self.holes))
 
 
-def _holes_html(holes: Sequence[dict[str, Any]]) -> str:
-    shown = "".join(f"<li>{escape(hole_line(hole))}</li>" for hole in holes[:MAX_HOLES_SHOWN])
-    more = f"<li>and {len(holes) - MAX_HOLES_SHOWN:,} more</li>" if len(holes) > MAX_HOLES_SHOWN else ""
-    return f"<ul>{shown}{more}</ul>" if holes else ""
+def _first_holes(holes: Sequence[dict[str, Any]]) -> Part:
+    lines = [hole_line(hole) for hole in holes[:MAX_HOLES_SHOWN]]
+    more = [f"and {len(holes) - MAX_HOLES_SHOWN:,} more"] if len(holes) > MAX_HOLES_SHOWN else []
+    return {"lines": lines + more}

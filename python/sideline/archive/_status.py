@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median, quantiles
@@ -14,8 +14,7 @@ from .._client import table_from_arrow
 from .._core import Table
 from .._rows import library
 from . import _audits, _read
-from ._ledger import is_list
-from ._plan import ANSWERS, COMPLETE, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS
+from ._plan import ANSWERS, COMPLETE, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
 from ._store import Store
 from ._tracking import signatures, stored_signatures
 from ._writer import UNDECODABLE, interrupted_units
@@ -184,6 +183,8 @@ def verdicts(
             if not unit_verdicts:
                 unit_verdicts = [_without_units(game, operation, delay, clock)]
             unit_verdicts += [("degraded", concern) for concern in game.concerns]
+            fetched_operations = {row["operation"] for row in game.units if row["status"] in COMPLETE}
+            is_checked = _is_checked(operation, fetched_operations)
             for table in RESOURCES[operation].tables:
                 whole = unit_verdicts + [
                     ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
@@ -195,7 +196,8 @@ def verdicts(
                         "game_id": game.id,
                         "table": table,
                         "status": verdict,
-                        "reasons": list(dict.fromkeys(reason for one, reason in whole if one == verdict and reason)),
+                        "checked": is_checked,
+                        "reasons": _reasons(whole, verdict, is_checked=is_checked),
                         "last_changed": max((row["stored_at"] for row in of_table if row["stored_at"]), default=None),
                         "last_listed": min(listed) if listed and None not in listed else None,
                         "usual_delay_s": None if delay is None else delay.total_seconds(),
@@ -203,6 +205,17 @@ def verdicts(
                 )
     return rows
 
+
+_COMPLETENESS: Mapping[str, tuple[frozenset[str], ...]] = {
+    "schedule": (frozenset(("schedule",)),),
+    "game": (frozenset(("game",)),),
+    "stats": (frozenset(("stats",)),),
+    "stats_details": (frozenset(("stats_details", "stats")),),
+    "possessions": (frozenset(("possessions",)),),
+    "shots": (frozenset(("shots", "stats_details")),),
+    "play_by_play": (frozenset(("play_by_play", "stats_details")),),
+}
+"""For each operation, the operations whose tables a rule needs in order to notice that rows are missing."""
 
 _JUDGED_OPERATIONS = (
     "schedule",
@@ -247,17 +260,26 @@ def _unit_verdict(
         if is_waiting:
             return "pending", _waiting(game, clock)
         return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
-    planned_at = row.get("planned_at")
-    if planned_at is None or planned_at < game.over_at + window:
+    # An entry of a list is stored again only where it has changed.
+    is_entry = row["operation"] in LIST_OPERATIONS
+    seen_at = _latest(row.get("planned_at"), row["listed_at"] if is_entry else None)
+    if seen_at is None or seen_at < game.over_at + window:
         until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
         return "provisional", f"it may be corrected until {until}, and was not fetched after that"
     return "available", ""
+
+
+def _reasons(verdicts_of_units: Iterable[tuple[str, str]], verdict: str, *, is_checked: bool) -> list[str]:
+    reasons = list(dict.fromkeys(reason for one, reason in verdicts_of_units if one == verdict and reason))
+    return reasons if is_checked or verdict != "available" else [*reasons, "not checkable"]
 
 
 def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: datetime) -> tuple[str, str]:
     """Return the verdict on a table without any planned unit for this game."""
     if game.status in _CANCELLED:
         return "withdrawn", f"the schedule says {game.status}"
+    if game.units and all(row["status"] == "withdrawn" for row in game.units):
+        return "withdrawn", "no list has it any more"
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     if end is None or clock < end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME):
         return "pending", _waiting(game, clock)
@@ -346,15 +368,25 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
-        tables = set(row["tables"])
         if any((game, table) in holes for table in row["needs"]):
             continue
-        if tables & {"player_stats", "box_score"}:
-            tables |= {"player_stats", "box_score"}
+        # Without a session, nothing of the game is complete; otherwise all tables of a body are as good as it.
+        tables = TABLES if row["rule"] == "games_have_all_sessions" else _with_neighbours(row["tables"])
         for table in tables if game is not None else ():
             if row["rule"] not in found[game, table]:
                 found[game, table].append(row["rule"])
     return found
+
+
+def _with_neighbours(tables: Iterable[str]) -> set[str]:
+    """Return the tables, and the others of their bodies."""
+    names = set(tables)
+    return {table for resource in RESOURCES.values() if names & {*resource.tables} for table in resource.tables}
+
+
+def _is_checked(operation: str, operations: Set[str]) -> bool:
+    """Return whether a rule about what is missing compared the body with others; `operations` have rows of the game."""
+    return any(sources <= operations for sources in _COMPLETENESS.get(operation, ()))
 
 
 def _first_stored(store: Store) -> dict[str, datetime]:
@@ -380,6 +412,7 @@ def _arrow(rows: Sequence[Row]) -> "pyarrow.Table":
             "game_id": pa.string(),
             "table": category,
             "status": category,
+            "checked": pa.bool_(),
             "reasons": pa.list_(pa.string()),
             "last_changed": when,
             "last_listed": when,

@@ -1,6 +1,7 @@
 """Explains missing credentials, damaged files and full disks."""
 
 import errno
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +30,10 @@ _CREDENTIALS_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
+_REFUSED_PATTERN = re.compile(
+    r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL
+)
+"""A folder cannot be created, or may not be written."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
@@ -44,6 +49,9 @@ def translate_error(root: str, error: Exception) -> Exception:
             f"{root} has no room left ({full[0]}): free some space and sync again; stored data is kept. "
             "If a table turns out to be damaged, archive.rebuild(name) restores it",
         )
+    if refused := _REFUSED_PATTERN.search(text):
+        number = int(refused[1] or refused[2])
+        return OSError(number, f"{root} cannot be written: {os.strerror(number)}")
     scheme = root.partition("://")[0] if "://" in root else ""
     names = _VARIABLES.get(_SCHEMES.get(scheme, scheme))
     if names is not None and _CREDENTIALS_PATTERN.search(text):

@@ -11,6 +11,7 @@ from zlib import crc32
 from .._client import ProgressOption, bar, check_range
 from .._core import _epoch_ms
 from . import _compaction, _plan, _withdrawals
+from ._account import Scope, account
 from ._body import body_id
 from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
@@ -19,11 +20,11 @@ from ._ledger import mark_listed, update_facts, update_holes
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
-from ._plan import LIST_OPERATIONS, Unit
+from ._plan import LIST_OPERATIONS, Unit, is_list
 from ._read import coverage, to_views
 from ._settings import Settings
 from ._store import Store, internal_schemas, now
-from ._writer import Context, interrupted_units, version, write_outcomes, write_undecodable
+from ._writer import Context, coverage_row, interrupted_units, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
     from .._client import Client
@@ -64,7 +65,8 @@ class Sync:
         store.keep(table)
         raw = store.open_checked("raw")
         self._interrupted = interrupted_units(store, raw, self._known)
-        self._lists = Discovery(client, clock)
+        practices = {name.partition("/")[2] for name in self._known if name.startswith("team_events/")}
+        self._lists = Discovery(client, clock, practices)
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
@@ -89,21 +91,24 @@ class Sync:
 
     def _run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         lists = self._lists
+        self._scope = Scope(game_ids, team_ids)
         if game_ids is None:
             if end is None:
                 end = lists.service_time()
                 check_range(start, None, end)
+            first, last = self._range(start, end)
+            self._scope = Scope(None, team_ids, first, last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
-            lists.read_games(_plan.unlisted_games(lists.games.values(), lists.events, lists.clock))
+            lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
         else:
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
-        are_all_ids_unknown = lists.are_all_ids_unknown(team_ids, game_ids, self._known)
-        self.outcomes += [*lists.outcomes, *lists.missing_games]
-        if are_all_ids_unknown:
+        if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
+            self.outcomes += [*lists.outcomes, *lists.missing_games]
             return
-        withdrawn = self._withdrawals(start, end) if game_ids is None else []
+        withdrawn = self._withdrawals(first, last) if game_ids is None else []
         problems, withdrawn_within = self._problems()
+        self.outcomes += [*lists.outcomes, *lists.missing_games]
         self._update_holes(problems)
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
         for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
@@ -113,9 +118,24 @@ class Sync:
         # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
         self.outcomes.sort(key=lambda outcome: self._order.get(outcome.unit.name, -1))
 
-    def _withdrawals(self, start: Any, end: Any) -> list[Outcome]:
+    def account(self) -> list[Row]:
+        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
+        return account(self._store, [coverage_row(outcome) for outcome in self.outcomes], self._scope)
+
+    @staticmethod
+    def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
+        return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
+
+    def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
+        """Return the events to request by their ids."""
+        lists = self._lists
+        games = _plan.unlisted_games(lists.games.values(), lists.events, lists.clock)
+        parents = lists.parents(first, last)
+        orphans = _withdrawals.orphaned_events(self._known.values(), parents, lists.events, are_all_teams=are_all_teams)
+        return list(dict.fromkeys([*games, *orphans]))
+
+    def _withdrawals(self, first: datetime, last: datetime) -> list[Outcome]:
         """Return the withdrawals of games, practices and teams that their lists no longer have."""
-        first, last = (moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         lists = self._lists.parents(first, last)
         known = self._known.values()
         absent = _withdrawals.missing_events(known, lists)
@@ -141,17 +161,19 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, verdict in _withdrawals.missing_games(known, lists).items():
+        for game, verdict in _withdrawals.missing_games(self._known, lists).items():
             if game not in moved and game not in unknown:
                 is_strong = verdict == "withdrawn"
                 outcomes.append(
                     self._missed(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
                 )
+        parent = self._lists.teams_parent
+        if parent is None or not parent.is_whole:
+            return outcomes
         for row in known:
-            if row["operation"] == "teams" and _plan.has_rows(row) and self._lists.teams_parent is not None:
-                parent = self._lists.teams_parent
-                if parent.is_whole and row["unit"].partition("/")[2] not in parent.ids:
-                    outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has it"))
+            is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
+            if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
+                outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has its team"))
         return outcomes
 
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
@@ -177,16 +199,17 @@ class Sync:
                 lists.unstorable.add(event.id)
         if "game" in self._wanted:
             withdrawn += self._retyped()
-        gone = [game for game in lists.missing_games if game.is_absence]
+        gone = [game for game in lists.missing_games if game.is_absence and self._was_absent(game.unit)]
         for outcome in gone:
-            # A game that responds with 404 for the second time is withdrawn with everything in it.
-            known = self._known.get(outcome.unit.name)
-            if known is not None and known["body_id"] is not None and known["absent_in"]:
-                of_game = by_event.get(outcome.unit.id, ())
-                withdrawn += [
-                    self._withdrawn(row, "its game is gone") for row in of_game if row["status"] != "withdrawn"
-                ]
+            # An event that responds with 404 for the second time is withdrawn with everything in it.
+            lists.missing_games.remove(outcome)
+            rows = [row for row in self._known.values() if _is_of(row, outcome.unit.id)]
+            withdrawn += [self._withdrawn(row, "its event is gone") for row in rows]
         return lists.problems, withdrawn
+
+    def _was_absent(self, unit: Unit) -> bool:
+        known = self._known.get(unit.name)
+        return known is not None and (known["status"] == "withdrawn" or bool(known["body_id"] and known["absent_in"]))
 
     def _retyped(self) -> Iterator[Outcome]:
         """Return practices that became games, and the reverse: the rows of both units have the same key."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from ._listing import Event
-from ._plan import has_rows
+from ._plan import COMPLETE, event_of, has_rows
 
 Row = Mapping[str, Any]
 
@@ -43,13 +43,31 @@ class Lists:
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
 
 
+def orphaned_events(
+    rows: Iterable[Row], lists: Lists, listed_ids: Collection[str], *, are_all_teams: bool
+) -> list[str]:
+    """Return stored events that no list of events has, of which no list can say that they are gone.
+
+    The schedule alone lists them, or none of their teams is in the list of teams. They are requested by their ids.
+    """
+    scheduled_ids = frozenset() if lists.schedule is None else lists.schedule.ids
+    events: dict[str, None] = {}
+    for row in rows:
+        event_id = event_of(row)
+        if event_id is None or event_id in listed_ids or event_id in events or row["status"] == "withdrawn":
+            continue
+        is_scheduled = event_id in scheduled_ids and row["session_id"] is not None
+        has_no_list = are_all_teams and not any(team in lists.teams for team in row["teams"] or ())
+        if is_scheduled or (has_no_list and lists.covers(row)):
+            events[event_id] = None
+    return list(events)
+
+
 def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     """Return the events that no list has any more."""
     found: dict[str, Verdict] = {}
     for row in stored:
-        event_id = row["event_id"] or (
-            row["unit"].partition("/")[2] if row["operation"] in ("game", "team_events") else None
-        )
+        event_id = event_of(row)
         if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.covers(row):
             continue
         parents = [lists.teams.get(team) for team in row["teams"] or () if team in lists.teams]
@@ -62,11 +80,17 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
     return found
 
 
-def missing_games(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
-    """Return the games that the schedule no longer has."""
+def missing_games(stored: Mapping[str, Row], lists: Lists) -> dict[str, Verdict]:
+    """Return the games that the schedule no longer has, but for those whose event has moved out of the range.
+
+    `stored` has the rows by the names of their units.
+    """
     found: dict[str, Verdict] = {}
-    for row in stored:
+    for row in stored.values():
         if row["operation"] == "schedule" and has_rows(row) and lists.covers(row):
+            event = stored.get(f"game/{row['game_id']}")
+            if event is not None and event["status"] in COMPLETE and not lists.covers(event):
+                continue
             verdict = _absent(row["game_id"], [lists.schedule])
             if verdict is not None:
                 found[row["game_id"]] = verdict

@@ -569,6 +569,6 @@ def coverage_row(outcome: Outcome) -> Row:
     }
 
 
-def rows_to_arrow(rows: Sequence[Row], name: str) -> "pyarrow.Table":
+def rows_to_arrow(rows: Sequence[Mapping[str, Any]], name: str) -> "pyarrow.Table":
     """Return rows of one of the archive's own tables."""
     return _arrow.table(rows, internal_schemas()[name])

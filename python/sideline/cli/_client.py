@@ -1,13 +1,17 @@
 """The client of the environment's settings."""
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from .._client import Client, ClientOptions
 from ..errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from .._client import Client, ClientOptions
 
-def open_client(**options: Unpack[ClientOptions]) -> Client:
+
+def open_client(**options: "Unpack[ClientOptions]") -> "Client":
     """Return the client. Raises `ConfigurationError`: an invalid variable is no wrong argument of a command."""
+    from .._client import Client
+
     try:
         return Client(**options)
     except ValueError as error:

@@ -3,7 +3,6 @@
 import argparse
 from datetime import timedelta
 
-from ..archive import Archive
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, days
 
@@ -37,6 +36,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compact."""
+    from ..archive import Archive
+
     Archive(args.path).compact()
     return Exit.DONE
 
@@ -45,5 +46,7 @@ def run_vacuum(args: argparse.Namespace) -> int:
     """Delete replaced files, and print their number."""
     if args.retain is None:
         args.parser.error("argument --retain: inf keeps every file; write a number of days")
+    from ..archive import Archive
+
     print(f"{args.path}: {Archive(args.path).vacuum(retain=args.retain)} files deleted")
     return Exit.DONE

@@ -8,7 +8,6 @@ from typing import Any
 
 from .._core import Table
 from .._rows import aligned, library
-from ..simulator import Simulator
 from ._exits import Exit
 from ._parser import Commands, add_command, number
 
@@ -49,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 def demo(seed: int, out: Path) -> None:
     """Print the head of each table, write each table to `out`, and print what to try next."""
+    from ..simulator import Simulator
+
     parquet = library("pyarrow.parquet", "arrow")
     out.mkdir(parents=True, exist_ok=True)
     with Simulator(seed, now=NOW) as service, service.client() as client:

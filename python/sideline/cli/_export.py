@@ -3,7 +3,6 @@
 import argparse
 import sys
 
-from ..archive import Archive
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_list
 
@@ -35,6 +34,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and print what was written."""
+    from ..archive import Archive
+
     done = Archive(args.path).export(args.to, args.tables, schema=args.schema)
     for problem in done.problems:
         print(f"sideline: {problem}", file=sys.stderr)

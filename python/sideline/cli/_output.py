@@ -5,8 +5,11 @@ from datetime import datetime
 
 
 def print_json(content: object) -> None:
-    """Print a line of JSON."""
-    print(json.dumps(content, ensure_ascii=False, default=_plain), flush=True)
+    """Print a line of JSON, with escapes for characters that a terminal would obey."""
+    text = json.dumps(content, ensure_ascii=False, default=_plain)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    print(text, flush=True)
 
 
 def _plain(value: object) -> object:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from .._client import core_of_stream
 from .._core import Update
-from ..live import Disconnected
 from ._client import open_client
 from ._parser import Commands, add_command
 from ._streams import add_stream, open_stream, status_of_stream, until_stopped
@@ -49,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
     """Take and count items; return the last refusal, if the service responded with a status."""
+    from ..live import Disconnected
+
     terminal = sys.stderr.isatty()
     every = 0.5 if terminal else _LINE_INTERVAL
     last: datetime | None = None

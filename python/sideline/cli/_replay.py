@@ -4,8 +4,6 @@ import argparse
 from pathlib import Path
 
 from .._core import Update
-from ..journal import replay
-from ..live import describe_notice, describe_update
 from ._exits import Exit
 from ._output import fields_of, print_json
 from ._parser import Commands, add_command, add_json
@@ -34,6 +32,9 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the items."""
+    from ..journal import replay
+    from ..live import describe_notice, describe_update
+
     speed = None if args.fast else args.speed
     for item in replay(args.path, speed, max_pause=args.max_pause):
         line: dict[str, object]

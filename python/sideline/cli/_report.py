@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from ..archive import Archive
 from ._exits import Exit
 from ._output import print_json
 from ._parser import Commands, add_archive, add_command, add_json
@@ -34,6 +33,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page."""
+    from ..archive import Archive
+
     archive = Archive(args.path)
     archive.report(args.out, since=args.since)
     info = archive.info()

@@ -4,11 +4,14 @@ import argparse
 import sys
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from ..simulator import Simulator
 from ._exits import Exit
 from ._output import print_json
 from ._parser import Commands, add_command, add_json, number, port
+
+if TYPE_CHECKING:
+    from ..simulator import Simulator
 
 
 def add(commands: Commands) -> None:
@@ -46,6 +49,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
+    from ..simulator import Simulator
+
     service = Simulator(
         args.seed,
         sport=args.sport,
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _play_next(service: Simulator, speed: float) -> None:
+def _play_next(service: "Simulator", speed: float) -> None:
     """Play the game that is the next to begin, and say how to see it; the line is a comment of a shell."""
     now = time.time() * 1000
     upcoming_games = [game for game in service.games if game["tipoff_at"] > now]

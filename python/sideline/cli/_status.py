@@ -5,7 +5,6 @@ import json
 from collections import Counter
 
 from .._rows import visible
-from ..archive import PROBLEMS, SEVERITY, Archive
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_json, add_list, team_id
 
@@ -30,6 +29,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the verdicts. Returns the exit status: 0 without problems, 3 otherwise."""
+    from ..archive import PROBLEMS, SEVERITY, Archive
+
     rows = Archive(args.path).status(args.teams, args.since).to_dicts()
     problems = [row for row in rows if row["status"] in PROBLEMS]
     if args.as_json:

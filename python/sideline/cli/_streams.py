@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._client import core_of
-from ..live import Disconnected
 from ._exits import Exit
 from ._parser import Parser, print_error
 
@@ -39,6 +38,8 @@ class Refusal:
     reason: str | None = None
 
     def add(self, item: object) -> None:
+        from ..live import Disconnected
+
         if isinstance(item, Disconnected) and item.status is not None:
             self.reason = item.reason
 

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._client import Progress, check_sync, progress_text, store_of
-from ..archive import Archive, Store, SyncReport, hole_line, is_available, load_deltalake
 from ._client import open_client
 from ._exits import Exit
 from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, team_id
+
+if TYPE_CHECKING:
+    from .._client import Progress
+    from ..archive import Store, SyncReport
 
 _LINE_INTERVAL = 10.0
 """Seconds between two progress lines without a terminal."""
@@ -58,6 +60,9 @@ def run(args: argparse.Namespace) -> int:
     """Sync and print a report. Returns the exit status: 0 complete, 3 incomplete, 4 unknown fields and no hole."""
     if args.start is None and args.games is None:
         raise ValueError("give the range: --from, and --to if it does not end now; or --games")
+    from .._client import check_sync, store_of
+    from ..archive import Archive, load_deltalake
+
     deltalake = load_deltalake()
     try:
         with open_client() as client:
@@ -87,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.UNKNOWN_FIELDS if report.drift.num_rows and not args.allow_drift else Exit.DONE
 
 
-def _summary(root: str, report: SyncReport) -> dict[str, Any]:
+def _summary(root: str, report: "SyncReport") -> dict[str, Any]:
     names = ("unit", "status", "error")
     return {
         "archive": root,
@@ -101,7 +106,9 @@ def _summary(root: str, report: SyncReport) -> dict[str, Any]:
     }
 
 
-def _print(root: str, report: SyncReport) -> None:
+def _print(root: str, report: "SyncReport") -> None:
+    from ..archive import hole_line
+
     units, corrections = report.coverage.num_rows, report.corrections.num_rows
     state = "complete" if report.complete else f"incomplete, {len(report.holes)} hole{'s' * (len(report.holes) != 1)}"
     print(f"{root}: {state}; {units} units, {corrections} corrections")
@@ -117,19 +124,23 @@ class _ProgressLines:
     def __init__(self) -> None:
         self._next = time.monotonic() + _LINE_INTERVAL
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: "Progress") -> None:
         now = time.monotonic()
         if now >= self._next or progress.done == progress.total:
             self._next = now + _LINE_INTERVAL
+            from .._client import progress_text
+
             print(progress_text(progress), file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _exclusive(store: Store) -> Iterator[None]:
+def _exclusive(store: "Store") -> Iterator[None]:
     """Run only one sync of an archive at a time. The system releases the lock when the process ends.
 
     A run that stores nothing leaves neither a lock nor a folder.
     """
+    from ..archive import is_available
+
     if is_available(store):
         # Concurrent runs share the units by leases.
         yield

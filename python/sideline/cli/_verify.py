@@ -2,7 +2,6 @@
 
 import argparse
 
-from ..archive import verify
 from ._exits import Exit
 from ._parser import Commands, add_command
 
@@ -22,6 +21,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file that differs."""
+    from ..archive import verify
+
     problems = verify(args.path)
     for problem in problems:
         print(problem)

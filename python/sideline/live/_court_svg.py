@@ -8,10 +8,10 @@ MARGIN = 300
 """Millimetres around the court."""
 
 
-def half_court(court: Court) -> str:
-    """Return an `<svg>` element with the lines of a half: the hoop is the origin, at the bottom.
+def half_court(court: Court) -> dict[str, str]:
+    """Return the view box and the path of a half's lines: the hoop is the origin, at the bottom.
 
-    Its group of class `marks` is empty; positions in `sideline.court.HOOP` fit there as they are.
+    Positions in `sideline.court.HOOP` fit there as they are.
     """
     hoop, middle, side = court.baseline_to_hoop, court.length / 2 - court.baseline_to_hoop, court.width / 2
     face, free_throw = court.baseline_to_backboard - hoop, court.baseline_to_free_throw_line - hoop
@@ -33,10 +33,7 @@ def half_court(court: Court) -> str:
         f"M{circle:g} {middle:g}{_arc(circle, -circle, middle)}",
     ]
     box = (-side - MARGIN, -middle - MARGIN, court.width + 2 * MARGIN, court.length / 2 + 2 * MARGIN)
-    return (
-        f'<svg viewBox="{" ".join(f"{number:g}" for number in box)}" role="img"><g transform="scale(1 -1)">'
-        f'<path class="lines" d="{"".join(lines)}"/><g class="marks"></g></g></svg>'
-    )
+    return {"box": " ".join(f"{number:g}" for number in box), "lines": "".join(lines)}
 
 
 def _arc(radius: float, x: float, y: float) -> str:

@@ -3,14 +3,13 @@
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from html import escape
 from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._client import core_of_stream, is_entered, is_notebook, title_of
 from .._core import Update
-from .._rows import STATISTICS, aligned, shorten, table_html, visible
+from .._rows import STATISTICS, aligned, notebook_html, shorten, table_part, visible
 from ._box_score import LiveBoxScore
 from ._notices import Connected, Disconnected, Gap, Quiet, Recovered, Recovering
 from ._stats import StreamStats
@@ -67,13 +66,11 @@ class View:
 
     def html(self) -> str:
         """Render the whole view as HTML."""
-        notices = "".join(f"<div>{escape(text)}</div>" for text in self.notices)
+        head = {"title": self.headline(), "about": "", "notes": list(self.notices)}
         columns = self.columns()
         if columns is not None:
-            body = table_html(self.score.table(), columns, MAX_ROWS)
-        else:
-            body = "".join(f"<div><code>{escape(describe_update(update))}</code></div>" for update in self.updates)
-        return f"<div><b>{escape(self.headline())}</b><small>{notices}</small>{body}</div>"
+            return notebook_html(head, table_part(self.score.table(), columns, MAX_ROWS))
+        return notebook_html(head, {"codes": [describe_update(update) for update in self.updates]})
 
     def text(self) -> str:
         """Render the box score as text, or return "" without one."""

@@ -12,16 +12,15 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from .._client import is_entered, title_of
 from .._lazy import LazyModule
+from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
 from ._box_score import LiveBoxScore
 from ._court_svg import half_court
@@ -170,7 +169,7 @@ class LivePage:
         return f"<sideline.live.LivePage {self.url}, {'closed' if self._is_closed else 'open'}>"
 
     def _repr_html_(self) -> str:
-        return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.url)}</a>'
+        return notebook_html({"link": self.url})
 
 
 class News:
@@ -233,18 +232,17 @@ def refusal(path: str, hosts: list[str], origin: str | None, site: str | None, p
 
 def page() -> tuple[bytes, str]:
     """Return the page, and the content security policy that allows its own style and script alone."""
-    html = Path(__file__).with_name("_live_page.html").read_text(encoding="utf-8")
-    html = html.replace("<!--court-->", half_court(COLLEGE_MEN))
-    style, script = (_hash_of(html, tag) for tag in ("style", "script"))
+    text = html("live_page.html", court=half_court(COLLEGE_MEN))
+    style, script = (_hash_of(text, tag) for tag in ("style", "script"))
     policy = (
         f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
     )
-    return html.encode(), policy
+    return text.encode(), policy
 
 
-def _hash_of(html: str, tag: str) -> str:
-    [content] = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+def _hash_of(text: str, tag: str) -> str:
+    [content] = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 

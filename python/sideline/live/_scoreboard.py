@@ -219,7 +219,7 @@ class Scoreboard:
 
     def _read_play(self, team: int, player: int, data: Mapping[str, Any]) -> None:
         kind = data.get("classification")
-        if player and isinstance(kind, str) and kind != "DISTANCE":
+        if player and isinstance(kind, str) and kind not in ("", "DISTANCE"):
             moment, clock = self._last_shot
             is_known = moment is not None and moment == number(data.get("occurred_at"))
             self._add_play(clock if is_known else self._score.period or "", team, player, _words(kind), data)

@@ -132,6 +132,8 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
         if matches:
             people = ", ".join(f"{key} {names[key]}" for key in matches)
             reason = f"matches {len(matches)} names, {people}: write {what}_id=, or more of the name"
+        elif not names:
+            reason = f"matches no name: the rows have only ids; give {what}s=, a roster or a mapping of names by id"
         else:
             hint = did_you_mean(wanted, [names[key] for key in sorted(ids) if key in names])
             reason = f"matches no name{hint}" if hint else f"matches no name; there are: {known or 'none'}"

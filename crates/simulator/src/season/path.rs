@@ -9,6 +9,8 @@ const TOP: f64 = 6.9;
 const RUN: f64 = 5.4;
 /// Milliseconds before a place that must be reached in which no other is aimed at.
 const CLEAR: f64 = 500.0;
+/// Milliseconds in which a player is anywhere on the court.
+const FAR: f64 = 8000.0;
 /// A path is the mean of the way over this time on both sides, so that speeds change over twice as much.
 pub(super) const MEAN: f64 = 760.0;
 /// The dwell of who is seen at a place also a little before and after.
@@ -47,8 +49,8 @@ impl Point {
 
     /// No farther than this from `other`.
     fn within(self, other: Point, reach: f64) -> Point {
-        let distance = self.distance(other);
-        if distance <= reach { self } else { other.towards(self, reach.max(0.0) / distance) }
+        let (distance, reach) = (self.distance(other), reach.max(0.0));
+        if distance <= reach { self } else { other.towards(self, reach / distance) }
     }
 }
 
@@ -109,13 +111,25 @@ impl Path {
                 path.push(key.at, key.place.unwrap_or_default());
                 continue;
             };
-            let next = keys[index + 1..].iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
-            let arrives = (key.at - key.dwell).max(last.at);
+            let later = &keys[index + 1..];
+            let next = later.iter().take(6).find(|next| next.dwell > 0.0 && next.place.is_some());
+            let mut arrives = (key.at - key.dwell).max(last.at);
             let mut place = key.place.unwrap_or(last.place);
             if let (0.0, Some(next)) = (key.dwell, next)
                 && let Some(goal) = next.place
             {
                 place = place.within(goal, RUN * (next.at - next.dwell - key.at));
+            }
+            // A throw is where its event says: what is before it gives way.
+            let throw = later.iter().take_while(|next| next.at < key.at + FAR).find(|next| next.dwell >= MEAN);
+            let throw = throw.and_then(|throw| Some((throw.at - throw.dwell, throw.place?)));
+            if let Some((at, goal)) = throw
+                && key.dwell < MEAN
+            {
+                place = place.within(goal, RUN * (at - key.at));
+            }
+            if key.dwell >= MEAN {
+                arrives = arrives.max(last.at + last.place.distance(place) / TOP).min(key.at);
             }
             let top = if key.dwell > 0.0 { TOP } else { RUN };
             place = place.within(last.place, top * (arrives - last.at));
@@ -126,7 +140,15 @@ impl Path {
             }
             path.push(arrives, place);
             // A key that comes sooner than the player would leave cuts the stay short.
-            let stays = keys.get(index + 1).map_or(f64::MAX, |next| (key.at + next.at) / 2.0);
+            let mut stays = later.first().map_or(f64::MAX, |next| (key.at + next.at) / 2.0);
+            if let Some((at, goal)) = throw {
+                stays = stays.min(at - place.distance(goal) / RUN);
+            }
+            if key.dwell >= MEAN {
+                stays = throw.map_or(f64::MAX, |(at, goal)| {
+                    at.max((key.at + at + MEAN - place.distance(goal) / TOP) / 2.0).max(key.at)
+                });
+            }
             if key.dwell > 0.0 {
                 path.push((key.at + key.dwell).min(stays).max(arrives), place);
             }

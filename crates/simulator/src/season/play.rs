@@ -249,7 +249,9 @@ impl<'a> Floor<'a> {
         }
         let is_hurried = self.clock <= time;
         if is_hurried {
-            if self.clock < 900 || self.rng.chance(430) {
+            // From under the own hoop nobody gets anywhere in less.
+            let least = if opening && from.is_none() { 4000 } else { 900 };
+            if self.clock < least || self.rng.chance(430) {
                 self.run(self.clock);
                 return ChanceOutcome::Over(Start::Inbound);
             }

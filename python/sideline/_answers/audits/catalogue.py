@@ -95,6 +95,18 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     ),
     (
         Rule(
+            "plays_match_events",
+            "A player's counted stats are the same in the plays and in the stat events, in sessions that have both. A"
+            " code that no play has is not compared.",
+            ("play_by_play", "stat_events"),
+            (),
+            1e-6,
+            "count",
+        ),
+        sums.plays_match_events,
+    ),
+    (
+        Rule(
             "turnovers_match_events",
             "A possession's attribute `turnover` is the number of TO among its events, or 1 if there are several. A"
             " team's turnover may be only among the stat events, within 5 s of the possession. A session without any"
@@ -316,6 +328,17 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
             "s",
         ),
         presence.games_have_all_sessions,
+    ),
+    (
+        Rule(
+            "both_teams_have_possessions",
+            "A session of a game with at least ten possessions has some of two teams.",
+            ("possessions",),
+            (),
+            presence.MIN_POSSESSIONS,
+            "count",
+        ),
+        presence.both_teams_have_possessions,
     ),
     (
         Rule(

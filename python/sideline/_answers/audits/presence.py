@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 MIN_SESSION_WITH_ROWS_S = 300
 """Short sessions may be empty; a longer session of a game has rows."""
 
+MIN_POSSESSIONS = 10
+"""A session with fewer possessions may have those of one team alone."""
+
 MAX_UNCOVERED_S = 600
 """The largest part of a game's time outside its sessions; beyond it a session is missing."""
 
@@ -115,6 +118,18 @@ def games_have_all_sessions(tables: Tables) -> Rows:
             sessions = f"{row['count']} sessions, none from {moment(start)} to {moment(end)}"
             message = f"the game of type {row['game_type']} has {sessions}"
             yield violation("games_have_all_sessions", row, message, f"{row['regular']} sessions", sessions)
+
+
+def both_teams_have_possessions(tables: Tables) -> Rows:
+    pl = tables.pl
+    possessions = tables["possessions"].filter(tables.is_game | pl.col("game_id").is_not_null())
+    by_session = possessions.group_by("session_id", "game_id", maintain_order=True)
+    teams = by_session.agg(pl.col("team_id").drop_nulls().unique().sort(), count=pl.len())
+    is_suspicious = (pl.col("team_id").list.len() != 2) & (pl.col("count") >= MIN_POSSESSIONS)
+    for row in teams.filter(is_suspicious).iter_rows(named=True):
+        teams_text = ", ".join(map(str, row.pop("team_id"))) or "no team"
+        message = f"the session has possessions of {teams_text}, not of two teams"
+        yield violation("both_teams_have_possessions", row, message, "two teams", teams_text)
 
 
 def players_are_on_a_roster(tables: Tables) -> Rows:

@@ -24,7 +24,7 @@ class Audit:
     >>> sideline.audit(player_stats=client.stats(session_id), stat_events=client.stats_details(session_id)).num_rows
     0
     >>> len(sideline.audit.rules())
-    29
+    31
     """
 
     def __call__(
@@ -34,6 +34,7 @@ class Audit:
         stat_events: Source | None = None,
         possessions: Source | None = None,
         shots: Source | None = None,
+        play_by_play: Source | None = None,
         sessions: Source | None = None,
         players: Source | None = None,
         coverage: Source | None = None,
@@ -52,6 +53,7 @@ class Audit:
             stat_events: `client.stats_details`, or a table `stat_events`.
             possessions: `client.possessions`, or its tables `possessions` and `possession_events` in a list.
             shots: `client.shots` or `client.game_shots`, or a table `shots`.
+            play_by_play: `client.play_by_play`, or a table `play_by_play`.
             sessions: `client.game` or `client.team_events`, or its tables `events`, `sessions` and
                 `location_windows` in a list.
             players: `client.roster(team_id, game_id=...)` of each game and team, or a table `players`, and
@@ -72,13 +74,14 @@ class Audit:
         ...     sessions=client.game(game_id),
         ... )
         >>> violations.num_rows, sum(run.is_run for run in violations.rules)
-        (0, 23)
+        (0, 24)
         """
         arguments = {
             "player_stats": player_stats,
             "stat_events": stat_events,
             "possessions": possessions,
             "shots": shots,
+            "play_by_play": play_by_play,
             "sessions": sessions,
             "players": players,
             "coverage": coverage,

@@ -87,6 +87,29 @@ def shots_match_events(tables: Tables) -> Rows:
         yield _difference("shots_match_events", row, message, "stat events", "shots")
 
 
+def plays_match_events(tables: Tables) -> Rows:
+    pl = tables.pl
+    plays, events = tables["play_by_play"], tables["stat_events"]
+    key = "session_id" if not plays["session_id"].null_count() else "game_id"
+    plays, events = plays.join(events, on=key, how="semi"), events.join(plays, on=key, how="semi")
+    # A map of newer versions of polars is this list in older ones.
+    entries = pl.List(pl.Struct({"key": pl.String, "value": pl.Float64}))
+    plays = (
+        plays.with_columns(pl.col("stats").cast(entries))
+        .explode("stats")
+        .unnest("stats")
+        .rename({"key": "stat"})
+        .filter(pl.col("player_id") > 0)
+    )
+    codes = plays["stat"].drop_nulls().unique().to_list()
+    events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(codes))
+    keys = ["player_id", "stat"]
+    plays, events = tables.common(plays, events)
+    for row in _differences(_sums(tables, events, keys), _sums(tables, plays, keys), ["scope"], _teams(events)):
+        message = "{who}: {stat} is {found} by the plays, {expected} in the stat events"
+        yield _difference("plays_match_events", row, message, "stat events", "plays")
+
+
 def turnovers_match_events(tables: Tables) -> Rows:
     pl = tables.pl
     keys = ["session_id", "team_id", "possession"]

@@ -43,6 +43,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             *("hoop_y", "hoop_player_x", "hoop_player_y", "game_clock_s", "period"),
         )
     },
+    "play_by_play": {"play_by_play": ("game_id", "session_id", "player_id", "stats")},
     "sessions": {
         "location_windows": ("session_id", "start", "end"),
         "sessions": ("session_id", "started_at", "ended_at"),

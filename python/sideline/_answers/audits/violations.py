@@ -57,9 +57,9 @@ class Violations(Table):
         return f"{super().__str__()}\n{self._summary()}"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ..._rows import notebook_html, table_part
 
-        return f"{super()._repr_html_()}<div>{escape(self._summary())}</div>"
+        return notebook_html(table_part(self), {"notes": [self._summary()]})
 
     def _summary(self) -> str:
         ran = [run.rule for run in self.rules if run.is_run]

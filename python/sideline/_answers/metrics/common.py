@@ -72,6 +72,24 @@ def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str
     return frame.group_by(keys).agg(pl.col(columns).sum()).sort(keys)
 
 
+def sums_of_play() -> "list[polars.Expr]":
+    """Return the sums of possessions; the `seconds` are null if those of one possession are unknown."""
+    pl = library("polars", "polars")
+    seconds = pl.when(pl.col("seconds").is_not_null().all()).then(pl.col("seconds").sum())
+    return [pl.col(SUM_COLUMNS[:-1]).sum(), seconds.alias("seconds")]
+
+
+def reason(*seconds: "polars.Expr", players: str | None = None) -> "polars.Expr":
+    """Return the last column: why a value is null, "clock_unknown", or "lineup_unknown" where the players are."""
+    pl = library("polars", "polars")
+    is_unknown = pl.any_horizontal(column.is_null() for column in seconds or (pl.col("seconds"),))
+    text = pl.when(is_unknown).then(pl.lit("clock_unknown"))
+    if players is not None:
+        text = pl.when(pl.col(players).is_null()).then(pl.lit("lineup_unknown")).otherwise(text)
+    column: polars.Expr = text.alias("reason")
+    return column
+
+
 def stat(code: str) -> "polars.Expr":
     """Return the column of a code, with 0 for rows without it."""
     column: polars.Expr = library("polars", "polars").col(code)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..._lazy import LazyModule
 from ..._rows import library
 from ..kinds import Source, keeps_kind
-from .common import box_scores, share, sum_by
+from .common import box_scores, reason, share, sum_by, sums_of_play
 from .names import with_player_names
 from .sides import sides_of_play, sums_by_players
 
@@ -46,8 +46,10 @@ def possession_count(possessions: Source, *, by: str | Sequence[str] = ()) -> "p
 def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.DataFrame":
     """Return the `minutes` of each player on court, by the game clock of the possessions that name the player.
 
-    The time between two possessions does not count. Possessions without players are summed in a row with null.
-    Parameters and errors are those of `possession_count`.
+    The time between two possessions does not count. Each listed player is on court, however many are listed. The last
+    column is the `reason`: "clock_unknown" where the minutes are null, because a clock is missing, rises or is
+    negative, and "lineup_unknown" for the row with null, the sum of the possessions without players. Parameters and
+    errors are those of `possession_count`.
 
     >>> table = metrics.minutes(client.possessions(session_id))
     >>> max(table["minutes"]) <= 20
@@ -59,7 +61,8 @@ def minutes(possessions: Source, *, by: str | Sequence[str] = ()) -> "polars.Dat
 def _minutes(possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
     pl = library("polars", "polars")
     players = sums_by_players(sides_of_play(possessions, by), [*by, "team_id"], 1).sort(*by, "team_id", "player_id")
-    player_minutes = players.select(*by, "team_id", "player_id", minutes=pl.col("seconds") / 60)
+    minutes_played = (pl.col("seconds") / 60).alias("minutes")
+    player_minutes = players.select(*by, "team_id", "player_id", minutes_played, reason(players="player_id"))
     return with_player_names(player_minutes, possessions)
 
 
@@ -68,7 +71,8 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
     """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
 
     It follows basketball-reference.com, per (possessions + opponent_possessions) / (2 minutes), with counted
-    possessions and their time on the game clock.
+    possessions and their time on the game clock. Where that is unknown, `seconds` and `pace` are null, and the last
+    column, `reason`, is "clock_unknown".
 
     Parameters:
         per: minutes of a game: 40 in college and international games, 48 in professional ones.
@@ -79,10 +83,11 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
     [...]
     """
     pl = library("polars", "polars")
-    sums = ("possessions", "opponent_possessions", "seconds")
-    teams = sides_of_play(possessions, by).group_by(*by, "team_id").agg(pl.col(sums).sum()).sort(*by, "team_id")
+    sums = sides_of_play(possessions, by).group_by(*by, "team_id").agg(sums_of_play()).sort(*by, "team_id")
+    teams = sums.drop("points", "opponent_points")
     both_counts = pl.col("possessions") + pl.col("opponent_possessions")
-    return teams.with_columns(pace=share(per * 60 * both_counts, 2 * pl.col("seconds")))
+    pace = share(per * 60 * both_counts, 2 * pl.col("seconds")).alias("pace")
+    return teams.with_columns(pace, reason())
 
 
 @keeps_kind
@@ -90,6 +95,8 @@ def per_36(
     box_score: Source, possessions: Source, *, stats: str | Sequence[str] = PER_36, by: str | Sequence[str] = ()
 ) -> "polars.DataFrame":
     """Return the `minutes` of each player, and each stat code per 36 minutes: its sum times 36 / `minutes`.
+
+    The last column is the `reason` for unknown minutes, as in `minutes`.
 
     Parameters:
         box_score: `client.stats`, or a table `box_score` or `player_stats`.
@@ -99,7 +106,7 @@ def per_36(
 
     >>> table = metrics.per_36(client.stats(session_id), client.possessions(session_id), stats=["PTS"])
     >>> table.column_names
-    ['team_id', 'player_id', 'player_name', 'minutes', 'PTS']
+    ['team_id', 'player_id', 'player_name', 'minutes', 'PTS', 'reason']
     """
     pl = library("polars", "polars")
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
@@ -111,7 +118,7 @@ def per_36(
     rates = [
         (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
     ]
-    return with_player_names(timed_lines.select(*keys, "minutes", *rates).sort(keys), box_score, possessions)
+    return with_player_names(timed_lines.select(*keys, "minutes", *rates, "reason").sort(keys), box_score, possessions)
 
 
 @keeps_kind
@@ -121,12 +128,14 @@ def usage(
     """Return the `minutes` of each player, and the player's share of the team's play while on court.
 
     The shares are fractions, as defined by basketball-reference.com. MP is the player's minutes, and T is the sum of
-    the minutes of all of the team's players divided by 5:
+    the minutes of all of the team's players divided by 5 (null where those of one player are unknown):
 
     - `usage`: (FGA + 0.44 FTA + TO) T / (MP (team FGA + 0.44 team FTA + team TO));
     - `assist_share`: AST / (MP / T team FG - FG), the team mates' field goals that the player assisted;
     - `rebound_share`: REB T / (MP (team REB + opponents' REB)), null unless the rows are of two teams. For several
       games, group by game: `by=["game_id"]`.
+
+    The last column is the `reason` for unknown minutes, as in `minutes`.
 
     Parameters:
         box_score: `client.stats`, or a table `box_score` or `player_stats`, with the teams' own rows (player 0).
@@ -135,8 +144,8 @@ def usage(
         free_throw_weight: the share of free throws that end a possession.
 
     >>> table = metrics.usage(client.stats(session_id), client.possessions(session_id))
-    >>> table.column_names[-4:]
-    ['minutes', 'usage', 'assist_share', 'rebound_share']
+    >>> table.column_names[-5:]
+    ['minutes', 'usage', 'assist_share', 'rebound_share', 'reason']
     """
     pl = library("polars", "polars")
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
@@ -149,7 +158,9 @@ def usage(
     totals = sum_by(boxes.filter("is_team_total"), keys, codes)
     opponents = pl.col("REB").sum().over(by) - pl.col("REB") if by else pl.col("REB").sum() - pl.col("REB")
     teams = totals.with_columns(other_REB=pl.when(pl.len().over(by or pl.lit(1)) == 2).then(opponents))
-    fifth = player_minutes.group_by(keys).agg(fifth=pl.col("minutes").sum() / 5)
+    known_players = player_minutes.filter(pl.col("player_id").is_not_null())
+    sum_of_minutes = pl.when(pl.col("minutes").is_not_null().all()).then(pl.col("minutes").sum())
+    fifth = known_players.group_by(keys).agg(fifth=sum_of_minutes / 5)
     team_sums = teams.join(fifth, on=keys, how="left").rename({code: f"team_{code}" for code in codes})
     joined_lines = lines.join(team_sums, on=keys, how="left")
 
@@ -166,5 +177,6 @@ def usage(
         usage=share(count_ends("") * of_team, minutes_played * count_ends("team_")),
         assist_share=share(pl.col("AST"), mates),
         rebound_share=share(pl.col("REB") * of_team, rebounds),
+        reason=pl.col("reason").fill_null(pl.when(of_team.is_null()).then(pl.lit("clock_unknown"))),
     )
     return with_player_names(shares.sort(*keys, "player_id"), box_score, possessions)

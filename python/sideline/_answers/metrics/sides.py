@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
-from .common import SUM_COLUMNS, MissingStat, check_columns
+from .common import SUM_COLUMNS, MissingStat, check_columns, sums_of_play
 
 if TYPE_CHECKING:
     import polars
@@ -79,8 +79,10 @@ def with_opponent(possessions: "polars.DataFrame") -> "polars.DataFrame":
 
 def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "polars.DataFrame":
     pl = library("polars", "polars")
+    begins, ends = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     possession_rows = possession_rows.with_columns(
-        seconds=pl.col("start_game_clock_s") - pl.col("end_game_clock_s"),
+        # A clock that rises, or is below 0, tells no time.
+        seconds=pl.when((begins >= ends) & (ends >= 0)).then(begins - ends),
         one=pl.lit(1, pl.Int64),
         none=pl.lit(0, pl.Int64),
     )
@@ -117,19 +119,20 @@ def scoring_events(events: "polars.DataFrame", measure: str) -> "polars.DataFram
 def sums_by_players(sides: "polars.DataFrame", keys: list[str], size: int) -> "polars.DataFrame":
     """Return the sums for each `size` players on court together: by `lineup`, or by `player_id` for one player.
 
-    Possessions with fewer or more than five known players are summed with null as their players.
+    Each listed player is on court, however many are listed. Possessions with fewer players than `size`, and lineups of
+    more than five, are summed with null as their players.
     """
     pl = library("polars", "polars")
     five = pl.col("ids").list.unique().list.sort().cast(pl.List(pl.String)).list.join("-").fill_null("")
-    fives = sides.with_columns(five=five).group_by(*keys, "five").agg(pl.col(SUM_COLUMNS).sum())
+    fives = sides.with_columns(five=five).group_by(*keys, "five").agg(sums_of_play())
     parts: list[tuple[str, str | None]] = []
     for ids in fives["five"].unique():
         players = ids.split("-") if ids else []
-        is_known = size <= len(players) <= 5
+        is_known = size <= len(players) and (size == 1 or len(players) <= 5)
         parts.extend((ids, "-".join(part)) for part in combinations(players, size) if is_known)
         if not is_known:
             parts.append((ids, None))
     name, kind = ("player_id", pl.Int64) if size == 1 else ("lineup", pl.String)
     split = pl.DataFrame(parts, schema={"five": pl.String, name: pl.String}, orient="row")
     split = split.with_columns(pl.col(name).cast(kind))
-    return fives.join(split, on="five").group_by(*keys, name).agg(pl.col(SUM_COLUMNS).sum())
+    return fives.join(split, on="five").group_by(*keys, name).agg(sums_of_play())
