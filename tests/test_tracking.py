@@ -362,8 +362,9 @@ def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     assert len(rows) == shots
     assert sum(row["defender_id"] is not None for row in rows) > 0.5 * shots
     assert {row["game_id"] for row in game_tracking.loads().to_dicts()} == {game_id}
-    assert {row["period"] for row in game_tracking.loads().to_dicts()} == {"H1", "H2"}
-    assert "2 sessions" in repr(game_tracking)
+    periods = {row["period"] for row in game_tracking.loads().to_dicts()}
+    assert periods >= {"H1", "H2"}
+    assert f"{len(periods)} sessions" in repr(game_tracking)
 
 
 def test_football_has_loads() -> None:
