@@ -1,5 +1,6 @@
 //! The nearest opponent of each player at each frame.
 
+use crate::length;
 use crate::lineups::Five;
 use crate::reason::Reason;
 use crate::session::Session;
@@ -139,7 +140,7 @@ fn nearest_of(
         }
         let Some((x, y)) = places[*track] else { continue };
         count += 1;
-        let distance = (x - place.0).hypot(y - place.1);
+        let distance = length(x - place.0, y - place.1);
         if nearest.is_none_or(|(_, least)| distance < least) {
             nearest = Some((*player_id, distance));
         }
