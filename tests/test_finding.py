@@ -111,9 +111,9 @@ def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out
 
 def test_a_misspelt_name_gets_a_suggestion(service: sideline.Simulator) -> None:
     with service.client() as client:
-        with pytest.warns(UserWarning, match=r"^teams has no row named 'marinrs'; did you mean Elkhorn Mariners\?") as warned:
+        with pytest.warns(UserWarning, match=r"^teams has no row named 'marinrs'; did you mean Elkhorn Mariners\?") as warnings:
             assert client.find_team("marinrs").num_rows == 0
-        assert warned[0].filename == __file__
+        assert warnings[0].filename == __file__
         with pytest.warns(UserWarning, match=r"^players has no row named 'trey janson'; did you mean Trey Jansen"):
             assert client.find_player("trey janson").num_rows == 0
         assert client.find_team("xyzzy").num_rows == 0, "without a warning, which would be an error here"

@@ -24,7 +24,7 @@ pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef
     // Neighbours are most often the same text.
     let mut last: Option<(&str, i32)> = None;
     let mut key = |text: &'a str| match last {
-        Some((known, key)) if std::ptr::eq(known, text) => key,
+        Some((previous, key)) if std::ptr::eq(previous, text) => key,
         _ => {
             let key = *keys.entry(text).or_insert_with(|| {
                 words.push(text);
