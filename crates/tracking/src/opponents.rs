@@ -73,9 +73,9 @@ fn median_step_ms(track: &Track) -> i64 {
 
 /// The nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
 pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Opponent> {
-    let mut rows = Vec::new();
     let mut cursor = Cursor::with_steps(session);
     let players: Vec<(usize, i64, i64)> = players(session);
+    let mut rows = Vec::with_capacity(times.len() * players.len());
     let mut places: Vec<Option<(f64, f64)>> = vec![None; session.tracks.len()];
     for (frame, t_ms) in times.iter().enumerate() {
         cursor.advance(*t_ms);
