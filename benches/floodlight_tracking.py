@@ -1,8 +1,9 @@
 """Loads and nearest opponents of a game beside floodlight's, on the same frames.
 
-floodlight needs an older Python than sideline, so each side runs in processes of its own, and the frames travel as Parquet:
+floodlight needs an older pandas, so each side runs in processes of its own, and the frames travel as Parquet. `make bench` makes its
+environment:
 
-    PYTHON3.10 -m venv target/floodlight && target/floodlight/bin/python -m pip install "floodlight==1.2.*" pyarrow
+    python3 -m venv target/floodlight && target/floodlight/bin/python -m pip install "floodlight==1.2.*" pyarrow
     target/bench/bin/python benches/report.py --only floodlight_tracking --add
 """
 
