@@ -153,6 +153,8 @@ bench:
 	$(PYTHON) -m venv target/bench
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --group bench --group build --group release
+	$(PYTHON) -m venv target/floodlight
+	target/floodlight/bin/python -m pip install --quiet --disable-pip-version-check "floodlight==1.2.*" pyarrow
 	rm -rf target/bench/wheels
 	CARGO_TARGET_DIR=target/bench/cargo target/bench/bin/maturin build --locked --release --compression-level 9 --out target/bench/wheels
 	target/bench/bin/python .github/shrink_wheels.py target/bench/wheels

@@ -1,8 +1,9 @@
 """Loads and nearest opponents of a game beside floodlight's, on the same frames.
 
-floodlight needs an older Python than sideline, so each side runs in processes of its own, and the frames travel as Parquet:
+floodlight needs an older pandas, so each side runs in processes of its own, and the frames travel as Parquet. `make bench` makes its
+environment:
 
-    PYTHON3.10 -m venv target/floodlight && target/floodlight/bin/python -m pip install "floodlight==1.2.*" pyarrow
+    python3 -m venv target/floodlight && target/floodlight/bin/python -m pip install "floodlight==1.2.*" pyarrow
     target/bench/bin/python benches/report.py --only floodlight_tracking --add
 """
 
@@ -69,11 +70,11 @@ def run_sideline(path: Path) -> None:
     table = pq.read_table(path)
     sideline.Tracking(table.slice(0, TRACKS * RATE)).loads(by="player_id")
 
-    def work() -> tuple[Any, Any]:
-        tracking = sideline.Tracking(table)
-        return tracking.loads(by="player_id"), tracking.opponents()
-
-    figures, (loads, opponents) = measured(work)
+    before = memory("VmRSS")
+    tracking = sideline.Tracking(table)
+    figures, (loads, opponents) = measured(lambda: (tracking.loads(by="player_id"), tracking.opponents()))
+    # What it has read is memory too; floodlight's arrays are made before its clock starts as well.
+    figures["bytes"] = memory("VmHWM") - before
     pq.write_table(loads.to_arrow(), path.with_suffix(".loads.parquet"))
     pq.write_table(opponents.to_arrow(), path.with_suffix(".opponents.parquet"))
     print(json.dumps(figures | {"input": table.nbytes}))

@@ -2,12 +2,12 @@
 
 use super::declaration::Table;
 use super::schema::schema;
-use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
     TimestampMillisecondArray,
 };
 use arrow_schema::ArrowError;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The table of these columns, in the order of the declaration; an error if a type differs or a required value is missing.
@@ -20,7 +20,22 @@ pub fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
 }
 
 pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(values.collect::<DictionaryArray<Int32Type>>())
+    let (mut keys, mut words): (HashMap<&str, i32>, Vec<&str>) = Default::default();
+    // Neighbours are most often the same text.
+    let mut last: Option<(&str, i32)> = None;
+    let mut key = |text: &'a str| match last {
+        Some((previous, key)) if std::ptr::eq(previous, text) => key,
+        _ => {
+            let key = *keys.entry(text).or_insert_with(|| {
+                words.push(text);
+                words.len() as i32 - 1
+            });
+            last = Some((text, key));
+            key
+        }
+    };
+    let places: Int32Array = values.map(|text| text.map(&mut key)).collect();
+    Arc::new(DictionaryArray::new(places, Arc::new(StringArray::from(words))))
 }
 
 pub fn integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {

@@ -36,5 +36,10 @@ pub mod session;
 pub mod spacing;
 pub mod track;
 
+/// Without the care of `hypot` for the largest and smallest numbers, which takes longer than all else.
+fn length(x: f64, y: f64) -> f64 {
+    (x * x + y * y).sqrt()
+}
+
 #[cfg(test)]
 mod tests;

@@ -37,10 +37,9 @@ pub struct Lineups {
     /// The two teams, by their time inside the court.
     pub teams: Vec<i64>,
     spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
-    presence: Presence,
+    /// For each team its line-up at each second, by presence.
+    present: BTreeMap<i64, Vec<Result<Five, Reason>>>,
     start_ms: i64,
-    seconds: i64,
-    rate_hz: f64,
 }
 
 impl Lineups {
@@ -63,10 +62,13 @@ impl Lineups {
         Lineups {
             teams,
             spans: spans_of(possessions, &presence),
-            presence,
+            present: presence
+                .iter()
+                .map(|(team, players)| {
+                    (*team, present(players, (end_ms - start_ms) / 1000 + 1, rate_hz.unwrap_or(1.0)))
+                })
+                .collect(),
             start_ms,
-            seconds: (end_ms - start_ms) / 1000 + 1,
-            rate_hz: rate_hz.unwrap_or(1.0),
         }
     }
 
@@ -102,12 +104,20 @@ impl Lineups {
     }
 
     fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
-        let players = self.presence.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        let seconds = self.present.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        let second = (t_ms.max(self.start_ms) - self.start_ms) / 1000;
+        seconds[(second as usize).min(seconds.len() - 1)]
+    }
+}
+
+/// The five of a team at each second, and after the last one.
+fn present(players: &[(i64, Vec<(i64, u32)>)], seconds: i64, rate_hz: f64) -> Vec<Result<Five, Reason>> {
+    let at = |second: i64| {
         if players.len() < 5 {
             return Err(Reason::TooFewOpponents);
         }
-        let second = (t_ms.clamp(self.start_ms, self.start_ms + 1000 * self.seconds) - self.start_ms) / 1000;
-        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (self.share(sums, second), *id)).collect();
+        let share_of = |sums: &[(i64, u32)]| share(sums, second, seconds, rate_hz);
+        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (share_of(sums), *id)).collect();
         shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let sixth = shares.get(5).map_or(0.0, |share| share.0);
         if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
@@ -116,17 +126,18 @@ impl Lineups {
         let mut five = std::array::from_fn(|i| shares[i].1);
         five.sort_unstable();
         Ok(five)
-    }
+    };
+    (0..=seconds).map(at).collect()
+}
 
-    /// The share of the seconds around a moment that a player spent inside the court.
-    fn share(&self, sums: &[(i64, u32)], second: i64) -> f64 {
-        let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(self.seconds));
-        let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
-            0 => 0,
-            place => sums[place - 1].1,
-        };
-        f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * self.rate_hz)
-    }
+/// The share of the seconds around a moment that a player spent inside the court.
+fn share(sums: &[(i64, u32)], second: i64, seconds: i64, rate_hz: f64) -> f64 {
+    let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(seconds));
+    let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
+        0 => 0,
+        place => sums[place - 1].1,
+    };
+    f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * rate_hz)
 }
 
 fn running_sums(track: &Track, start_ms: i64, court: &Court) -> Vec<(i64, u32)> {

@@ -1,6 +1,7 @@
 //! Distances, speed bands and efforts of one player.
 
 use crate::filter::MIN_RATE_HZ;
+use crate::length;
 use crate::motion::{Path, Smoothing};
 use crate::session::Session;
 use crate::track::Track;
@@ -100,7 +101,7 @@ fn expect_frames(session: &Session, track: &Track, loads: &mut [Load]) {
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (0.5 / path.step_s).round().max(1.0) as usize);
     let step_noise = noise * smoothing.step_noise;
-    let way = |a: usize, b: usize| (path.x[b] - path.x[a]).hypot(path.y[b] - path.y[a]);
+    let way = |a: usize, b: usize| length(path.x[b] - path.x[a], path.y[b] - path.y[a]);
     for i in 0..n - 1 {
         let period = session.period_at(path.start_ms + ((i as f64 + 0.5) * path.step_s * 1000.0) as i64);
         let load = &mut loads[period];
@@ -122,7 +123,8 @@ fn peak(path: &Path, i: usize) -> f64 {
     let reach = (PEAK_S / 2.0 / path.step_s).round() as usize;
     let (first, last) = (i.saturating_sub(reach), (i + reach).min(path.x.len() - 1));
     let count = (last - first + 1) as f64;
-    (path.vx[first..=last].iter().sum::<f64>() / count).hypot(path.vy[first..=last].iter().sum::<f64>() / count)
+    let sum = |v: &[f64]| v[first..=last].iter().sum::<f64>();
+    length(sum(&path.vx), sum(&path.vy)) / count
 }
 
 fn add_efforts(session: &Session, path: &Path, sprint_mps: f64, loads: &mut [Load]) {

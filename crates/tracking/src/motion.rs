@@ -2,6 +2,7 @@
 
 use crate::curve;
 use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
+use crate::length;
 use crate::track::Track;
 
 /// Points a second at least on a path: below, points on the curve are added between the frames.
@@ -23,7 +24,7 @@ pub struct Path {
 
 impl Path {
     pub fn speed(&self, i: usize) -> f64 {
-        self.vx[i].hypot(self.vy[i])
+        length(self.vx[i], self.vy[i])
     }
 
     pub fn speeds(&self) -> Vec<f64> {
@@ -92,12 +93,17 @@ impl Smoothing {
     fn path(&self, track: &Track, start: usize, end: usize) -> Path {
         let (start_ms, end_ms) = (track.t_ms[start], track.t_ms[end - 1]);
         let t: Vec<f64> = track.t_ms[start..end].iter().map(|t| (t - start_ms) as f64 / 1000.0).collect();
-        let length = (end_ms - start_ms) as f64 / 1000.0;
+        let duration_s = (end_ms - start_ms) as f64 / 1000.0;
         // The last point is the last position: the step is rounded.
-        let count = (length * self.points_hz).round().max(1.0) as usize;
-        let step_s = length / count as f64;
+        let count = (duration_s * self.points_hz).round().max(1.0) as usize;
+        let step_s = duration_s / count as f64;
+        // The times are whole milliseconds.
+        let is_even = count + 1 == t.len() && t.iter().enumerate().all(|(i, t)| (t - i as f64 * step_s).abs() < 1e-9);
         let [(x, vx), (y, vy)] = [&track.x, &track.y].map(|values| {
-            let points = resample(&t, &values[start..end], step_s, count + 1);
+            let points = match is_even {
+                true => values[start..end].to_vec(),
+                false => resample(&t, &values[start..end], step_s, count + 1),
+            };
             let points = self.filter.map_or_else(|| points.clone(), |filter| filter.smooth(&points));
             let times: Vec<f64> = (0..points.len()).map(|i| i as f64 * step_s).collect();
             let slopes = curve::slopes(&times, &points);

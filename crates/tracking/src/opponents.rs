@@ -1,5 +1,6 @@
 //! The nearest opponent of each player at each frame.
 
+use crate::length;
 use crate::lineups::Five;
 use crate::reason::Reason;
 use crate::session::Session;
@@ -72,9 +73,9 @@ fn median_step_ms(track: &Track) -> i64 {
 
 /// The nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
 pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Opponent> {
-    let mut rows = Vec::new();
     let mut cursor = Cursor::with_steps(session);
     let players: Vec<(usize, i64, i64)> = players(session);
+    let mut rows = Vec::with_capacity(times.len() * players.len());
     let mut places: Vec<Option<(f64, f64)>> = vec![None; session.tracks.len()];
     for (frame, t_ms) in times.iter().enumerate() {
         cursor.advance(*t_ms);
@@ -139,7 +140,7 @@ fn nearest_of(
         }
         let Some((x, y)) = places[*track] else { continue };
         count += 1;
-        let distance = (x - place.0).hypot(y - place.1);
+        let distance = length(x - place.0, y - place.1);
         if nearest.is_none_or(|(_, least)| distance < least) {
             nearest = Some((*player_id, distance));
         }

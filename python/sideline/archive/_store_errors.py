@@ -30,9 +30,7 @@ _CREDENTIALS_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
-_REFUSED_PATTERN = re.compile(
-    r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL
-)
+_REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL)
 """A folder cannot be created, or may not be written."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
