@@ -47,8 +47,8 @@ def translate_error(root: str, error: Exception) -> Exception:
             f"{root} has no room left ({full[0]}): free some space and sync again; stored data is kept. "
             "If a table turns out to be damaged, archive.rebuild(name) restores it",
         )
-    if refused := _REFUSED_PATTERN.search(text):
-        number = int(refused[1] or refused[2])
+    if match := _REFUSED_PATTERN.search(text):
+        number = int(match[1] or match[2])
         return OSError(number, f"{root} cannot be written: {os.strerror(number)}")
     scheme = root.partition("://")[0] if "://" in root else ""
     names = _VARIABLES.get(_SCHEMES.get(scheme, scheme))
