@@ -55,7 +55,10 @@ def run(path: Path, folder: Path) -> Any:
             if "metadata" in output:
                 output["metadata"] = {}
             for place, text in _texts(output):
-                place[text[0]] = text[1].replace(f"{folder}/", "").replace(str(folder), ".")
+                # HTML has the slashes as references.
+                for root, slash in ((str(folder), "/"), (str(folder).replace("/", "&#x2f;"), "&#x2f;")):
+                    text = (text[0], text[1].replace(f"{root}{slash}", "").replace(root, "."))
+                place[text[0]] = text[1]
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},

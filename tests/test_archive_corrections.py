@@ -104,8 +104,11 @@ def test_200_corrections_come_back_as_those_200_rows_and_the_past_as_it_was(tmp_
 def test_a_value_that_goes_and_comes_back_is_two_corrections(tmp_path: Path, league: sideline.Simulator, asks: sideline.Client) -> None:
     archive = archive_of(asks, tmp_path)
     game = league.games[0]["event_id"]
-    player = next(row["player_id"] for row in asks.game_stats_details(game).table().to_dicts() if row["stat"] == "REB" and row["player_id"])
     archive.sync(game_ids=[game], tables=CORRECTED)
+    rebounds = archive.scan("player_stats").filter(game_id=game, stat="REB", is_team_total=False).collect()
+    by_player = rebounds.group_by("player_id", maintain_order=True).len()
+    # In each session, so that a correction changes a value that is there.
+    player = by_player.filter(by_player["len"] == rebounds["session_id"].n_unique())["player_id"][0]
     times = []
     for delta in (1, -1):
         times.append(datetime.now(UTC))

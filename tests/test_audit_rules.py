@@ -41,6 +41,13 @@ HOUR = 60 * MINUTE
 UNKNOWN = 999_999
 
 
+@pytest.fixture(scope="session")
+def game(service: sideline.Simulator, client: sideline.Client) -> dict[str, Any]:
+    """A finished game without overtime."""
+    games = (client.game(scheduled["event_id"]).to_dict() for scheduled in service.games)
+    return next(game for game in games if len(game["results"]) == 2)
+
+
 @pytest.fixture(scope="module")
 def clean(client: sideline.Client, game: dict[str, Any]) -> str:
     """All bodies of a finished game, as JSON to copy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import html
 import math
 import re
 import weakref
@@ -270,7 +271,7 @@ def test_a_broadcast_roster_is_the_roster(season: sideline.Simulator, client: si
 def test_a_notebook_sees_what_it_serves_and_no_secret() -> None:
     with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as small, small.client() as asks:
         asks.teams()
-        served = small._repr_html_()
+        served = html.unescape(small._repr_html_())
     assert all(f">{text}<" in served for text in ("serving", "4", "8", small.base_url, small.websocket_url))
     assert re.search(r"requests answered</th><td[^>]*>1<", served)
     days = [datetime.fromtimestamp(small.games[place]["tipoff_at"] / 1000, UTC).date() for place in (0, -1)]
