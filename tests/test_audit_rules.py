@@ -44,7 +44,7 @@ UNKNOWN = 999_999
 @pytest.fixture(scope="session")
 def game(service: sideline.Simulator, client: sideline.Client) -> dict[str, Any]:
     """A finished game without overtime."""
-    games = (client.game(scheduled["event_id"]).to_dict() for scheduled in service.games)
+    games = (client.game(row["event_id"]).to_dict() for row in service.games)
     return next(game for game in games if len(game["results"]) == 2)
 
 
