@@ -350,8 +350,8 @@ from sideline import *
 
 
 @needs("polars")
-def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, session_id: str) -> None:
-    payload = client.shots(session_id)
+def test_the_same_shots_are_drawn_whatever_holds_them(client: sideline.Client, game: dict[str, Any]) -> None:
+    payload = client.game_shots(str(game["id"]))
     table = payload.table()
     rows = table.to_dicts()
     expected = sorted((row["hoop_player_x"], row["hoop_player_y"]) for row in rows)

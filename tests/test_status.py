@@ -121,6 +121,17 @@ def test_status_of_a_complete_season(second: Service, archive: sideline.Archive)
     [(upcoming, (status, reasons))] = [one for one in verdicts(archive, correction_window=timedelta(0)).items() if one[1][0] != "available"]
     assert (status, reasons[0][:9]) == ("pending", "starts at")
     assert all(row["last_changed"] and row["last_listed"] for row in rows if row["game_id"] != upcoming)
+    assert {row["checked"] for row in rows if row["game_id"] == upcoming} == {False}, "it is not over, so nothing compared it"
+    assert {row["checked"] for row in rows if row["game_id"] != upcoming} == {True}
+
+
+def test_a_table_is_not_checked_without_the_rows_that_would_show_a_gap(tmp_path: Path, second: Service) -> None:
+    with sideline.Client(**second.client_options(), max_retries=0) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(**SEASON, tables=("events", "shots"), on_error="keep", progress=False)
+    rows = [row for row in archive.status(correction_window=timedelta(0)).to_dicts() if row["status"] == "available"]
+    assert {(row["table"], row["checked"]) for row in rows} == {("events", True), ("sessions", True), ("location_windows", True), ("shots", False)}
+    assert {tuple(row["reasons"]) for row in rows if row["table"] == "shots"} == {("not checkable",)}
 
 
 def test_a_recent_game_is_provisional_until_a_sync_after_the_correction_window(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:

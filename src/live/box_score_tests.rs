@@ -381,17 +381,11 @@ fn what_closes_a_gap_has_no_code_that_a_request_before_it_had() {
 #[test]
 fn a_state_that_closes_two_gaps_does_not_confirm_itself() {
     let mut score = BoxScore::new(Sport::Basketball);
+    let (start, end) = (at(1.0), Some(at(1.5)));
+    let second = Notice::Gap { start, end, reason: "it was cut".into(), dropped: None, is_final: false };
     score.feed(&Item::Notice(gap()));
-    score.feed(&Item::Notice(Notice::Gap {
-        start: at(1.0),
-        end: Some(at(1.5)),
-        reason: "it was cut".into(),
-        dropped: None,
-        is_final: false,
-    }));
+    score.feed(&Item::Notice(second.clone()));
     score.feed(&message_at(1.6, 10));
-    let second =
-        Notice::Gap { start: at(1.0), end: Some(at(1.5)), reason: "it was cut".into(), dropped: None, is_final: false };
     let Item::Notice(Notice::Recovered { gap: first, updates, requested_at }) = state_at(2.0, None, 8) else {
         unreachable!()
     };

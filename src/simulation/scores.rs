@@ -13,8 +13,8 @@ use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A gap is closed within this time where the service is healthy.
-const MAX_OPEN_TIME: Duration = Duration::from_secs(60);
+/// A gap is closed within this time where the service is healthy: shorter than the minute after which a night is checked.
+const MAX_OPEN_TIME: Duration = Duration::from_secs(50);
 
 #[derive(Debug)]
 pub(super) struct ObservedScore {

@@ -46,7 +46,7 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
         return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
     }
     let workers = slot.get_or_try_init(|| {
-        // The runtime's own threads would panic.
+        // Where no thread can start, the runtime panics, and this returns the error.
         thread::Builder::new().spawn(|| ()).map_err(cannot_start)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)

@@ -270,7 +270,7 @@ class Archive:
         `listed_from` and `listed_until`, and keeps every player of any stored roster.
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
-        4
+        6
         """
         return _read.scan(self._store, name)
 
@@ -292,7 +292,7 @@ class Archive:
         """Run a DuckDB query over the tables, by their names.
 
         >>> archive.sql("select count(distinct session_id) from stat_events").fetchall()
-        [(2,)]
+        [(3,)]
         """
         return _read.sql(self._store, query)
 

@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median, quantiles
@@ -183,8 +183,7 @@ def verdicts(
             if not unit_verdicts:
                 unit_verdicts = [_without_units(game, operation, delay, clock)]
             unit_verdicts += [("degraded", concern) for concern in game.concerns]
-            fetched_operations = {row["operation"] for row in game.units if row["status"] in COMPLETE}
-            is_checked = _is_checked(operation, fetched_operations)
+            is_checked = _is_checked(operation, game)
             for table in RESOURCES[operation].tables:
                 whole = unit_verdicts + [
                     ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
@@ -206,16 +205,14 @@ def verdicts(
     return rows
 
 
-_COMPLETENESS: Mapping[str, tuple[frozenset[str], ...]] = {
-    "schedule": (frozenset(("schedule",)),),
-    "game": (frozenset(("game",)),),
-    "stats": (frozenset(("stats",)),),
-    "stats_details": (frozenset(("stats_details", "stats")),),
-    "possessions": (frozenset(("possessions",)),),
-    "shots": (frozenset(("shots", "stats_details")),),
-    "play_by_play": (frozenset(("play_by_play", "stats_details")),),
+_CHECKED_AGAINST: Mapping[str, str] = {
+    **{name: name for name in ("schedule", "game", "stats", "possessions")},
+    "stats_details": "stats",
+    "shots": "stats_details",
+    "play_by_play": "stats_details",
 }
-"""For each operation, the operations whose tables a rule needs in order to notice that rows are missing."""
+"""For each operation, the one whose rows a rule compares with its own to notice that some are missing: its own for the
+halves of a game, the sum of a team's players, and possessions of two teams."""
 
 _JUDGED_OPERATIONS = (
     "schedule",
@@ -384,9 +381,14 @@ def _with_neighbours(tables: Iterable[str]) -> set[str]:
     return {table for resource in RESOURCES.values() if names & {*resource.tables} for table in resource.tables}
 
 
-def _is_checked(operation: str, operations: Set[str]) -> bool:
-    """Return whether a rule about what is missing compared the body with others; `operations` have rows of the game."""
-    return any(sources <= operations for sources in _COMPLETENESS.get(operation, ()))
+def _is_checked(operation: str, game: _Game) -> bool:
+    """Return whether a rule compared the rows with others that would show a gap.
+
+    Only games that are over are audited.
+    """
+    fetched = {row["operation"] for row in game.units if row["status"] in COMPLETE}
+    is_over = any(row["operation"] == "game" and row["final"] for row in game.units)
+    return is_over and {operation, _CHECKED_AGAINST.get(operation)} <= fetched
 
 
 def _first_stored(store: Store) -> dict[str, datetime]:

@@ -91,16 +91,16 @@ class Sync:
 
     def _run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         lists = self._lists
-        self._scope = Scope(game_ids, team_ids)
         if game_ids is None:
             if end is None:
                 end = lists.service_time()
                 check_range(start, None, end)
             first, last = self._range(start, end)
-            self._scope = Scope(None, team_ids, first, last)
+            self._scope = Scope(team_ids=team_ids, start=first, end=last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
         else:
+            self._scope = Scope(game_ids=game_ids)
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
         if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
