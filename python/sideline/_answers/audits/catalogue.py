@@ -335,8 +335,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
             "A session of a game with at least ten possessions has some of two teams.",
             ("possessions",),
             (),
-            presence.MIN_POSSESSIONS,
-            "count",
+            None,
+            None,
         ),
         presence.both_teams_have_possessions,
     ),
@@ -377,7 +377,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "ball_is_with_its_player",
-            "At a shot the ball is near the shooter. Where the ball has no position, nothing is checked.",
+            "At a shot, or at the ball's frame before or after it, the ball is near the shooter. Where the ball has no"
+            " position, nothing is checked.",
             ("shots", "locations"),
             (),
             positions.THRESHOLDS["ball_is_with_its_player"],
