@@ -41,16 +41,11 @@ HOUR = 60 * MINUTE
 UNKNOWN = 999_999
 
 
-@pytest.fixture(scope="session")
-def game(service: sideline.Simulator, client: sideline.Client) -> dict[str, Any]:
-    """A finished game without overtime."""
-    games = (client.game(row["event_id"]).to_dict() for row in service.games)
-    return next(game for game in games if len(game["results"]) == 2)
-
-
 @pytest.fixture(scope="module")
-def clean(client: sideline.Client, game: dict[str, Any]) -> str:
-    """All bodies of a finished game, as JSON to copy."""
+def clean(service: sideline.Simulator, client: sideline.Client) -> str:
+    """All bodies of a finished game without overtime, as JSON to copy."""
+    games = (client.game(row["event_id"]).to_dict() for row in service.games)
+    game = next(game for game in games if len(game["results"]) == 2)
     sessions = [one["id"] for one in game["results"]]
     sides = [game["game_attributes"][f"{side}_team_id"] for side in ("home", "away")]
     found = {

@@ -60,8 +60,8 @@ def page(thing: Any) -> str:
         ),
         (
             "batch",
-            r"<sideline.Batch stats: 302 units, 2 fetched, 300 missing; tables: .*>",
-            r"units +302 .*missing +300 .*last fetched +FRESH.*290 more missing units",
+            r"<sideline.Batch stats: 303 units, 3 fetched, 300 missing; tables: .*>",
+            r"units +303 .*missing +300 .*last fetched +FRESH.*290 more missing units",
         ),
         ("archive", r"<sideline.Archive .+>", r"games +1 .*holes +1 .*last fetched +FRESH.*box_score +\d+.*shots/"),
         ("stream", r"<sideline.LiveStream live_stats \S+, connected, 1 updates, 0 gaps>", r"state +connected +updates +1 .*last received +FRESH.*gaps +0"),
