@@ -548,7 +548,8 @@ def test_a_session_of_a_few_seconds_may_be_empty(planted: Game) -> None:
     assert violations(planted) == []
 
 
-def test_the_responses_of_one_session_say_nothing_about_the_others(client: sideline.Client, game: dict[str, Any]) -> None:
+def test_the_responses_of_one_session_say_nothing_about_the_others(client: sideline.Client, planted: Game) -> None:
+    game = planted["game"]
     whole, (first, _) = client.game(game["id"]), [one["id"] for one in game["results"]]
     assert sideline.audit(player_stats=client.stats(first), sessions=whole).to_dicts() == []
     rows = sideline.audit(player_stats=[client.stats(first)], sessions=whole).to_dicts()
