@@ -550,9 +550,9 @@ def test_a_session_of_a_few_seconds_may_be_empty(planted: Game) -> None:
 
 def test_the_responses_of_one_session_say_nothing_about_the_others(client: sideline.Client, planted: Game) -> None:
     game = planted["game"]
-    whole, (first, _) = client.game(game["id"]), [one["id"] for one in game["results"]]
-    assert sideline.audit(player_stats=client.stats(first), sessions=whole).to_dicts() == []
-    rows = sideline.audit(player_stats=[client.stats(first)], sessions=whole).to_dicts()
+    sessions, (first, _) = client.game(game["id"]), [session["id"] for session in game["results"]]
+    assert sideline.audit(player_stats=client.stats(first), sessions=sessions).to_dicts() == []
+    rows = sideline.audit(player_stats=[client.stats(first)], sessions=sessions).to_dicts()
     assert [row["rule"] for row in rows] == ["sessions_have_rows"], "a list is all there is"
 
 
