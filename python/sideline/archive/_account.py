@@ -7,7 +7,7 @@ from typing import Any
 
 from .._rows import library
 from . import _arrow
-from ._life import SETTLED_STATUSES, state_of
+from ._life import SETTLED_STATUSES, is_lacking
 from ._plan import event_of
 from ._read import to_dicts
 from ._store import Store
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 def is_hole(row: Row) -> bool:
     """Return whether the unit of a row of `coverage` lacks data that it should have."""
-    return state_of(row).is_hole
+    return is_lacking(row["status"])
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class State(Enum):
     @property
     def is_hole(self) -> bool:
         """Whether the archive lacks data that it should have."""
-        return self.status not in SETTLED_STATUSES
+        return is_lacking(self.status)
 
     @property
     def has_rows(self) -> bool:
@@ -110,6 +110,11 @@ _SETTLED: Mapping[State, State] = MappingProxyType(
 )
 
 _REOPENED: Mapping[State, State] = MappingProxyType({final: state for state, final in _SETTLED.items()})
+
+
+def is_lacking(status: str) -> bool:
+    """Return whether a unit with this status in `coverage` is a hole."""
+    return status not in SETTLED_STATUSES
 
 
 def state_of(row: Mapping[str, Any] | None) -> State:
