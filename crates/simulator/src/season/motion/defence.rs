@@ -1,13 +1,13 @@
-//! The defence: man to man, drawn to the hoop and to the ball, and where it stands when an offence ends.
+//! The defence: man to man, drawn to the hoop and to the ball, or zone; and where it stands when an offence ends.
 
-use super::figures::{HELP, LATE, LOOSE, ON_BALL, SAG, STRAY};
+use super::figures::{HELP, LATE, LOOSE, ON_BALL, SAG, STRAY, ZONE, ZONE_REACH, ZONE_SHIFT};
 use super::plan::{Group, Plan, distance};
 use crate::season::court::Chart;
 use crate::season::game_log::Act;
 use crate::season::path::{Key, POSE};
 
 impl Plan<'_> {
-    /// Each follows his attacker, a little late, until the pose at the end.
+    /// Each follows his attacker, or in a zone the ball, a little late, until the pose at the end.
     pub(super) fn defend(&mut self, from: i64, to: i64) {
         let side = self.possession.side;
         for seat in 0..5 {
@@ -20,12 +20,26 @@ impl Plan<'_> {
                 stray = self.around(Chart { x: stray.x * 6 / 10, y: stray.y * 6 / 10 }, STRAY);
                 let holder = self.holder_at(at);
                 let (attacker, ball) = (self.planned_place(seat, at - LATE), self.planned_place(holder, at - LATE));
-                let guard = self.guard(attacker, ball, seat == holder, loose);
+                let guard = self.stand(seat, attacker, ball, seat == holder, loose);
                 let place = self.point(Chart { x: guard.x + stray.x, y: guard.y + stray.y });
                 self.key(1 - side, other, Key { at: at as f64, place: Some(place), dwell: 0.0, pace: 4.2 });
                 at += self.rng.within(450, 850);
             }
         }
+    }
+
+    /// Where the defender of a seat stands.
+    fn stand(&self, seat: usize, attacker: Chart, ball: Chart, has_ball: bool, loose: i64) -> Chart {
+        if !self.is_zone {
+            return self.guard(attacker, ball, has_ball, loose);
+        }
+        let areas = ZONE.map(|area| Chart {
+            x: area.x + (ball.x - area.x) * ZONE_SHIFT.x / 1000,
+            y: area.y + (ball.y.min(ZONE_REACH) - area.y) * ZONE_SHIFT.y / 1000,
+        });
+        let nearest =
+            (0..5).min_by(|item, other| distance(areas[*item], ball).total_cmp(&distance(areas[*other], ball)));
+        if nearest == Some(seat) && ball.y < ZONE_REACH { self.guard(ball, ball, true, loose) } else { areas[seat] }
     }
 
     /// Where the opponent of an attacker stands: between him and the hoop, drawn to the ball. `loose`: permille that he
@@ -77,7 +91,7 @@ impl Plan<'_> {
             let other = self.member(1 - side, seat);
             let loose = self.rng.within(-LOOSE, LOOSE);
             let own_spot = self.five[seat];
-            let mut guard = self.guard(own_spot, place.unwrap_or(self.five[0]), seat == self.holder, loose);
+            let mut guard = self.stand(seat, own_spot, place.unwrap_or(self.five[0]), seat == self.holder, loose);
             if let Some((_, _, goal)) = rebounder.filter(|rebound| (rebound.0, rebound.1) == (1 - side, seat)) {
                 guard = self.around(goal, 500);
             }

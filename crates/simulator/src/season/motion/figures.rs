@@ -56,5 +56,15 @@ pub(super) const STRAY: i64 = 560;
 /// Milliseconds by which a defender is late.
 pub(super) const LATE: i64 = 250;
 
+/// Permille of possessions that are defended in a zone. The reference has no figure of it: few enough that its figures stay.
+pub(super) const ZONES: i64 = 100;
+/// A zone of two in front of three, by seat, seen from the hoop.
+pub(super) const ZONE: [Chart; 5] =
+    [spot(-1700, 5900), spot(1700, 5900), spot(-3600, 2300), spot(3600, 2300), spot(0, 1400)];
+/// Permille of the way to the ball by which it shifts, to the side and up the court.
+pub(super) const ZONE_SHIFT: Chart = spot(330, 140);
+/// Millimetres from the hoop within which the nearest one steps out to the ball.
+pub(super) const ZONE_REACH: i64 = 9600;
+
 /// How far the ball is from who has it, in mm: 0.2, 0.5, 1.4 m (10, 50, 90 %), flights of passes included.
 pub(super) const REACH: (i64, i64) = (220, 960);

@@ -14,6 +14,8 @@ use super::game_log::{Act, GamePeriod, GamePossession, PlayEvent, Side};
 use super::path::{Key, Path, Point};
 use super::rng::mix;
 use plan::Plan;
+#[cfg(test)]
+pub(super) use plan::is_zone;
 
 /// What the ball is at a time: in a hand, or at a point.
 #[derive(Debug, Clone, Copy, PartialEq)]

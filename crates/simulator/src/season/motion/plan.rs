@@ -1,5 +1,6 @@
 //! The plan of a period: keys for each player and for the ball, from possession to possession.
 
+use super::figures::ZONES;
 use super::{Anchor, BallKey, bench};
 use crate::season::court::{self, Chart};
 use crate::season::game_log::{Act, CourtPoint, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
@@ -17,6 +18,8 @@ pub(super) struct Plan<'a> {
     pub(super) keys: [Vec<Vec<Key>>; 2],
     pub(super) ball: Vec<BallKey>,
     pub(super) possession: &'a GamePossession,
+    /// Whether it is defended in a zone.
+    pub(super) is_zone: bool,
     /// The possession after it.
     pub(super) next: Option<&'a GamePossession>,
     /// Where the five of the offence are at the last pose, by seat.
@@ -63,6 +66,7 @@ impl<'a> Plan<'a> {
             keys: [members(0), members(1)],
             ball: Vec::new(),
             possession: period.possessions.first()?,
+            is_zone: false,
             next: None,
             five: super::figures::SETS[0],
             holder: GUARD,
@@ -79,6 +83,7 @@ impl<'a> Plan<'a> {
         for (index, possession) in period.possessions.iter().enumerate() {
             plan.rng = Rng::with_key(seed, &[0x5B07, index as u64]);
             plan.possession = possession;
+            plan.is_zone = is_zone(seed, index);
             plan.next = period.possessions.get(index + 1);
             plan.substitutes(before);
             plan.possession_of(before);
@@ -300,6 +305,11 @@ impl<'a> Plan<'a> {
         let place = CourtPoint { hoop: self.hoop(), ..event.place }.chart();
         Some((event.side, seat, place))
     }
+}
+
+/// Whether a possession of a period is defended in a zone.
+pub(in super::super) fn is_zone(seed: u64, index: usize) -> bool {
+    Rng::with_key(seed, &[0x20E5, index as u64]).chance(ZONES)
 }
 
 /// The way between two points, in mm. Square roots are rounded alike on every platform.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::locations::Location;
+use crate::season::motion::Motion;
 
 #[test]
 fn locations_are_ten_players_and_the_ball_on_a_grid_and_nobody_jumps() {
@@ -36,6 +37,44 @@ fn locations_are_ten_players_and_the_ball_on_a_grid_and_nobody_jumps() {
         assert!(fastest < 8.5, "{fastest} m/s");
         assert!((1.5..5.0).contains(&kilometres), "{kilometres} km a player");
     }
+}
+
+/// In a zone the defenders keep their areas, so that attackers who wander are farther from theirs.
+#[test]
+fn some_possessions_are_defended_in_a_zone_and_shift_with_the_ball() {
+    let season = small();
+    let (mut gaps, mut shifts) = ([Vec::new(), Vec::new()], Vec::new());
+    for game in 0..6 {
+        let log = season.play(game).unwrap();
+        for period in &log.periods {
+            let motion = Motion::new(game as u64, &log.sides, period, None);
+            for (index, possession) in period.possessions.iter().enumerate() {
+                let is_zone = motion::is_zone(game as u64, index);
+                let [attackers, defenders] =
+                    [possession.side, 1 - possession.side].map(|side| (side, possession.on_court[side]));
+                let first = possession.play_events.first().map_or(possession.ended_at, |event| event.at);
+                for at in (possession.started_at + 12_000..first - 2000).step_by(1000) {
+                    let gap = (0..5).map(|seat| {
+                        let [attacker, defender] =
+                            [attackers, defenders].map(|(side, five)| motion.player(side, five[seat], at));
+                        attacker.distance(defender) / 5000.0
+                    });
+                    gaps[usize::from(is_zone)].push(gap.sum::<f64>());
+                    if is_zone {
+                        let centre = motion.player(defenders.0, defenders.1[4], at);
+                        shifts.push((centre.x, motion.ball(at).0.x));
+                    }
+                }
+            }
+        }
+    }
+    let share = gaps[1].len() as f64 / (gaps[0].len() + gaps[1].len()) as f64;
+    let [man, zone] = gaps.map(|gaps| gaps.iter().sum::<f64>() / gaps.len() as f64);
+    let with_ball = shifts.iter().filter(|(centre, ball)| centre * ball > 0.0).count();
+
+    assert!((0.05..0.16).contains(&share), "{share}");
+    assert!(man < 2.6 && zone > man + 0.6, "{man} m man to man, {zone} m in a zone");
+    assert!(with_ball * 4 > shifts.len() * 3, "{with_ball} of {}", shifts.len());
 }
 
 #[test]
