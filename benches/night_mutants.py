@@ -69,7 +69,18 @@ def reintroduce(number: int, mutant: Mutant) -> None:
 def build(mutants: list[Mutant]) -> Path:
     """Compile the copy with every fault; return the program with the nights."""
     shutil.rmtree(COPY, ignore_errors=True)
-    for name in ("Cargo.toml", "Cargo.lock", ".cargo", "clippy.toml", "src", "crates", "tests", "benches", "docs", "fuzz/corpus"):
+    for name in (
+        "Cargo.toml",
+        "Cargo.lock",
+        ".cargo",
+        "clippy.toml",
+        "src",
+        "crates",
+        "tests",
+        "benches",
+        "docs",
+        "fuzz/corpus",
+    ):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copyfile
         (COPY / name).parent.mkdir(parents=True, exist_ok=True)

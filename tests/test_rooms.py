@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "python" / "sideline"
 AT_THE_ROOT = {"_core", "_lazy"}
 """Private modules at the root: the extension, and the helper of the doors."""
 
-LATE = {("_engines.parts", "sideline._client")}
+LATE = {("_client.season", "sideline.archive"), ("_engines.parts", "sideline._client")}
 """Imports by name at run time that would close a cycle: a worker that has only a plan builds the client of that plan."""
 
 

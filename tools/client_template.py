@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -304,17 +305,21 @@ class AsyncClient(BaseClient):
         )
         return await plan_async(self, selection)
 
-    def season(self, season: str | int, *, team_ids: Any = None) -> _season.AsyncSeason:
+    def season(
+        self, season: str | int, *, team_ids: Any = None, store: str | PathLike[str] | None = None
+    ) -> _season.AsyncSeason:
         """Return a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
-        The season plans and scans tables over its range. This sends no request.
+        The season plans and scans tables over its range. This sends no request. With a `store`, the folder or address
+        of an archive, its scans keep what they read there, and a second query sends nothing
+        (`sideline.Archive.scan`, `refresh=True`).
 
         >>> client.season("2026-27").name
         '2026-27'
         """
         from .season import AsyncSeason
 
-        return AsyncSeason(self, season, team_ids)
+        return AsyncSeason(self, season, team_ids, store)
 
     _waits = False
 

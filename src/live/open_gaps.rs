@@ -5,7 +5,7 @@ use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
 use super::rows::{self, Rows};
 use crate::config::Sport;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -49,11 +49,8 @@ pub(super) struct OpenGaps {
     attempts: usize,
     /// The state before, which the next request confirms.
     last_state: Option<LastState>,
-    /// Number of requests.
-    requests: u64,
-    /// The values that the stream has delivered since the newest gap, as bits, with the number of requests before the last
-    /// delivery.
-    delivered_values: BTreeMap<(CellKey, Option<u64>), u64>,
+    /// The values that the stream has delivered since the newest gap, as bits.
+    delivered_values: BTreeSet<(CellKey, Option<u64>)>,
 }
 
 #[derive(Debug)]
@@ -65,8 +62,6 @@ struct TakenGap {
 #[derive(Debug)]
 struct LastState {
     sent_at: Duration,
-    /// Number of requests until it.
-    requests: u64,
     cells: BTreeMap<CellKey, Option<f64>>,
     missing: Vec<String>,
 }
@@ -82,8 +77,7 @@ impl OpenGaps {
             last_request: None,
             attempts: 0,
             last_state: None,
-            requests: 0,
-            delivered_values: BTreeMap::new(),
+            delivered_values: BTreeSet::new(),
         }
     }
 
@@ -130,7 +124,7 @@ impl OpenGaps {
     fn remember(&mut self, read: Rows) {
         for row in read.rows {
             if self.delivered_values.len() < MAX_CELLS {
-                let cell = |(code, value)| (((row.team_id, row.player_id, code), bits(value)), self.requests);
+                let cell = |(code, value)| ((row.team_id, row.player_id, code), bits(value));
                 self.delivered_values.extend(row.stats.into_iter().map(cell));
             }
         }
@@ -141,7 +135,6 @@ impl OpenGaps {
         let is_due = self.due.is_some_and(|due| due <= now);
         if is_due {
             self.last_request = Some(now);
-            self.requests += 1;
         }
         is_due
     }
@@ -175,7 +168,7 @@ impl OpenGaps {
         // Where only time is missing, each attempt may be the last one.
         let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
-        self.last_state = Some(LastState { sent_at, requests: self.requests, cells, missing });
+        self.last_state = Some(LastState { sent_at, cells, missing });
         self.try_again(now, jitter);
         notices
     }
@@ -186,9 +179,8 @@ impl OpenGaps {
     fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>) -> bool {
         let is_same = |key: &CellKey| {
             let (before, value) = (last.cells.get(key).copied().flatten(), cells.get(key).copied().flatten());
-            let delivery = self.delivered_values.get(&(key.clone(), bits(value)));
-            // A value below that of the request before may be late, or a correction: only a delivery between the two tells.
-            before == value || delivery.is_some_and(|requests| before < value || *requests >= last.requests)
+            // A value below that of the request before may be late, or a correction: the next request tells.
+            before == value || (before < value && self.delivered_values.contains(&(key.clone(), bits(value))))
         };
         self.delivered_values.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
     }

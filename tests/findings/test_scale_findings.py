@@ -176,7 +176,6 @@ def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engi
     assert len(long_league.requests.all("stats_details")) <= sessions // 2
 
 
-@red(4, "no query reuses what another one read: scan has no refresh", TypeError)
 def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Service, client: sideline.Client, tmp_path: Path) -> None:
     archive = archive_in(tmp_path, client)
     frame: polars.LazyFrame = archive.scan("shots", refresh=True, **SPAN)  # type: ignore[call-arg]
@@ -187,7 +186,6 @@ def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Servi
     assert league.requests.counts() == {}
 
 
-@red(4, "a season has no store, so a self join requests each session twice", TypeError)
 def test_a_self_join_of_a_stored_season_requests_each_session_once(league: Service, client: sideline.Client, tmp_path: Path) -> None:
     season = client.season("2026-27", store=tmp_path / "season")  # type: ignore[call-arg]
     frame = season.scan("shots")

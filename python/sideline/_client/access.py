@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..errors import DecodeError, SidelineError
     from ..live import LiveStream
     from .base import BaseClient
+    from .client import Client
     from .types import Sport
 
     # Otherwise the bound is compiled, and the first `compile` of a process takes a millisecond.
@@ -29,6 +30,11 @@ table_from_arrow = Table._from_arrow
 def waits(client: object) -> bool | None:
     """Return whether a client's calls wait, without loading the classes; `None`: the value is no client."""
     return getattr(type(client), "_waits", None)
+
+
+def waiting_client(client: "BaseClient") -> "Client":
+    """Return a client whose calls wait, with the options of this one."""
+    return client._waiting()
 
 
 def core_of(client: "BaseClient") -> CoreClient:

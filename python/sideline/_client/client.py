@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -1452,17 +1453,21 @@ class Client(BaseClient):
         )
         return plan_sync(self, selection)
 
-    def season(self, season: str | int, *, team_ids: Any = None) -> _season.Season:
+    def season(
+        self, season: str | int, *, team_ids: Any = None, store: str | PathLike[str] | None = None
+    ) -> _season.Season:
         """Return a season, July to June, by its name, "2026-27", or by the year in which it begins.
 
-        The season plans and scans tables over its range. This sends no request.
+        The season plans and scans tables over its range. This sends no request. With a `store`, the folder or address
+        of an archive, its scans keep what they read there, and a second query sends nothing
+        (`sideline.Archive.scan`, `refresh=True`).
 
         >>> client.season("2026-27").name
         '2026-27'
         """
         from .season import Season
 
-        return Season(self, season, team_ids)
+        return Season(self, season, team_ids, store)
 
     _waits = True
 

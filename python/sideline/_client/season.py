@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import index
+from os import PathLike
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from .._engines import ids
-from .._lazy import LazyModule
+from .._lazy import LazyModule, load_later
+from .access import waiting_client
 from .types import TableName
 
 if TYPE_CHECKING:
@@ -25,8 +27,13 @@ _FIRST_MONTH = 7
 class BaseSeason:
     """The part that `Season` and `AsyncSeason` share."""
 
-    def __init__(self, client: Any, season: str | int, team_ids: Any) -> None:
+    def __init__(
+        self, client: Any, season: str | int, team_ids: Any, store: "str | PathLike[str] | None" = None
+    ) -> None:
+        if store is not None and team_ids is not None:
+            raise ValueError("a season with a store has all teams: leave team_ids out, and filter by team_id")
         self._client = client
+        self._store = store
         self._year = first_year(season)
         # Read now: an iterator would have no ids for the second table.
         self._team_ids = None if team_ids is None else ids("team_ids", team_ids)
@@ -48,12 +55,20 @@ class BaseSeason:
     def scan(self, table: TableName) -> "polars.LazyFrame":
         """Return a table as a polars LazyFrame over the season, like the client's `scan`.
 
+        With a `store` it is read through that archive, as by its `scan` with `refresh=True`.
+
         >>> client.season("2026-27").scan("possessions").collect_schema().names()[:3]
         ['session_id', 'game_id', 'team_id']
         """
         start, end = self.range
-        frame: polars.LazyFrame = self._client.scan(table, team_ids=self._team_ids, start=start, end=end)
+        if self._store is not None:
+            frame: polars.LazyFrame = self._archive().scan(table, refresh=True, start=start, end=end)
+        else:
+            frame = self._client.scan(table, team_ids=self._team_ids, start=start, end=end)
         return frame
+
+    def _archive(self) -> Any:
+        return load_later("sideline.archive", "Archive")(self._store, waiting_client(self._client))
 
     def __repr__(self) -> str:
         count = None if self._team_ids is None else len(self._team_ids)

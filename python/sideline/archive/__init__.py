@@ -17,6 +17,7 @@
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
+    _refresh.py          syncs what one query needs: a scan that reads through
     _read.py             reads tables with polars and Arrow
     _sql.py              runs locked queries of DuckDB
     _as_of.py            reads tables as of a time
@@ -60,7 +61,7 @@ from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library, notebook_html
 from ..batch import several
-from . import _arrow, _audits, _compaction, _plan, _publish, _read, _sql, _tracking
+from . import _arrow, _audits, _compaction, _plan, _publish, _read, _refresh, _sql, _tracking
 from ._account import is_hole
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
@@ -211,27 +212,31 @@ class Archive:
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
         window = None if correction_window is None else as_timedelta("correction_window", correction_window)
         teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables)
+        report = self._run(wanted, teams, games, start, end, window=window, progress=progress)
+        if on_error == "raise":
+            report.raise_if_incomplete()
+        return report
+
+    def _run(
+        self,
+        wanted: frozenset[str],
+        teams: list[int] | None,
+        games: list[str] | None,
+        start: "Time | None",
+        end: "Time | None",
+        **options: Any,
+    ) -> SyncReport:
         client = self._client_of_sync()
         before = _drift_counts(client)
-        run = Sync(
-            self._store,
-            client,
-            wanted=wanted,
-            window=window,
-            clock=self._clock,
-            progress=progress,
-        )
+        run = Sync(self._store, client, wanted=wanted, clock=self._clock, **options)
         run.run(teams, games, start, end)
         if "locations" in wanted:
             _tracking.update(self._store)
-        report = SyncReport(
+        return SyncReport(
             _table_of("coverage", run.account()),
             _table_of("corrections", run.corrections),
             _drift_since(client, before),
         )
-        if on_error == "raise":
-            report.raise_if_incomplete()
-        return report
 
     def _check_sync(
         self,
@@ -264,16 +269,57 @@ class Archive:
             raise ValueError("sync needs a synchronous client: sideline.Archive(root, sideline.Client())")
         return self._client
 
-    def scan(self, name: ArchiveTable) -> "polars.LazyFrame":
+    def scan(
+        self,
+        name: ArchiveTable,
+        *,
+        refresh: "Duration | bool" = False,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
+    ) -> "polars.LazyFrame":
         """Return a table as a polars LazyFrame, with the columns and types of `sideline.SCHEMAS`.
 
         `coverage` (a row for each unit ever planned), `corrections` and `raw` are tables too. `players` also has
         `listed_from` and `listed_until`, and keeps every player of any stored roster.
 
+        Parameters:
+            refresh: how old a response may be, for example `timedelta(minutes=10)`; True is an hour. A query then
+                first syncs what its filter needs and the archive lacks, or has for longer and may have changed. A
+                filter by `game_id` or `session_id` syncs only these games. A second query sends nothing.
+            start, end: the range to sync; never which rows return. By default that of the filter's times, else all
+                that the archive holds, until now.
+
+        With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected.
+
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         6
+        >>> fresh = sideline.Archive("season", client).scan("shots", refresh=True)
+        >>> fresh.filter(game_id=game_id).collect().height > 0
+        True
         """
-        return _read.scan(self._store, name)
+        if refresh is False:
+            if start is not None or end is not None:
+                raise ValueError("start= and end= are the range to refresh: give refresh= too, or filter the rows")
+            return _read.scan(self._store, name)
+        max_age = timedelta(hours=1) if refresh is True else as_timedelta("refresh", refresh)
+        if start is not None and end is not None:
+            check_range(start, end, None)
+        self._client_of_sync()
+        return _refresh.scan(self._store, name, _refresh.Refresh(max_age, start, end), self._sync_for_query)
+
+    def _sync_for_query(self, need: _refresh.Need) -> None:
+        self._check_sync(None, need.game_ids, need.start, need.end, need.tables)
+        self._run(
+            _plan.operations(need.tables),
+            None,
+            need.game_ids,
+            need.start,
+            need.end,
+            window=_CORRECTION_WINDOW,
+            progress=None,
+            only=need.only,
+            fresh_after=need.fresh_after,
+        ).raise_if_incomplete()
 
     def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.

@@ -1,17 +1,22 @@
 """Writes rows of `coverage` that have no body: lists, unreadable entries, and when units were listed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from .._rows import library
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, Unit, is_list
 from ._read import coverage_of
-from ._store import MONTH, Store, internal_schemas, is_between, is_in
+from ._store import MONTH, Store, internal_schemas, is_between, is_in, now
 from ._writer import Row, coverage_row, rows_to_arrow
 
 _MAX_ATTEMPTS = 100
+
+READ = "read/"
+"""How the names begin of what a scan with `refresh` read. These rows are removed after a day."""
+
+_MAX_READ_AGE = timedelta(days=1)
 
 _UNREADABLE = "event/"
 
@@ -78,9 +83,11 @@ def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
     for attempt in range(_MAX_ATTEMPTS + 1 if listed_at else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
         stored = store.rows(table)
-        others = stored.filter(pc.invert(pc.is_in(stored["listed"], new["listed"])))
+        names, oldest = stored["listed"], pa.scalar(now() - _MAX_READ_AGE, stored["listed_at"].type)
+        is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
+        others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
-        ends = pc.min_max(rows["listed"]).as_py()
+        ends = pc.min_max(pa.chunked_array([*names.chunks, *new["listed"].chunks])).as_py()
         # Two bounds take less time than a list of all entries of a season.
         predicate = is_between("listed", ends["min"], ends["max"])
         if store.try_replace(table, rows, predicate, last=attempt == _MAX_ATTEMPTS):

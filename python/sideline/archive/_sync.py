@@ -17,7 +17,7 @@ from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, update_facts, update_holes
-from ._life import RESERVED, Observation, State, after, state_of
+from ._life import RESERVED, Observation, State, after, is_lacking, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
@@ -52,8 +52,13 @@ class Sync:
         window: timedelta | None,
         clock: Callable[[], datetime] | None,
         progress: ProgressOption,
+        only: frozenset[str] | None = None,
+        fresh_after: datetime | None = None,
     ) -> None:
+        """`only`: ids of events and sessions; others are not due. Nor are units fetched after `fresh_after`."""
         self._store = store
+        self._only = only
+        self._fresh_after = fresh_after
         self._settings = store.settings
         self._client = client
         self._wanted = wanted
@@ -100,6 +105,8 @@ class Sync:
             self._scope = Scope(team_ids=team_ids, start=first, end=last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
+            if self._only is not None:
+                self._scope = Scope(game_ids={event.id for event in lists.events.values() if self._is_selected(event)})
         else:
             self._scope = Scope(game_ids=game_ids)
             lists.read_games(game_ids)
@@ -304,6 +311,8 @@ class Sync:
         new: list[Unit] = []
         planned = self._order
         for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
+            if not self._is_selected(event):
+                continue
             repeated: list[Unit] = []
             units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
             if not event.are_sessions_known:
@@ -314,7 +323,7 @@ class Sync:
                 planned[name] = len(planned)
                 self._listed_at[name] = event.received.served_at
                 stored = None if name in self._interrupted else self._known.get(name)
-                if not _plan.is_due(unit, stored, self._context.clock, self._window):
+                if self._is_fresh(stored) or not _plan.is_due(unit, stored, self._context.clock, self._window):
                     listed[name] = unit
                 elif name in self._known or name in self._interrupted:
                     repeated.append(unit)
@@ -323,6 +332,15 @@ class Sync:
             groups.append(repeated)
         # Sorted by month and id, so that storing a chunk does not read the files of the one before.
         return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
+
+    def _is_selected(self, event: Event) -> bool:
+        only = self._only
+        return only is None or event.id in only or any(session.id in only for session in event.sessions)
+
+    def _is_fresh(self, stored: Row | None) -> bool:
+        if stored is None or self._fresh_after is None or is_lacking(stored["status"]):
+            return False
+        return stored["fetched_at"] is not None and bool(stored["fetched_at"] >= self._fresh_after)
 
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())

@@ -1,0 +1,249 @@
+"""Brings an archive up to date for one query, and reads it then: a scan that requests what the archive lacks."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from .._core import _epoch_ms
+from .._rows import library
+from . import _plan, _read
+from ._ledger import READ, mark_listed
+from ._store import Store, now, public_schema
+
+if TYPE_CHECKING:
+    import polars
+
+    from .._client import Time
+
+_MARGIN = timedelta(days=1)
+"""How far from a row's time the start of its game may lie."""
+
+_KEYS = ("session_id", "game_id")
+
+_TURNS_OF_THREADS: dict[str, Lock] = {}
+
+
+class Refresh(NamedTuple):
+    """What a scan may trust, and the range that it brings up to date."""
+
+    max_age: timedelta
+    start: "Time | None"
+    end: "Time | None"
+
+
+class Need(NamedTuple):
+    """What one query needs of the service: games by their ids, or a range, or of a range only what has these ids."""
+
+    tables: list[str]
+    game_ids: list[str] | None
+    start: "Time | None"
+    end: "Time | None"
+    only: frozenset[str] | None
+    fresh_after: datetime
+
+
+def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
+    """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
+    pl = library("polars", "archive")
+    if _read.check_name(name) not in (*_plan.TABLES, *_plan.ANSWERS):
+        raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
+    from polars.io.plugins import register_io_source
+
+    types = pl.from_arrow(public_schema(name).empty_table()).schema
+
+    def rows(
+        columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
+    ) -> "Iterator[polars.DataFrame]":
+        with turn(store):
+            bring_up_to_date(store, name, predicate, refresh, sync)
+        frame = _read.scan(store, name).select(list(types))
+        if limit is not None:
+            # A limit with a predicate counts the rows before it.
+            frame = frame.head(limit)
+        if predicate is not None:
+            frame = frame.filter(predicate)
+        yield frame.select(columns or list(types)).collect(engine="streaming")
+
+    return register_io_source(rows, schema=types, is_pure=False)
+
+
+@contextmanager
+def turn(store: Store) -> Iterator[None]:
+    """Wait for the refreshes of this archive in other threads, and in a folder also in other processes.
+
+    What they fetched is fresh then, and is not requested again. Machines that share a bucket share by leases.
+    """
+    with _TURNS_OF_THREADS.setdefault(store.root, Lock()):
+        if not store.is_local:
+            yield
+            return
+        folder = Path(store.root)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "_refresh.lock").open("a+b") as file:
+            lock_file(file)
+            yield
+
+
+def lock_file(file: BinaryIO) -> None:
+    """Wait until no other process holds the file; the lock ends with the file or the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, whose call gives up after ten seconds
+        import msvcrt
+
+        while True:
+            with suppress(OSError):
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined] # Windows alone has it
+                return
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def bring_up_to_date(
+    store: Store, name: str, predicate: "polars.Expr | None", refresh: Refresh, sync: Callable[[Need], None]
+) -> None:
+    """Sync what rows of the table may match the predicate, unless all of it was read recently enough."""
+    operations = sorted(_plan.operations([name]))
+    fresh_after = now() - refresh.max_age
+    marks = Marks(store, fresh_after)
+    start, end = refresh.start, refresh.end
+    if start is None and predicate is not None:
+        start, end = dates(predicate)
+    rows = _read.coverage(store, ("session_id", "event_id", "game_id", "starts_at"))
+    if start is None:
+        starts = [row["starts_at"] for row in rows if row["starts_at"] is not None]
+        start = min(starts, default=None)
+    if start is not None and marks.covers(operations, start, end):
+        return
+    ids = None if predicate is None else ids_of(predicate)
+    if ids is not None:
+        ids = {key for key in ids if not marks.has(operations, key)}
+        if not ids:
+            return
+        games = _games(rows, ids)
+        if games is not None:
+            sync(Need([name], games, None, None, None, fresh_after))
+        else:
+            sync(Need([name], None, _required(start), end, frozenset(ids), fresh_after))
+        marks.add(operations, ids)
+    else:
+        sync(Need([name], None, _required(start), end, None, fresh_after))
+        marks.add(operations, [_range(start, end)])
+
+
+def _required(start: Any) -> Any:
+    if start is None:
+        raise ValueError("the archive is empty: give the range to read, start= and end=")
+    return start
+
+
+def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None:
+    """Return the games of ids of games and sessions; `None` if the archive does not know them all."""
+    games = {row["game_id"]: row["game_id"] for row in rows if row["game_id"] is not None}
+    games |= {row["session_id"]: row["game_id"] for row in rows if row["session_id"] is not None}
+    known_games = {games.get(key) for key in ids}
+    return None if None in known_games else sorted(game for game in known_games if game is not None)
+
+
+class Marks:
+    """What was read completely, and not too long ago: ranges, games and sessions, by operation."""
+
+    def __init__(self, store: Store, fresh_after: datetime) -> None:
+        self._store = store
+        times = _read.last_listed(store)
+        self._fresh = {name for name, at in times.items() if name.startswith(READ) and at >= fresh_after}
+
+    def has(self, operations: Collection[str], scope: str) -> bool:
+        return all(f"{READ}{operation}/{scope}" in self._fresh for operation in operations)
+
+    def covers(self, operations: Collection[str], start: Any, end: Any) -> bool:
+        """Return whether a range was read. Without an end it ended when it was read."""
+        first, last = _bounds(_range(start, end))
+
+        def is_covered(operation: str) -> bool:
+            prefix = f"{READ}{operation}/range "
+            ranges = (_bounds(name.rpartition("/")[2]) for name in self._fresh if name.startswith(prefix))
+            return any(
+                begins <= first and (last is None if ends is None else last is not None and last <= ends)
+                for begins, ends in ranges
+            )
+
+        return all(map(is_covered, operations))
+
+    def add(self, operations: Collection[str], scopes: Collection[str]) -> None:
+        at = now()
+        mark_listed(self._store, {f"{READ}{operation}/{scope}": at for operation in operations for scope in scopes})
+
+
+def _range(start: Any, end: Any) -> str:
+    last = "" if end is None else f"{_epoch_ms('end', end):.0f}"
+    return f"range {_epoch_ms('start', start):.0f} {last}"
+
+
+def _bounds(scope: str) -> tuple[int, int | None]:
+    _, first, last = scope.split(" ")
+    return int(first), int(last) if last else None
+
+
+def _terms(predicate: "polars.Expr") -> "list[polars.Expr]":
+    """Return the terms of an AND."""
+    inputs = predicate.meta.pop()
+    if len(inputs) == 2:
+        for left, right in (inputs, inputs[::-1]):
+            if (left & right).meta.eq(predicate):
+                return [*_terms(left), *_terms(right)]
+    return [predicate]
+
+
+def ids_of(predicate: "polars.Expr") -> set[str] | None:
+    """Return the ids of games or sessions of which alone rows can match; `None` if the predicate names none."""
+    for term in _terms(predicate):
+        names = set(term.meta.root_names())
+        if len(names) == 1 and names <= set(_KEYS) and (ids := _ids(term)) is not None:
+            return ids
+    return None
+
+
+def _ids(term: "polars.Expr") -> set[str] | None:
+    pl = library("polars", "archive")
+    inputs = term.meta.pop()
+    if len(inputs) != 2:
+        return None
+    for column, value in (inputs, inputs[::-1]):
+        if column.meta.is_column() and not value.meta.root_names():
+            is_equal = any((a == b).meta.eq(term) for a, b in ((column, value), (value, column)))
+            if is_equal or column.is_in(value).meta.eq(term):
+                values = pl.select(value).to_series()
+                values = values.explode() if values.dtype.is_nested() else values
+                keys = values.to_list()
+                return set(keys) if keys and all(isinstance(key, str) for key in keys) else None
+    left, right = (_ids(term) for term in inputs)
+    is_or = (inputs[0] | inputs[1]).meta.eq(term) or (inputs[1] | inputs[0]).meta.eq(term)
+    return left | right if is_or and left is not None and right is not None else None
+
+
+def dates(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
+    """Return the range of a predicate's comparisons of times with a value, a day wider, or nothing."""
+    pl = library("polars", "archive")
+    first: datetime | None = None
+    last: datetime | None = None
+    for term in _terms(predicate):
+        inputs = term.meta.pop()
+        if len(inputs) != 2:
+            continue
+        for column, value in (inputs, inputs[::-1]):
+            if not column.meta.is_column() or value.meta.root_names():
+                continue
+            literal = pl.select(value).to_series()
+            if literal.len() != 1 or not isinstance(literal[0], datetime):
+                continue
+            at = literal[0] if literal[0].tzinfo else literal[0].replace(tzinfo=UTC)
+            if any(form.meta.eq(term) for form in (column >= value, column > value, value <= column, value < column)):
+                first = at if first is None else max(first, at)
+            elif any(form.meta.eq(term) for form in (column <= value, column < value, value >= column, value > column)):
+                last = at if last is None else min(last, at)
+            break
+    return (None, None) if first is None else (first - _MARGIN, None if last is None else last + _MARGIN)

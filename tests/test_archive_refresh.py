@@ -1,0 +1,185 @@
+"""Scans that bring the archive up to date first, against the second service."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from service import Service
+
+import sideline
+
+pl = pytest.importorskip("polars", reason="needs polars: pip install 'sideline[archive]'")
+pytest.importorskip("deltalake", reason="needs deltalake: pip install 'sideline[archive]'")
+
+if TYPE_CHECKING:
+    import polars
+
+pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(120)]
+
+SPAN: dict[str, Any] = {"start": "2026-07-01", "end": "2027-07-01"}
+
+
+@pytest.fixture
+def league() -> Iterator[Service]:
+    with Service(seed=7, games=4) as league:
+        yield league
+
+
+@pytest.fixture
+def client(league: Service) -> Iterator[sideline.Client]:
+    with sideline.Client(**league.client_options()) as client:
+        yield client
+
+
+@pytest.fixture
+def archive(tmp_path: Path, client: sideline.Client) -> sideline.Archive:
+    return sideline.Archive(tmp_path / "season", client)
+
+
+def games_of(league: Service) -> list[Any]:
+    return list({event.id: event for event, _ in league.season.sessions() if event.is_game}.values())
+
+
+def test_a_second_query_sends_nothing_in_this_process_and_the_next(league: Service, client: sideline.Client, archive: sideline.Archive, tmp_path: Path) -> None:
+    rows_before = archive.scan("shots", refresh=True, **SPAN).collect()
+    assert rows_before.height == len(league.truth()["shots"])
+    league.requests.clear()
+    assert archive.scan("shots", refresh=True, **SPAN).filter(pl.col("is_make")).collect().height > 0
+    assert sideline.Archive(tmp_path / "season", client).scan("shots", refresh=timedelta(minutes=5), **SPAN).collect().equals(rows_before)
+    assert league.requests.counts() == {}
+
+
+def test_what_is_older_than_allowed_is_requested_again(league: Service, archive: sideline.Archive) -> None:
+    archive.scan("shots", refresh=True, **SPAN).collect()
+    league.requests.clear()
+    archive.scan("shots", refresh=timedelta(0), **SPAN).collect()
+    assert league.requests.all("team_events")
+
+
+def test_a_filter_by_game_of_a_stored_season_requests_that_game_alone(league: Service, archive: sideline.Archive) -> None:
+    archive.sync(**SPAN, tables="shots", correction_window=None)
+    game = games_of(league)[0]
+    league.requests.clear()
+    rows = archive.scan("shots", refresh=True).filter(game_id=game.id).collect()
+    assert rows.height == sum(row["game_id"] == game.id for row in league.truth()["shots"])
+    counts = league.requests.counts()
+    assert counts.keys() <= {"game", "shots"}
+    assert sum(counts.values()) <= 1 + len(game.sessions)
+    league.requests.clear()
+    assert archive.scan("shots", refresh=True).filter(pl.col("game_id").is_in([game.id])).collect().height == rows.height
+    assert league.requests.counts() == {}
+
+
+@pytest.mark.parametrize("key", ["game_id", "session_id"])
+def test_a_filter_by_a_key_of_an_empty_archive_requests_only_its_bodies(league: Service, archive: sideline.Archive, key: str) -> None:
+    event = games_of(league)[0]
+    value = event.id if key == "game_id" else event.sessions[0].id
+    rows = archive.scan("shots", refresh=True, **SPAN).filter(pl.col(key) == value).collect()
+    assert rows.height == sum(row[key] == value for row in league.truth()["shots"]) > 0
+    assert len(league.requests.all("shots")) <= len(event.sessions)
+
+
+def test_an_unknown_game_has_no_row_and_is_not_requested_twice(league: Service, archive: sideline.Archive) -> None:
+    frame = archive.scan("shots", refresh=True, **SPAN).filter(game_id="no-such-game")
+    assert frame.collect().height == 0
+    assert league.requests.all("shots") == []
+    league.requests.clear()
+    assert frame.collect().height == 0
+    assert league.requests.counts() == {}
+
+
+FILTERS: dict[str, Callable[[Any, str, str], polars.Expr]] = {
+    "not equal": lambda col, first, _: col("game_id") != first,
+    "prefix": lambda col, first, _: col("game_id").str.starts_with(first[:3]),
+    "or": lambda col, first, other: (col("game_id") == first) | (col("game_id") == other),
+    "or another column": lambda col, first, _: (col("game_id") == first) | col("is_make"),
+    "and": lambda col, first, _: (col("game_id") == first) & col("is_make") & (col("player_id") > 0),
+    "no key": lambda col, *_: col("is_make"),
+    "null": lambda col, *_: col("game_id").is_null(),
+    "not in": lambda col, first, _: ~col("game_id").is_in([first]),
+    "literal first": lambda col, first, _: pl.lit(first) == col("game_id"),
+    "equal or null": lambda col, first, _: col("game_id").eq_missing(pl.lit(None, pl.String)) | (col("game_id") == first),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_query_has_the_rows_of_a_complete_archive(client: sideline.Client, league: Service, tmp_path: Path, name: str) -> None:
+    first, other = (event.id for event in games_of(league)[:2])
+    predicate = FILTERS[name](pl.col, first, other)
+    complete = sideline.Archive(tmp_path / "complete", client)
+    complete.sync(**SPAN, tables="shots")
+    rows = sideline.Archive(tmp_path / "refreshed", client).scan("shots", refresh=True, **SPAN).filter(predicate).collect()
+    expected = complete.scan("shots").filter(predicate).collect()
+    assert rows.sort(pl.all()).equals(expected.sort(pl.all()))
+
+
+def test_a_limit_counts_the_rows_after_a_filter(archive: sideline.Archive) -> None:
+    frame = archive.scan("shots", refresh=True, **SPAN)
+    assert frame.filter(pl.col("is_make")).head(3).select("is_make").collect().to_series().to_list() == [True] * 3
+    assert frame.head(3).filter(pl.col("is_make")).collect().height <= 3
+
+
+def test_the_times_of_a_filter_are_the_range(league: Service, archive: sideline.Archive) -> None:
+    earliest = min(row["occurred_at"] for row in league.truth()["shots"])
+    at = earliest if isinstance(earliest, datetime) else datetime.fromtimestamp(earliest / 1000, UTC)
+    rows = archive.scan("shots", refresh=True).filter(pl.col("occurred_at") >= at, pl.col("occurred_at") < at + timedelta(minutes=5)).collect()
+    assert rows.height > 0
+    assert len(league.requests.all("schedule")) == 1
+
+
+def test_a_hole_raises_and_is_closed_by_the_next_query(league: Service, archive: sideline.Archive) -> None:
+    event = games_of(league)[0]
+    league.faults.add("shots", path=f"/{event.sessions[0].id}/", status=400, times=1)
+    frame = archive.scan("shots", refresh=True, **SPAN)
+    with pytest.raises(sideline.IncompleteError, match="shots/"):
+        frame.collect()
+    assert frame.collect().height == len(league.truth()["shots"])
+
+
+def test_a_hole_elsewhere_does_not_stop_a_query_of_one_game(league: Service, archive: sideline.Archive) -> None:
+    first, other = games_of(league)[:2]
+    league.faults.add("shots", path=f"/{other.sessions[0].id}/", status=400)
+    with pytest.raises(sideline.IncompleteError):
+        archive.scan("shots", refresh=True, **SPAN).collect()
+    assert archive.scan("shots", refresh=True, **SPAN).filter(game_id=first.id).collect().height > 0
+
+
+def test_an_empty_archive_needs_a_range(archive: sideline.Archive) -> None:
+    with pytest.raises(ValueError, match="start= and end="):
+        archive.scan("shots", refresh=True).collect()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("coverage", {"refresh": True}, "without refresh"),
+        ("shots", {"start": "2026-07-01"}, "refresh="),
+        ("shots", {"refresh": True, "start": "2027-01-02", "end": "2027-01-01"}, "after"),
+        ("shot", {"refresh": True}, "shots"),
+    ],
+)
+def test_arguments_that_say_nothing_are_refused(archive: sideline.Archive, name: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        archive.scan(name, **options)
+
+
+SCRIPT = """
+import sys, json, sideline
+client = sideline.Client(**json.loads(sys.argv[1]))
+print(sideline.Archive(sys.argv[2], client).scan("shots", refresh=True, start="2026-07-01", end="2027-07-01").collect().height)
+"""
+
+
+def test_two_processes_share_the_requests(league: Service, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, json.dumps(league.client_options()), str(tmp_path / "season")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    counts = [process.communicate(timeout=100)[0].strip() for process in running]
+    assert counts == [str(len(league.truth()["shots"]))] * 2
+    assert len(league.requests.all("shots")) == len(league.season.sessions())
