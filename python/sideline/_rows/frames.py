@@ -50,14 +50,14 @@ def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
 
 
 def to_polars(table: "Table") -> "polars.DataFrame":
-    polars = library("polars", "polars")
-    frame: polars.DataFrame = polars.DataFrame(table)
-    times = [name for name, kind in frame.schema.items() if isinstance(kind, polars.Datetime)]
+    pl: Any = library("polars", "polars")
+    frame: polars.DataFrame = pl.DataFrame(table)
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
     odd = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
     if not odd:
         return frame
-    is_shown = {name: polars.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in odd}
-    return frame.with_columns(polars.when(is_shown[name]).then(polars.col(name)).alias(name) for name in odd)
+    is_shown = {name: pl.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in odd}
+    return frame.with_columns(pl.when(is_shown[name]).then(pl.col(name)).alias(name) for name in odd)
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":
