@@ -183,7 +183,7 @@ class TrustMachine(RuleBasedStateMachine):
         if self.window is not None and not self.is_past:
             self.service.faults.clear()
             self.lies.clear()
-            self.service.advance(timedelta(days=30))
+            self.pass_time(timedelta(days=30))
             self.is_past = True
         self.sync()
 
@@ -192,7 +192,15 @@ class TrustMachine(RuleBasedStateMachine):
         """Without a window, changes are due for ever. The range of the syncs must still hold what is added."""
         if self.window is None and self.passed < timedelta(days=20):
             self.passed += timedelta(days=days)
-            self.service.advance(timedelta(days=days))
+            self.pass_time(timedelta(days=days))
+
+    def pass_time(self, by: timedelta) -> None:
+        """Games that were due meanwhile are played."""
+        self.service.advance(by)
+        season = self.service.season
+        for event in [event for event in season.games if not event.sessions and event.tipoff <= season.now]:
+            self.service.change.start_game(event.id)
+        self.memory.note(season)
 
     @rule(first=st.integers(1, 28), days=st.integers(1, 20), are_ids=st.booleans(), team=st.booleans())
     def sync_a_part(self, first: int, days: int, are_ids: bool, team: bool) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .files import replaced_file
+from .files import replaced_file, replaced_path
 
 if TYPE_CHECKING:
     import pandas
@@ -91,10 +91,14 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     with suppress(ModuleNotFoundError):
-        import_module("pyarrow.parquet").write_table(to_arrow(table), path)
+        parquet = import_module("pyarrow.parquet")
+        with replaced_path(path) as temporary:
+            parquet.write_table(to_arrow(table), temporary)
         return
     with suppress(ModuleNotFoundError):
-        import_module("polars").DataFrame(table).write_parquet(path)
+        polars = import_module("polars")
+        with replaced_path(path) as temporary:
+            polars.DataFrame(table).write_parquet(temporary)
         return
     library("pyarrow", "arrow")
 
