@@ -346,7 +346,7 @@ def test_a_scheduled_game_that_is_nowhere_is_a_hole(tmp_path: Path, league: side
 def test_four_readers_find_the_same_sums(weeks: sideline.Archive) -> None:
     for name, column in (("player_stats", "value"), ("shots", "points"), ("box_score", "PTS"), ("stat_events", "x")):
         by_polars = weeks.scan(name).select(pl.col(column).sum()).collect().item()
-        [[by_duckdb]] = weeks.sql(f'select sum("{column}") from {name}').fetchall()
+        [by_duckdb] = weeks.sql(f'select sum("{column}") as total from {name}')["total"]
         by_deltalake = weeks.delta(name).to_pyarrow_table()[column]
         by_pandas = pd.DataFrame(weeks.delta(name).to_pandas())[column].sum()
         by_arrow = sum(value for value in weeks.to_arrow(name)[column].to_pylist() if value is not None)
@@ -360,7 +360,7 @@ def test_it_is_read_offline_and_without_a_client(weeks: sideline.Archive) -> Non
     code = f"""
 import sideline
 archive = sideline.Archive({weeks._store.root!r})
-print(archive.scan("shots").collect().height, archive.sql("select count(*) from shots").fetchall()[0][0], archive.info().games)
+print(archive.scan("shots").collect().height, archive.sql("select count(*) as rows from shots")["rows"][0], archive.info().games)
 archive.sync(start="2026-11-01")
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
@@ -384,7 +384,7 @@ def test_an_archive_without_a_game_has_all_columns_and_no_row(tmp_path: Path, as
     archive.sync(start="2001-01-01", end="2001-01-02", tables=["shots"])
     archive = sideline.Archive(tmp_path / "nothing")
     assert [archive.scan(name).collect().height for name in TABLES] == [0] * len(TABLES)
-    assert archive.sql("select * from shots").columns[: len(sideline.SCHEMAS["shots"])] == sideline.SCHEMAS["shots"].names
+    assert archive.sql("select * from shots").column_names[: len(sideline.SCHEMAS["shots"])] == sideline.SCHEMAS["shots"].names
     assert archive.corrections().num_rows == 0
     assert archive.info().games == 0
     with pytest.raises(ValueError, match="nothing is stored of shots"):

@@ -60,7 +60,7 @@ def test_an_archive_in_a_bucket_behaves_like_one_in_a_folder(tmp_path: Path, ask
     assert same(expected, contents(archive, FEW)) == []
     rows = folder.to_arrow("shots").num_rows
     assert archive.scan("shots").collect().height == archive.delta("shots").to_pyarrow_table().num_rows == rows > 0
-    assert archive.sql("select count(*) from shots").fetchall() == [(rows,)]
+    assert archive.sql("select count(*) as rows from shots")["rows"] == [rows]
     assert archive.audit().num_rows == 0
     assert archive.info().games == 1
     archive.rebuild("shots")

@@ -264,7 +264,7 @@ def test_five_readers_have_equal_frames(league: Service, archive: sideline.Archi
         connection = duckdb.connect()
         connection.sql("SET TimeZone = 'UTC'")
         assert plain(connection.sql(f"from read_parquet({files!r})").to_arrow_table()) == expected
-        assert plain(archive.sql(f"from {table}").to_arrow_table()) == expected
+        assert plain(archive.sql(f"from {table}").to_arrow()) == expected
         pandas = archive.delta(table).to_pandas()
         assert (
             plain(

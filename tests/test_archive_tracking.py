@@ -62,7 +62,7 @@ def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Arc
 def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
     scanned_loads = archive.scan("tracking_loads").collect()
     assert scanned_loads.columns == sideline.SCHEMAS["tracking_loads"].names
-    [[count]] = archive.sql("select count(*) from tracking_loads").fetchall()
+    [count] = archive.sql("select count(*) as rows from tracking_loads")["rows"]
     assert count == scanned_loads.height > 20
     assert archive.info().rows["tracking_loads"] == count
     done = archive.export(f"duckdb:///{tmp_path}/season.duckdb")

@@ -816,7 +816,7 @@ def test_coverage_has_the_same_columns_everywhere(archive: sideline.Archive) -> 
     assert report.coverage.column_names == names
     assert archive.scan("coverage").collect_schema().names() == names
     assert archive.to_arrow("coverage").column_names == names
-    assert archive.sql("from coverage").columns == names
+    assert archive.sql("from coverage").column_names == names
     assert names[-3:] == ["unit", "served_at", "listed_at"]
     assert set(archive.info().holes[0] if archive.info().holes else names) == set(names)
 

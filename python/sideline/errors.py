@@ -27,6 +27,7 @@ __all__ = [
     "InvalidRequest",
     "NotFound",
     "PermissionDenied",
+    "QueryError",
     "RateLimited",
     "RequestTimeout",
     "SchemaDriftWarning",
@@ -351,6 +352,19 @@ class IncompleteSync(IncompleteError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.report), self.__dict__
+
+
+class QueryError(SidelineError, ValueError):
+    """A query of `archive.sql` is refused, is mistaken or exceeds a limit, which the message names.
+
+    What to do: select fewer rows or raise the limit; `archive.connect()` runs statements that `sql` refuses.
+
+    >>> try:
+    ...     archive.sql("copy shots to 'shots.csv'")
+    ... except sideline.QueryError as error:
+    ...     print(error)
+    archive.sql takes one select, not copy; archive.connect() is an open connection
+    """
 
 
 class StreamClosed(SidelineError):

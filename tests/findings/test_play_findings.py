@@ -297,7 +297,6 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("query", QUERIES)
-@red("play 6: archive.sql reads and writes files")
 def test_a_query_of_an_archive_touches_no_file(query: str, archive: sideline.Archive, tmp_path: Path) -> None:
     file = tmp_path / "out"
     error: Exception | None = None

@@ -184,7 +184,7 @@ KINDS: dict[str, Callable[[sideline.Client, sideline.Archive, str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=red(4, "rows come in another kind than a Table") if name == "sql" else ()) for name in KINDS])
+@pytest.mark.parametrize("name", KINDS)
 def test_eager_rows_are_a_table(client: sideline.Client, archive: sideline.Archive, session: str, name: str) -> None:
     assert isinstance(KINDS[name](client, archive, session), sideline.Table)
 

@@ -17,7 +17,8 @@
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
-    _read.py             reads tables with polars, Arrow and DuckDB
+    _read.py             reads tables with polars and Arrow
+    _sql.py              runs locked queries of DuckDB
     _as_of.py            reads tables as of a time
     _status.py           judges whether each table of each game is complete
     _tracking.py         computes answers from stored positions
@@ -59,7 +60,7 @@ from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library, notebook_html
 from ..batch import several
-from . import _arrow, _audits, _compaction, _plan, _publish, _read, _tracking
+from . import _arrow, _audits, _compaction, _plan, _publish, _read, _sql, _tracking
 from ._account import is_hole
 from ._as_of import AsOf
 from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
@@ -288,13 +289,29 @@ class Archive:
         return table
 
     @names_damage
-    def sql(self, query: str) -> "duckdb.DuckDBPyRelation":
-        """Run a DuckDB query over the tables, by their names.
+    def sql(
+        self, query: str, *, max_rows: int = 1_000_000, timeout: Duration = 60.0, memory_limit: str = "1GB"
+    ) -> "Table":
+        """Run one `select` of DuckDB over the tables, by their names. It can neither read nor write anything else.
 
-        >>> archive.sql("select count(distinct session_id) from stat_events").fetchall()
+        Times are in UTC, integers and decimal numbers of 64 bits; types that a `Table` lacks (dates, structs) are text.
+        Raises `QueryError` for other statements, for mistakes in the query, and where it exceeds `max_rows`, `timeout`
+        or `memory_limit`: no row is left out.
+
+        >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
+        [{'sessions': 3}]
+        """
+        wait = as_timedelta("timeout", timeout).total_seconds()
+        return table_from_arrow("query", _sql.select(self._store, query, max_rows, wait, memory_limit))
+
+    @names_damage
+    def connect(self) -> "duckdb.DuckDBPyConnection":
+        """Return an open DuckDB connection that has the tables as views, for queries that `sql` refuses.
+
+        >>> archive.connect().sql("select count(distinct session_id) from stat_events").fetchall()
         [(3,)]
         """
-        return _read.sql(self._store, query)
+        return _sql.connect(self._store)
 
     @names_damage
     def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":

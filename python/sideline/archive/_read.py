@@ -6,14 +6,13 @@ from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .._rows import library
-from ..errors import DecodeError
+from ..errors import DecodeError, QueryError
 from . import _arrow
 from ._plan import ANSWERS, RESOURCES, TABLES, Unit
 from ._store import MONTH, Store, internal_schemas, public_schema
 from ._store_errors import find_damage, is_from_a_reader
 
 if TYPE_CHECKING:
-    import duckdb
     import polars
     import pyarrow
     from deltalake import DeltaTable
@@ -39,9 +38,9 @@ def names_damage(method: "Callable[Concatenate[Any, _P], _R]") -> "Callable[Conc
         try:
             return method(self, *arguments, **options)
         except BaseException as error:  # a panic of polars is not an `Exception`
-            damage = (
-                find_damage(self._store, (*internal_schemas(), *TABLES, *ANSWERS)) if is_from_a_reader(error) else None
-            )
+            reader = error.__cause__ if isinstance(error, QueryError) else error
+            is_suspect = reader is not None and is_from_a_reader(reader)
+            damage = find_damage(self._store, (*internal_schemas(), *TABLES, *ANSWERS)) if is_suspect else None
             if damage is None:
                 raise
             raise DecodeError(damage) from error
@@ -89,7 +88,7 @@ def scan(store: Store, name: str) -> "polars.LazyFrame":
     if table is None:
         return with_public_types(pl.from_arrow(public_schema(name).empty_table()).lazy(), name)
     return with_public_types(
-        pl.from_arrow(_coverage(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name
+        pl.from_arrow(coverage_table(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name
     )
 
 
@@ -102,7 +101,7 @@ def last_listed(store: Store) -> "dict[str, datetime]":
     return dict(zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
 
 
-def _coverage(store: Store, table: "DeltaTable") -> "pyarrow.Table":
+def coverage_table(store: Store, table: "DeltaTable") -> "pyarrow.Table":
     """Return the public columns. `listed_at` is the later of the row's own and that of `listings`."""
     pa = library("pyarrow", "archive")
     rows = pa.table(table.to_pyarrow_table())
@@ -139,7 +138,7 @@ def to_arrow(store: Store, name: str) -> "pyarrow.Table":
     target = public_schema(name)
     if table is None:
         return target.empty_table()
-    found = _coverage(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
+    found = coverage_table(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
     return conform(found.select(target.names) if name in internal_schemas() else found.drop_columns(MONTH), target)
 
 
@@ -161,26 +160,6 @@ def conform(table: "pyarrow.Table", target: "pyarrow.Schema") -> "pyarrow.Table"
             fields.append(field)
             columns.append(table[field.name])
     return pa.table(columns, pa.schema(fields, metadata=target.metadata))
-
-
-def sql(store: Store, query: str) -> "duckdb.DuckDBPyRelation":
-    """Run a DuckDB query over the stored tables, by their names."""
-    connection: Any = library("duckdb", "archive").connect()
-    connection.sql("SET TimeZone = 'UTC'")
-    for name in (*TABLES, *ANSWERS, *internal_schemas()):
-        if (table := open_table(store, name)) is None:
-            connection.register(name, public_schema(name).empty_table())
-        elif name == "coverage":
-            connection.register(name, _coverage(store, table))
-        elif name in internal_schemas():
-            columns = [f'"{column}"' for column in public_schema(name).names]
-            connection.register(f"_{name}", table.to_pyarrow_dataset())
-            connection.sql(f"create view {name} as select {', '.join(columns)} from _{name}")
-        else:
-            connection.register(f"_{name}", table.to_pyarrow_dataset())
-            connection.sql(f"create view {name} as select * exclude ({MONTH}) from _{name}")
-    found: duckdb.DuckDBPyRelation = connection.sql(query)
-    return found
 
 
 def bodies(

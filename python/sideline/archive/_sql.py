@@ -1,0 +1,124 @@
+"""Queries over an archive by DuckDB: locked ones for `Archive.sql`, and an open connection for people."""
+
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+from ..errors import QueryError
+from ._plan import ANSWERS, TABLES
+from ._read import coverage_table, open_table
+from ._store import MONTH, Store, internal_schemas, public_schema
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+_LOCKED = {
+    "allow_community_extensions": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",
+}
+
+_AS_THEY_ARE = {"bigint", "blob", "boolean", "double", "integer", "varchar"}
+_AS_INTEGERS = {"hugeint", "smallint", "tinyint", "ubigint", "uhugeint", "uinteger", "usmallint", "utinyint"}
+_AS_FLOATS = {"decimal", "float"}
+_AS_TIMES = {"timestamp", "timestamp with time zone", "timestamp_ms", "timestamp_ns", "timestamp_s"}
+
+
+def connect(store: Store, config: dict[str, Any] | None = None) -> "duckdb.DuckDBPyConnection":
+    """Return a DuckDB database in memory that has the stored tables, by their names."""
+    connection: Any = library("duckdb", "archive").connect(config=config or {})
+    connection.execute("set TimeZone = 'UTC'")
+    for name in (*TABLES, *ANSWERS, *internal_schemas()):
+        if (table := open_table(store, name)) is None:
+            connection.register(name, public_schema(name).empty_table())
+        elif name == "coverage":
+            connection.register(name, coverage_table(store, table))
+        else:
+            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            columns = f"* exclude ({MONTH})"
+            if name in internal_schemas():
+                columns = ", ".join(f'"{column}"' for column in public_schema(name).names)
+            connection.execute(f"create view {name} as select {columns} from _{name}")
+    found: duckdb.DuckDBPyConnection = connection
+    return found
+
+
+def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit: str) -> "pyarrow.Table":
+    """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
+    duckdb: Any = library("duckdb", "archive")
+    try:
+        connection: Any = connect(store, {**_LOCKED, "memory_limit": memory_limit})
+    except duckdb.ParserException as error:
+        raise ValueError(f"memory_limit={memory_limit!r} is no size; write for example '1GB'") from error
+    with connection:
+        for option in ("enable_external_access = false", "lock_configuration = true"):
+            connection.execute(f"set {option}")
+        timer = Timer(timeout, connection.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            rows: pyarrow.Table = _rows(connection, query, max_rows)
+        except duckdb.InterruptException:
+            raise QueryError(f"the query took longer than {timeout:g} s: select less, or raise timeout=") from None
+        except duckdb.OutOfMemoryException:
+            raise QueryError(f"the query needs more memory than {memory_limit}: raise memory_limit=") from None
+        except (
+            duckdb.BinderException,
+            duckdb.CatalogException,
+            duckdb.ParserException,
+            duckdb.PermissionException,
+        ) as error:
+            raise QueryError(str(error)) from None
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+        finally:
+            timer.cancel()
+    return rows
+
+
+def _rows(connection: Any, query: str, max_rows: int) -> Any:
+    kinds = [statement.type.name for statement in connection.extract_statements(query)]
+    if kinds != ["SELECT"]:
+        found = " and ".join(kind.lower() for kind in kinds) or "nothing"
+        raise QueryError(f"archive.sql takes one select, not {found}; archive.connect() is an open connection")
+    relation = connection.sql(query)
+    columns = [
+        _column(name.replace('"', '""'), kind) for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    rows = relation.limit(max_rows + 1).project(", ".join(columns)).to_arrow_table()
+    if rows.num_rows > max_rows:
+        raise QueryError(f"the query has more than {max_rows:,} rows: select fewer, or raise max_rows=")
+    return rows.cast(_in_milliseconds(rows.schema), safe=False)
+
+
+def _in_milliseconds(schema: "pyarrow.Schema") -> "pyarrow.Schema":
+    """DuckDB's times of a zone are microseconds, those of a `Table` milliseconds."""
+    pa: Any = library("pyarrow", "archive")
+    fields = [
+        field.with_type(pa.timestamp("ms", "UTC")) if pa.types.is_timestamp(field.type) else field for field in schema
+    ]
+    found: pyarrow.Schema = pa.schema(fields)
+    return found
+
+
+def _column(name: str, kind: Any) -> str:
+    target = _target(kind)
+    cast = f'"{name}"' if target is None else f'cast("{name}" as {target})'
+    return f'{cast} as "{name}"'
+
+
+def _target(kind: Any) -> str | None:
+    """Return the type to which a column is cast, or `None`: a `Table` has few types, and the others become text."""
+    if kind.id == "list":
+        [(_, item)] = kind.children
+        target = _target(item)
+        # Times only stand in columns.
+        return None if target is None else "varchar[]" if item.id in _AS_TIMES else f"{target}[]"
+    if kind.id in _AS_THEY_ARE:
+        return None
+    if kind.id in _AS_TIMES:
+        return "timestamp with time zone"
+    return "bigint" if kind.id in _AS_INTEGERS else "double" if kind.id in _AS_FLOATS else "varchar"

@@ -1,0 +1,149 @@
+"""Queries of an archive: what they return, and what they must not reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sideline
+
+pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
+
+NOW = "2027-03-01T12:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sideline.Archive]:
+    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as service, service.client() as client:
+        archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "season", client)
+        archive.sync(game_ids=[service.games[0]["event_id"]], tables=("shots", "players"), progress=False)
+        yield archive
+
+
+def test_the_rows_of_a_query_are_a_table(archive: sideline.Archive) -> None:
+    shots = archive.scan("shots").collect()
+    found = archive.sql("select team_id, sum(points) as points, max(occurred_at) as last from shots group by team_id")
+    assert found.schema.names == ["team_id", "points", "last"]
+    assert sum(found["points"]) == shots["points"].sum()
+    assert max(found["last"]) == shots["occurred_at"].max()
+    assert archive.sql("show tables").num_rows >= len(sideline.SCHEMAS) - 12
+    assert archive.connect().sql("select count(*) from shots").fetchall() == [(shots.height,)]
+
+
+FORMS: dict[str, Any] = {
+    "1::tinyint": 1,
+    "sum(1)": 1,
+    "1.5::decimal(10, 3)": 1.5,
+    "'x'::blob": b"x",
+    "timestamp '2026-11-01 10:00:00.123456'": datetime(2026, 11, 1, 10, 0, 0, 123_000, tzinfo=UTC),
+    "timestamptz '2026-11-01 10:00:00+02'": datetime(2026, 11, 1, 8, tzinfo=UTC),
+    "timestamp_ns '2026-11-01'": datetime(2026, 11, 1, tzinfo=UTC),
+    "date '2026-11-01'": "2026-11-01",
+    "time '10:00'": "10:00:00",
+    "interval 3 days": "3 days",
+    "{'a': 1}": "{'a': 1}",
+    "map {'a': 1}": "{a=1}",
+    "[1::hugeint]": [1],
+    "[[date '2026-11-01']]": [["2026-11-01"]],
+    "[timestamp '2026-11-01']": ["2026-11-01 00:00:00"],
+    "'a'::enum('a', 'b')": "a",
+    "'101'::bit": "101",
+    "null": None,
+}
+
+
+@pytest.mark.parametrize("expression", FORMS)
+def test_every_type_has_a_python_form(expression: str, archive: sideline.Archive) -> None:
+    found = archive.sql(f"select {expression} as value")
+    assert found["value"] == [FORMS[expression]]
+    assert "value" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "limit", "named"),
+    [
+        ("select * from range(1000000000)", {"max_rows": 10}, "max_rows="),
+        ("select count(*) from range(100000000000) a, range(1000) b", {"timeout": 0.3}, "timeout="),
+        ("select list(range) from range(100000000)", {"memory_limit": "50MB"}, "memory_limit="),
+    ],
+)
+@pytest.mark.timeout(60)
+def test_a_limit_is_named(query: str, limit: dict[str, Any], named: str, archive: sideline.Archive) -> None:
+    with pytest.raises(sideline.QueryError, match=named):
+        archive.sql(query, **limit)
+    assert archive.sql("from range(10)", max_rows=10).num_rows == 10
+
+
+ESCAPES = """
+copy shots to '{out}'
+copy (select 1) to '{out}' (format parquet)
+export database '{out}'
+import database '{folder}'
+attach '{out}' as other
+attach ':memory:' as other
+detach memory
+use memory
+install httpfs
+load httpfs
+load '{secret}'
+pragma database_list
+pragma version
+set threads = 1
+set enable_external_access = true
+reset lock_configuration
+call pragma_version()
+checkpoint
+vacuum
+begin
+prepare p as select 1
+execute p
+explain analyze select 1
+create table t as select 1
+create view v as select 1
+create macro f(x) as x
+create secret s (type s3)
+insert into shots select * from shots
+update shots set points = 0
+delete from shots
+drop view shots
+alter table shots rename to other
+select 1; copy shots to '{out}'
+select 1; select 2
+select * from '{secret}'
+select * from read_csv('{secret}')
+select * from read_text('{secret}')
+select * from read_blob('{secret}')
+select * from read_json('{secret}')
+select * from read_parquet('{secret}')
+select * from parquet_metadata('{secret}')
+select * from parquet_schema('{secret}')
+select * from sniff_csv('{secret}')
+select * from glob('{folder}/*')
+select * from 'https://example.com/a.csv'
+select * from query('copy shots to ''{out}''')
+select * from query_table('{secret}')
+select getenv('HOME')
+select * from python_variable
+"""
+
+
+@pytest.mark.parametrize("query", ESCAPES.split("\n")[1:-1])
+def test_a_query_reaches_nothing_but_the_archive(query: str, archive: sideline.Archive, tmp_path: Path) -> None:
+    secret, out = tmp_path / "secret.csv", tmp_path / "out"
+    secret.write_text("a,b\n1,2\n", encoding="utf-8")
+    python_variable = archive.scan("shots").collect()
+    with pytest.raises(sideline.QueryError):
+        archive.sql(query.format(secret=secret, out=out, folder=tmp_path))
+    assert not out.exists()
+    assert python_variable.height == archive.sql("from shots").num_rows
+
+
+def test_a_mistake_in_a_query_is_explained(archive: sideline.Archive) -> None:
+    with pytest.raises(sideline.QueryError, match="Did you mean"):
+        archive.sql("select * from shotz")
+    with pytest.raises(ValueError, match="memory_limit='lots' is no size; write for example '1GB'"):
+        archive.sql("select 1", memory_limit="lots")
