@@ -22,11 +22,11 @@ adds to the bound what the libraries and the allocator keep.
 def main() -> None:
     """Measure each bound."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from bounds import BOUNDS, measured
+    from bounds import BOUNDS, measure
 
     rows = []
     for bound in BOUNDS:
-        rows.append(f"| {bound.what} | {bound.limit} | {bound.allowed_mib:g} | {measured(bound):.0f} |")
+        rows.append(f"| {bound.flood} | {bound.limit} | {bound.allowed_mib:g} | {measure(bound):.0f} |")
         print(rows[-1], flush=True)
     text = PAGE.read_text(encoding="utf-8").partition("## Measured")[0].rstrip("\n")
     PAGE.write_text(text + "\n\n" + HEAD + "\n".join(rows) + "\n", encoding="utf-8")

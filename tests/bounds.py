@@ -1,6 +1,6 @@
 """Bounds of docs/limits.md, each with a peer that floods it and a process that says what it took.
 
-`measured(bound)` runs one; `tests/test_bounds.py` compares it with what is allowed, and `python docs/make_limits.py` writes the peaks down.
+`measure(bound)` runs one; `tests/test_bounds.py` compares it with what is allowed, and `python docs/make_limits.py` writes the peaks down.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ with client() as one:
         report(before)
 """
 
-RECORDED = """
+JOURNAL = """
 import tempfile
 with client() as one, tempfile.TemporaryDirectory() as folder:
     with one.live_stats("g1", max_buffer_bytes=8 << 20, recover="off", overflow="drop_oldest").record(folder + "/game.journal") as live:
@@ -78,7 +78,7 @@ with client() as one, tempfile.TemporaryDirectory() as folder:
 class Bound:
     """What floods a bound, and how much the process may take."""
 
-    what: str
+    flood: str
     limit: str
     """As docs/limits.md has it, for the values of this test."""
     allowed_mib: float
@@ -88,7 +88,7 @@ class Bound:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def padded() -> bytes:
+def long_body() -> bytes:
     return gzip.compress(b'{"teams": []' + b" " * (24 * MIB) + b"}", 6)
 
 
@@ -116,10 +116,10 @@ def events(field: str) -> Callable[[], bytes]:
 
 SSE = (("content-type", "text/event-stream"),)
 GZIP = (("content-encoding", "gzip"),)
-BUFFERED = "`max_buffer_bytes`, 8 MiB, and 4 MiB read ahead"
+BUFFER_LIMIT = "`max_buffer_bytes`, 8 MiB, and 4 MiB read ahead"
 
 BOUNDS = [
-    Bound("14 bodies of a batch, 24 MiB each, 25 kB on the wire", "`max_response_bytes`, 64 MiB", 64 + 32, BATCH, padded, headers=GZIP),
+    Bound("14 bodies of a batch, 24 MiB each, 25 kB on the wire", "`max_response_bytes`, 64 MiB", 64 + 32, BATCH, long_body, headers=GZIP),
     Bound("64 MiB as the body of an error", "64 KiB", 8, SINGLE.format(table="player_stats"), lambda: b"x" * (64 * MIB), status=500),
     Bound(
         "a table of 20,000 rows that repeat a name of 1,500 bytes, of 0.6 MB",
@@ -130,9 +130,9 @@ BOUNDS = [
     ),
     Bound("200 rows of 1,001 undeclared codes, of 2 MB", "1,000 columns", 96, SINGLE.format(table="box_score"), wide),
     Bound("300,000 unknown keys, of 3 MB", "1,000 paths", 64, SINGLE.format(table="player_stats"), unknown_keys),
-    Bound("96 MB of events with long data that nobody reads", BUFFERED, 8 + 4 + 20, STREAM.format(options=""), events("data"), headers=SSE),
-    Bound("96 MB of events with long ids that nobody reads", BUFFERED, 8 + 4 + 20, STREAM.format(options=""), events("id"), headers=SSE),
-    Bound("96 MB of events with long types that nobody reads", BUFFERED, 8 + 4 + 20, STREAM.format(options=""), events("event"), headers=SSE),
+    Bound("96 MB of events with long data that nobody reads", BUFFER_LIMIT, 8 + 4 + 20, STREAM.format(options=""), events("data"), headers=SSE),
+    Bound("96 MB of events with long ids that nobody reads", BUFFER_LIMIT, 8 + 4 + 20, STREAM.format(options=""), events("id"), headers=SSE),
+    Bound("96 MB of events with long types that nobody reads", BUFFER_LIMIT, 8 + 4 + 20, STREAM.format(options=""), events("event"), headers=SSE),
     Bound(
         "one event of 48 MB",
         "`max_event_bytes`, 1 MiB, times 16",
@@ -141,21 +141,21 @@ BOUNDS = [
         lambda: b"data: " + b"x" * (48 * MIB) + b"\n\n",
         headers=SSE,
     ),
-    Bound("96 MB of events in a journal", "two frames, and the buffer of 8 MiB", 8 + 4 + 36, RECORDED, events("data"), headers=SSE),
+    Bound("96 MB of events in a journal", "two frames, and the buffer of 8 MiB", 8 + 4 + 36, JOURNAL, events("data"), headers=SSE),
 ]
 
 
-def measured(bound: Bound) -> float:
+def measure(bound: Bound) -> float:
     """Return the MiB by which a process grows that meets the flood."""
     body = bound.body()
 
-    def answer(asked: independent.Asked) -> independent.Answer:
-        if "_subscribe" in asked.target:
+    def respond(request: independent.Asked) -> independent.Answer:
+        if "_subscribe" in request.target:
             return 200, {}, b'{"token": "canary-token"}'
-        is_small = "/small" in asked.target
+        is_small = "/small" in request.target
         return (200, {}, b'{"teams": []}') if is_small else (bound.status, dict(bound.headers), body)
 
-    with independent.server(answer) as service:
+    with independent.server(respond) as service:
         command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(bound.script), service.base_url]
         done = subprocess.run(command, env={**os.environ, "RUST_BACKTRACE": "0"}, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -97,7 +97,7 @@ class TrustMachine(RuleBasedStateMachine):
         """The rows of each table, from the changes since the empty archive."""
         self.is_past = False
         """Whether the correction window of every game has passed: then no further change is due."""
-        self.passed = timedelta()
+        self.elapsed_time = timedelta()
         self.second: sideline.Client | None = None
         self.lies: list[Fault] = []
         """Faults by which the service says something well-formed and false: nobody can name that."""
@@ -190,8 +190,8 @@ class TrustMachine(RuleBasedStateMachine):
     @rule(days=st.integers(1, 9))
     def pass_days(self, days: int) -> None:
         """Without a window, changes are due for ever. The range of the syncs must still hold what is added."""
-        if self.window is None and self.passed < timedelta(days=20):
-            self.passed += timedelta(days=days)
+        if self.window is None and self.elapsed_time < timedelta(days=20):
+            self.elapsed_time += timedelta(days=days)
             self.pass_time(timedelta(days=days))
 
     def pass_time(self, by: timedelta) -> None:
@@ -217,9 +217,11 @@ class TrustMachine(RuleBasedStateMachine):
             note(f"ended by {error!r}")
             assert self.service.faults.rules(), "a sync without a fault ended"
             return
-        stored = {hole["unit"]: hole["status"] for hole in self.archive.info().holes}
-        reported = {hole["unit"]: hole["status"] for hole in report.holes}
-        assert {unit: status for unit, status in reported.items() if unit in stored} == {unit: stored[unit] for unit in reported if unit in stored}
+        archive_holes = {hole["unit"]: hole["status"] for hole in self.archive.info().holes}
+        report_holes = {hole["unit"]: hole["status"] for hole in report.holes}
+        assert {unit: status for unit, status in report_holes.items() if unit in archive_holes} == {
+            unit: archive_holes[unit] for unit in report_holes if unit in archive_holes
+        }
         assert report.complete == (not report.holes)
 
     @rule(name=st.sampled_from(MUTATIONS))
@@ -228,11 +230,11 @@ class TrustMachine(RuleBasedStateMachine):
         self.change(name)
         if self.second is None:
             self.second = sideline.Client(**self.service.client_options(), max_retries=0, timeout=5)
-        mine, self.archive = self.archive, sideline.Archive(self.folder / "season", self.second)
+        own_archive, self.archive = self.archive, sideline.Archive(self.folder / "season", self.second)
         try:
             self.sync()
         finally:
-            self.archive = mine
+            self.archive = own_archive
         self.sync()
 
     @rule()

@@ -22,7 +22,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    with _replaced(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with _replace_by(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         yield file
 
 
@@ -31,7 +31,7 @@ def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """As `replaced_file`, for a library that writes the file by its path."""
     target = Path(path)
     if str(path) != "-" and not _is_standard_output(target):
-        with _replaced(target) as temporary:
+        with _replace_by(target) as temporary:
             yield temporary
         return
     descriptor, name = mkstemp()
@@ -45,7 +45,7 @@ def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def _replaced(target: Path) -> Iterator[Path]:
+def _replace_by(target: Path) -> Iterator[Path]:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(target.lstat().st_mode):
             raise ValueError(f"{target} is not a regular file: name another path, or - for standard output")

@@ -53,11 +53,11 @@ def to_polars(table: "Table") -> "polars.DataFrame":
     pl: Any = library("polars", "polars")
     frame: polars.DataFrame = pl.DataFrame(table)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
-    odd = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
-    if not odd:
+    unusual_names = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
+    if not unusual_names:
         return frame
-    is_shown = {name: pl.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in odd}
-    return frame.with_columns(pl.when(is_shown[name]).then(pl.col(name)).alias(name) for name in odd)
+    is_shown = {name: pl.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in unusual_names}
+    return frame.with_columns(pl.when(is_shown[name]).then(pl.col(name)).alias(name) for name in unusual_names)
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":
