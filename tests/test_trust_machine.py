@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from archives import Killed, killed_after
 from hypothesis import HealthCheck, Phase, note, settings, strategies as st
@@ -76,6 +77,7 @@ class TrustMachine(RuleBasedStateMachine):
         days=st.sampled_from((None, 7)),
     )
     def begin(self, seed: int, root: str, link: bool, extent: str, days: int | None) -> None:
+        self.seed = seed
         self.folder = Path(tempfile.mkdtemp(prefix="trust-"))
         everything = extent == "everything"
         features = Features(events_root=root, possessions_link=link, play_by_play=everything, ball_screens=everything)
@@ -274,6 +276,19 @@ class TrustMachine(RuleBasedStateMachine):
         found = untrue(self.archive, self.service, self.tables)
         assert not found, f"the archive is not the truth:\n{shown(found)}\nholes: {reports[-1].holes}"
         assert not [hole for hole in reports[-1].holes if hole["status"] != "unavailable"], reports[-1].holes
+        if self.seed % 4 == 0:
+            self.check_export()
+
+    def check_export(self) -> None:
+        """A delivery to DuckDB has the rows of the archive, which are the truth."""
+        path = self.folder / "season.duckdb"
+        exported = self.archive.export(f"duckdb://{path}")
+        with duckdb.connect(str(path), read_only=True) as database:
+            for name in self.tables:
+                rows = self.archive.to_arrow(name).num_rows
+                found = database.execute(f'select count(*) from "{name}"').fetchone()
+                assert found == (rows,), f"{name} has {found} rows in the export, and {rows} in the archive"
+                assert exported.rows.get(name, 0) == rows, name
 
 
 MACHINE = settings(
