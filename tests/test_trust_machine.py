@@ -181,6 +181,9 @@ class TrustMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from(MUTATIONS))
     def change_and_pass_the_window(self, name: str) -> None:
         """A change just before the end of the correction window is seen by the first sync after it."""
+        if self.window is not None and not self.is_past:
+            self.sync()
+            self.change("correct_stat")
         self.change(name)
         if self.window is not None and not self.is_past:
             self.service.faults.clear()
