@@ -1,6 +1,6 @@
 """Bounds of docs/limits.md, each with a peer that floods it and a process that says what it took.
 
-`measure(bound)` runs one; `tests/test_bounds.py` compares it with what is allowed, and `python docs/make_limits.py` writes the peaks down.
+`measure(case)` runs one; `tests/test_bounds.py` compares it with what is allowed, and `python docs/make_limits.py` writes the peaks down.
 """
 
 from __future__ import annotations
@@ -145,18 +145,18 @@ BOUNDS = [
 ]
 
 
-def measure(bound: Bound) -> float:
+def measure(case: Bound) -> float:
     """Return the MiB by which a process grows that meets the flood."""
-    body = bound.body()
+    body = case.body()
 
     def respond(request: independent.Asked) -> independent.Answer:
         if "_subscribe" in request.target:
             return 200, {}, b'{"token": "canary-token"}'
         is_small = "/small" in request.target
-        return (200, {}, b'{"teams": []}') if is_small else (bound.status, dict(bound.headers), body)
+        return (200, {}, b'{"teams": []}') if is_small else (case.status, dict(case.headers), body)
 
     with independent.server(respond) as service:
-        command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(bound.script), service.base_url]
+        command = [sys.executable, "-c", PROLOGUE + textwrap.dedent(case.script), service.base_url]
         done = subprocess.run(command, env={**os.environ, "RUST_BACKTRACE": "0"}, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return float(done.stdout.split()[-1])

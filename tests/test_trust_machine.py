@@ -285,13 +285,13 @@ class TrustMachine(RuleBasedStateMachine):
     def check_export(self) -> None:
         """A delivery to DuckDB has the rows of the archive, which are the truth."""
         path = self.folder / "season.duckdb"
-        exported = self.archive.export(f"duckdb://{path}")
+        delivery = self.archive.export(f"duckdb://{path}")
         with duckdb.connect(str(path), read_only=True) as database:
             for name in self.tables:
                 rows = self.archive.to_arrow(name).num_rows
-                found = database.execute(f'select count(*) from "{name}"').fetchone()
-                assert found == (rows,), f"{name} has {found} rows in the export, and {rows} in the archive"
-                assert exported.rows.get(name, 0) == rows, name
+                counts = database.execute(f'select count(*) from "{name}"').fetchone()
+                assert counts == (rows,), f"{name} has {counts} rows in the export, and {rows} in the archive"
+                assert delivery.rows.get(name, 0) == rows, name
 
 
 MACHINE = settings(
