@@ -10,7 +10,7 @@ import pytest
 
 from sideline.archive._life import COMPLETE, PROBLEMS, SETTLED_STATUSES, SEVERITY, Observation, Phase, State, after, state_of, verdict
 
-ABSENCES = (Observation.NOT_FOUND, Observation.NOT_FOUND_LINKED, Observation.UNLISTED_BY_EMPTY)
+ABSENCES = (Observation.NOT_FOUND, Observation.NOT_FOUND_LINKED, Observation.EMPTY_LIST)
 FINAL = {State.FETCHED_FINAL, State.EMPTY_FINAL, State.UNAVAILABLE_FINAL}
 
 
@@ -42,17 +42,17 @@ def test_only_the_second_absence_in_a_row_withdraws(absence: Observation, body: 
 
 
 def test_a_withdrawn_unit_returns_with_a_body_alone() -> None:
-    gone = life([Observation.BODY, Observation.PARENT_WITHDRAWN])
-    assert gone is State.WITHDRAWN
-    assert life([Observation.LISTED, Observation.NOT_FOUND_LINKED], gone) is State.WITHDRAWN
-    assert life([Observation.SILENCE, Observation.NOT_FOUND], gone) is State.WITHDRAWN
-    assert life([Observation.LISTED, Observation.BODY], gone) is State.FETCHED
+    state = life([Observation.BODY, Observation.PARENT_WITHDRAWN])
+    assert state is State.WITHDRAWN
+    assert life([Observation.LISTING, Observation.NOT_FOUND_LINKED], state) is State.WITHDRAWN
+    assert life([Observation.SILENCE, Observation.NOT_FOUND], state) is State.WITHDRAWN
+    assert life([Observation.LISTING, Observation.BODY], state) is State.FETCHED
 
 
 def test_a_final_unit_is_reopened_by_a_new_date_and_an_unavailable_one_by_a_link() -> None:
-    assert life([Observation.BODY, Observation.LAST_LOOK, Observation.LISTED]).is_final
+    assert life([Observation.BODY, Observation.LAST_LOOK, Observation.LISTING]).is_final
     assert life([Observation.BODY, Observation.LAST_LOOK, Observation.NEW_DATE]) is State.FETCHED
-    assert life([Observation.NOT_FOUND, Observation.LAST_LOOK, Observation.LINKED]) is State.UNAVAILABLE
+    assert life([Observation.NOT_FOUND, Observation.LAST_LOOK, Observation.FIRST_LINK]) is State.UNAVAILABLE
     assert {state for state in State if state.is_final} == FINAL
 
 

@@ -37,11 +37,16 @@ def options(league: Service, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-encoding": "gzip"}], ids=["plain", "gzip"])
-def test_a_batch_of_more_bytes_than_fit_at_once_is_fetched(league: Service, headers: dict[str, str]) -> None:
+def test_the_units_of_a_batch_that_have_no_room_beside_the_others_fail(league: Service, headers: dict[str, str]) -> None:
     league.faults.add("stats", status=200, body=gzip.compress(BODY, 1) if headers else BODY, headers=headers)
     with sideline.Client(**options(league)) as client:
-        batch = client.stats([f"s{number}" for number in range(20)], progress=False)
-    assert [len(payload.raw) for payload in batch] == [len(BODY)] * 20
+        for _ in range(2):
+            batch = client.stats([f"s{number}" for number in range(20)], on_error="keep", progress=False)
+            assert [len(payload.raw) for payload in batch] == [len(BODY)] * len(batch)
+            # While bodies grow, the compressed and the inflated one count.
+            assert 1 <= len(batch) <= TIGHT // len(BODY)
+            texts = {str(error) for error in batch.errors.values()}
+            assert all("max_response_bytes" in text for text in texts), texts
 
 
 def test_calls_of_threads_and_tasks_share_the_bound(league: Service) -> None:
@@ -68,7 +73,8 @@ def test_bodies_of_payloads_and_errors_that_are_kept_do_not_count(league: Servic
                     kept.append(client.teams())
                 except sideline.DecodeError as error:
                     kept.append(error.payload)
-            kept += client.stats([f"s{number}" for number in range(4)], on_error="keep", progress=False).errors.values()
+            for number in range(4):
+                kept += client.stats([f"s{number}"], on_error="keep", progress=False).errors.values()
     assert [len(payload.raw) for payload in kept if isinstance(payload, sideline.Payload)] == [len(BODY)] * 8 + [len(BODY) + 1] * 4
     assert len(kept) == 12 + 8
 

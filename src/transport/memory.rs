@@ -327,9 +327,9 @@ mod tests {
     #[tokio::test]
     async fn bodies_that_are_kept_fail_those_that_have_no_room_beside_them() {
         let memory = ResponseMemory::new(100);
-        let (kept, growing, last) = (memory.lease(), memory.lease(), memory.lease());
-        kept.grow_to(60).await.unwrap();
-        kept.keep();
+        let (first, growing, last) = (memory.lease(), memory.lease(), memory.lease());
+        first.grow_to(60).await.unwrap();
+        first.keep();
         growing.grow_to(30).await.unwrap();
         {
             let mut growth = std::pin::pin!(last.grow_to(20));
@@ -339,7 +339,7 @@ mod tests {
             growth.await.unwrap();
         }
         assert_eq!(last.grow_to(41).await, Err(LeaseError::Full));
-        kept.release();
+        first.release();
         last.grow_to(41).await.unwrap();
     }
 

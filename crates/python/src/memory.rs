@@ -1,6 +1,6 @@
 //! Raises `MemoryError` before work that the process has no memory for: a failed allocation within it would end the process.
 //!
-//! The sizes are estimates from above. Other threads may take the memory meanwhile: `docs/limits.md` says so.
+//! The sizes are estimates from above. Other threads may take the memory meanwhile: `docs/limits.md` states it.
 
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyMemoryError;

@@ -258,12 +258,12 @@ impl<'a> Validator<'a> {
     /// Reports a large integer at `here` that is no float.
     #[cold]
     #[inline(never)]
-    fn large(&mut self, here: Cursor<'a>, at: usize) {
-        let mut cursor = here;
+    fn large(&mut self, start: Cursor<'a>, at: usize) {
+        let mut cursor = start;
         let is_exact = match cursor.whole() {
-            Ok(MaybeInteger::Integer(Some(whole))) => whole as f64 as i128 == i128::from(whole),
+            Ok(MaybeInteger::Integer(Some(value))) => value as f64 as i128 == i128::from(value),
             // A fraction or an exponent promises no digits.
-            Ok(MaybeInteger::TooLarge) => cursor.span_from(&here).bytes().iter().any(|byte| b".eE".contains(byte)),
+            Ok(MaybeInteger::TooLarge) => cursor.span_from(&start).bytes().iter().any(|byte| b".eE".contains(byte)),
             _ => true,
         };
         if is_exact || self.unknown_fields.len() >= MAX_UNKNOWN_FIELDS {
@@ -277,8 +277,8 @@ impl<'a> Validator<'a> {
             None => path.clone(),
         };
         let path = format!("{path} {NOT_EXACT}");
-        if self.unknown_fields.iter().all(|known| known.path != path) {
-            self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: here.position() });
+        if self.unknown_fields.iter().all(|field| field.path != path) {
+            self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: start.position() });
         }
     }
 

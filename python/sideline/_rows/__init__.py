@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .drift import check_drift as check_drift, report_drift as report_drift
-    from .files import replaced_file as replaced_file
+    from .files import replaced_file as replaced_file, replaced_path as replaced_path
     from .frames import (
         library as library,
         schema_to_arrow as schema_to_arrow,
@@ -46,7 +46,7 @@ else:
         __name__,
         {
             "drift": "check_drift report_drift",
-            "files": "replaced_file",
+            "files": "replaced_file replaced_path",
             "frames": "library schema_to_arrow tables_of to_arrow to_csv to_pandas to_parquet to_polars",
             "names": "Found with_names",
             "notebook": (

@@ -22,21 +22,49 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
+    with _replace_by(target) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+@contextmanager
+def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """As `replaced_file`, for a library that writes the file by its path."""
+    target = Path(path)
+    if str(path) != "-" and not _is_standard_output(target):
+        with _replace_by(target) as temporary:
+            yield temporary
+        return
+    descriptor, name = mkstemp()
+    os.close(descriptor)
+    try:
+        yield Path(name)
+        sys.stdout.buffer.write(Path(name).read_bytes())
+        sys.stdout.buffer.flush()
+    finally:
+        Path(name).unlink()
+
+
+@contextmanager
+def _replace_by(target: Path) -> Iterator[Path]:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(target.lstat().st_mode):
             raise ValueError(f"{target} is not a regular file: name another path, or - for standard output")
-    descriptor, temporary = mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    descriptor, name = mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _copy_mode(target, temporary)
-        Path(temporary).replace(target)
+        yield temporary
+        os.fsync(descriptor)
+        _copy_mode(target, name)
+        os.close(descriptor)
+        descriptor = -1
+        temporary.replace(target)
     except BaseException:
         with suppress(OSError):
-            Path(temporary).unlink()
+            temporary.unlink()
         raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _is_standard_output(path: Path) -> bool:

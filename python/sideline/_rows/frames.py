@@ -9,7 +9,7 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .files import replaced_file
+from .files import replaced_file, replaced_path
 
 if TYPE_CHECKING:
     import pandas
@@ -50,14 +50,14 @@ def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
 
 
 def to_polars(table: "Table") -> "polars.DataFrame":
-    polars = library("polars", "polars")
-    frame: polars.DataFrame = polars.DataFrame(table)
-    times = [name for name, kind in frame.schema.items() if isinstance(kind, polars.Datetime)]
-    odd = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
-    if not odd:
+    pl: Any = library("polars", "polars")
+    frame: polars.DataFrame = pl.DataFrame(table)
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    unusual_names = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
+    if not unusual_names:
         return frame
-    is_shown = {name: polars.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in odd}
-    return frame.with_columns(polars.when(is_shown[name]).then(polars.col(name)).alias(name) for name in odd)
+    is_shown = {name: pl.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in unusual_names}
+    return frame.with_columns(pl.when(is_shown[name]).then(pl.col(name)).alias(name) for name in unusual_names)
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":
@@ -91,10 +91,14 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     with suppress(ModuleNotFoundError):
-        import_module("pyarrow.parquet").write_table(to_arrow(table), path)
+        parquet = import_module("pyarrow.parquet")
+        with replaced_path(path) as temporary:
+            parquet.write_table(to_arrow(table), temporary)
         return
     with suppress(ModuleNotFoundError):
-        import_module("polars").DataFrame(table).write_parquet(path)
+        polars = import_module("polars")
+        with replaced_path(path) as temporary:
+            polars.DataFrame(table).write_parquet(temporary)
         return
     library("pyarrow", "arrow")
 

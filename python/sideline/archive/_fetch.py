@@ -130,7 +130,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
     payload: Payload | None = getattr(error, "payload", None)
     return Outcome(
         unit,
-        after(State.EXPECTED, _observed(error, payload)).status,
+        after(State.EXPECTED, _observe(error, payload)).status,
         now(),
         served_at(payload),
         None if payload is None else Body.of(payload.raw),
@@ -143,7 +143,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
     )
 
 
-def _observed(error: Exception, payload: Payload | None) -> Observation:
+def _observe(error: Exception, payload: Payload | None) -> Observation:
     """Return what an error says about its unit. The writer knows whether it was ever linked."""
     if payload is not None or isinstance(error, DecodeError):
         return Observation.ERROR_DOCUMENT

@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-RESERVED = 0
+RESERVED_SEQUENCE = 0
 """The sequence of a new unit until its first body is stored."""
 
 
@@ -43,7 +43,7 @@ class State(Enum):
     @property
     def is_final(self) -> bool:
         """Whether it is not requested again. A withdrawn unit is requested only if it is listed again."""
-        return self in _SETTLED.values()
+        return self in _FINAL_STATES.values()
 
     @property
     def is_hole(self) -> bool:
@@ -57,17 +57,17 @@ class State(Enum):
 
     @property
     def was_withdrawn(self) -> bool:
-        """Whether the last that is stored of it is that it is gone."""
+        """Whether the last that is stored of it is that it no longer exists."""
         return self.value.endswith(("withdrawn", "withdrawn before"))
 
 
 class Observation(Enum):
     """What a sync can learn about a unit."""
 
-    LISTED = "listed"
-    LINKED = "linked for the first time"
-    UNLISTED = "not listed by a parent with other entries"
-    UNLISTED_BY_EMPTY = "its parent lists nothing"
+    LISTING = "listed"
+    FIRST_LINK = "linked for the first time"
+    LIST_WITHOUT_IT = "not listed by a parent with other entries"
+    EMPTY_LIST = "its parent lists nothing"
     PARENT_WITHDRAWN = "its parent is withdrawn"
     BODY = "body"
     BODY_WITHOUT_ROWS = "body without rows"
@@ -101,7 +101,7 @@ SEVERITY = ("forbidden", "missing", "late", "degraded", "withdrawn", "pending", 
 PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
 """Verdicts that need attention."""
 
-_SETTLED: Mapping[State, State] = MappingProxyType(
+_FINAL_STATES: Mapping[State, State] = MappingProxyType(
     {
         State.FETCHED: State.FETCHED_FINAL,
         State.EMPTY: State.EMPTY_FINAL,
@@ -109,7 +109,7 @@ _SETTLED: Mapping[State, State] = MappingProxyType(
     }
 )
 
-_REOPENED: Mapping[State, State] = MappingProxyType({final: state for state, final in _SETTLED.items()})
+_OPEN_STATES: Mapping[State, State] = MappingProxyType({final: state for state, final in _FINAL_STATES.items()})
 
 
 def is_lacking(status: str) -> bool:
@@ -124,24 +124,24 @@ def state_of(row: Mapping[str, Any] | None) -> State:
     status = row["status"]
     if status in SETTLED_STATUSES:
         return State(status)
-    if row["body_id"] is not None or row["sequence"] == RESERVED:
+    if row["body_id"] is not None or row["sequence"] == RESERVED_SEQUENCE:
         return State(f"{status}, stored")
-    # No second sync can miss what is gone.
+    # No second sync can miss what no longer exists.
     return State(f"{status}, withdrawn before" if row["sequence"] and status != "missing" else status)
 
 
 def after(state: State, observation: Observation) -> State:
     """Return the state of a unit after an observation."""
     match observation:
-        case Observation.LISTED:
+        case Observation.LISTING:
             return state
-        case Observation.LINKED:
+        case Observation.FIRST_LINK:
             return State.UNAVAILABLE if state is State.UNAVAILABLE_FINAL else state
         case Observation.NEW_DATE:
-            return _REOPENED.get(state, state)
+            return _OPEN_STATES.get(state, state)
         case Observation.LAST_LOOK:
-            return _SETTLED.get(state, state)
-        case Observation.UNLISTED | Observation.PARENT_WITHDRAWN:
+            return _FINAL_STATES.get(state, state)
+        case Observation.LIST_WITHOUT_IT | Observation.PARENT_WITHDRAWN:
             return State.WITHDRAWN
         case Observation.BODY:
             return State.FETCHED
@@ -151,7 +151,7 @@ def after(state: State, observation: Observation) -> State:
             return _hole(state, State.FAILED)
         case Observation.REFUSAL:
             return _hole(state, State.FORBIDDEN)
-        case Observation.NOT_FOUND | Observation.NOT_FOUND_LINKED | Observation.UNLISTED_BY_EMPTY:
+        case Observation.NOT_FOUND | Observation.NOT_FOUND_LINKED | Observation.EMPTY_LIST:
             return _after_absence(state, observation)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from .._rows import did_you_mean
-from ._life import COMPLETE, RESERVED, Observation, after, state_of
+from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, after, state_of
 from ._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
@@ -226,7 +226,7 @@ def event_of(row: Mapping[str, Any]) -> str | None:
 
 def has_rows(row: Mapping[str, Any]) -> bool:
     """Return whether the unit has rows in the tables, or may have some from an interrupted sync."""
-    return row["body_id"] is not None or row["sequence"] == RESERVED
+    return row["body_id"] is not None or row["sequence"] == RESERVED_SEQUENCE
 
 
 def is_final(unit: Unit, clock: datetime) -> bool:
@@ -257,7 +257,7 @@ def _since(
         if planned_at is None or planned_at - unit.over_at >= window:
             yield Observation.LAST_LOOK
     if unit.is_linked:
-        yield Observation.LINKED
+        yield Observation.FIRST_LINK
     if stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
         yield Observation.NEW_DATE
 

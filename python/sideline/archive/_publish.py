@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
-from .._rows import library
+from .._rows import library, replaced_file
 from ._life import SEVERITY
 from ._plan import ANSWERS, TABLES
 from ._read import require, scan
@@ -37,7 +37,8 @@ def publish(store: Store, path: str | os.PathLike[str], verdicts: "Table") -> No
     try:
         tables = {name: _write(store, name, folder) for name in _TABLES}
         manifest = {"format": _FORMAT, "sideline": __version__, "tables": tables, "games": _games(verdicts.to_dicts())}
-        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+        with replaced_file(folder / MANIFEST) as file:
+            file.write(json.dumps(manifest, indent=1, ensure_ascii=False))
         folder.chmod(0o755)
         if target.exists():
             target.rmdir()

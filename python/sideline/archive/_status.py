@@ -231,15 +231,15 @@ def _unit_verdict(
     if name in interrupted_units and state is not State.WITHDRAWN:
         return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
     phase = _phase(row, game, delay, clock)
-    found = verdict_of(state, phase)
-    if state.status in COMPLETE and found != "pending":
-        usual = usual_rows.get(row["operation"], 0)
+    verdict = verdict_of(state, phase)
+    if state.status in COMPLETE and verdict != "pending":
+        usual_count = usual_rows.get(row["operation"], 0)
         is_changed = row["operation"] != "schedule" and row["over_at"] != game.over_at
-        if not is_changed and row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual:
+        if not is_changed and row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual_count:
             if phase is Phase.WAITING:
                 return "pending", _waiting(game, clock)
-            return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
-    return found, _reason(row, game, found, clock, window)
+            return "degraded", f"{name}: {row['rows']} rows, usually {usual_count:g}"
+    return verdict, _reason(row, game, verdict, clock, window)
 
 
 def _state_now(row: Row, game: _Game, window: timedelta) -> State:
@@ -300,10 +300,10 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
     is_entry = operation in ("schedule", "game")
-    found = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
+    verdict = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
-        return found, _waiting(game, clock)
-    return found, "no list has it" if is_entry else "its event lists no session"
+        return verdict, _waiting(game, clock)
+    return verdict, "no list has it" if is_entry else "its event lists no session"
 
 
 def _waiting(game: _Game, clock: datetime) -> str:

@@ -17,7 +17,7 @@ from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, update_facts, update_holes
-from ._life import RESERVED, Observation, State, after, is_lacking, state_of
+from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
@@ -178,7 +178,7 @@ class Sync:
         for row in known:
             is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
             if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
-                observation = Observation.UNLISTED if parent.ids else Observation.UNLISTED_BY_EMPTY
+                observation = Observation.LIST_WITHOUT_IT if parent.ids else Observation.EMPTY_LIST
                 outcomes.append(self._missed(row, observation, "the list of teams no longer has its team"))
         return outcomes
 
@@ -195,7 +195,7 @@ class Sync:
             absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
-            observation = Observation.UNLISTED if event.sessions else Observation.UNLISTED_BY_EMPTY
+            observation = Observation.LIST_WITHOUT_IT if event.sessions else Observation.EMPTY_LIST
             if self._after(event.id, observation) is State.WITHDRAWN:
                 withdrawn += [self._withdrawn(row, "its event no longer lists its session") for row in absent]
             else:
@@ -235,7 +235,7 @@ class Sync:
         return Outcome(unit, "withdrawn", now(), error=reason, attempts=0)
 
     def _missed(self, row: Row, observation: Observation, reason: str) -> Outcome:
-        if observation is Observation.UNLISTED:
+        if observation is Observation.LIST_WITHOUT_IT:
             return self._withdrawn(row, reason)
         return _absent(_plan.unit_of(row), f"{reason}: the next sync that misses it withdraws it")
 
@@ -384,7 +384,9 @@ class Sync:
         def is_done(unit: Unit) -> bool:
             row = rows.get(unit.name)
             return (
-                row is not None and row["sequence"] != RESERVED and version(row) != version(self._known.get(unit.name))
+                row is not None
+                and row["sequence"] != RESERVED_SEQUENCE
+                and version(row) != version(self._known.get(unit.name))
             )
 
         left = []

@@ -109,7 +109,7 @@ def _absent(key: str, parents: Iterable[Parent | None]) -> Observation | None:
         return None
     if not is_known:
         return Observation.UNREADABLE_PARENT
-    return Observation.UNLISTED if any(parent.ids for parent in readable) else Observation.UNLISTED_BY_EMPTY
+    return Observation.LIST_WITHOUT_IT if any(parent.ids for parent in readable) else Observation.EMPTY_LIST
 
 
 def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:

@@ -25,7 +25,7 @@ from . import _arrow, _corrections, _rosters
 from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
-from ._life import COMPLETE, RESERVED, Observation, State, after, state_of
+from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._plan import LIST_OPERATIONS, RESOURCES, TABLES, UNDATED, is_final
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
 from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
@@ -146,7 +146,7 @@ def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table |
         if outcome.is_stored:
             row = _coverage_after(outcome, None, _WriteResult(context.clock, {}), context)
             row |= {"status": "failed", "error": "storing was interrupted", "rows": 0, "final": False}
-            rows.append({**row, "sequence": RESERVED})
+            rows.append({**row, "sequence": RESERVED_SEQUENCE})
     return rows_to_arrow(rows, "coverage") if rows else None
 
 

@@ -259,6 +259,8 @@ class Server(ThreadingHTTPServer):
         self.page, self.policy = page()
         self._connections: dict[Any, bool] = {}
         """Whether a connection has sent its request, the oldest first."""
+        self._leaving: set[Any] = set()
+        """Connections that are closed to make room."""
         self._condition = Condition()
         self._browsers = 0
         try:
@@ -299,6 +301,7 @@ class Server(ThreadingHTTPServer):
         if slow is None:
             return False
         del self._connections[slow]
+        self._leaving.add(slow)
         # Its thread, which waits for the request, closes it.
         with suppress(OSError):
             slow.shutdown(socket.SHUT_RDWR)
@@ -315,6 +318,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
         with self._condition:
             self._connections.pop(request, None)
+            self._leaving.discard(request)
             self._condition.notify_all()
 
     def server_close(self) -> None:
@@ -326,7 +330,7 @@ class Server(ThreadingHTTPServer):
                 # Ends a write to a browser that does not read.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-            self._condition.wait_for(lambda: not self._connections, CLOSE_TIMEOUT)
+            self._condition.wait_for(lambda: not self._connections and not self._leaving, CLOSE_TIMEOUT)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that went away."""
