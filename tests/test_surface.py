@@ -48,9 +48,9 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "season", client)
         archive.sync(game_ids=game_id, tables=("shots", "box_score"), progress=False)
         yield {
-            **{"sideline": sideline, "metrics": metrics, "pl": pl, "timedelta": timedelta},
-            **{"service": service, "client": client, "archive": archive},
-            **{"game_id": game_id, "session_id": session_id, "team_id": service.teams[0]["id"]},
+            "sideline": sideline, "metrics": metrics, "pl": pl, "timedelta": timedelta,
+            "service": service, "client": client, "archive": archive,
+            "game_id": game_id, "session_id": session_id, "team_id": service.teams[0]["id"],
         }
 
 
@@ -65,7 +65,7 @@ def test_there_are_thirty_tasks_and_at_most_48_names() -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_the_line_of_today_runs(task: Task, names: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    eval(code_of(task.now), names)  # noqa: S307 - a line of our own page
+    eval(code_of(task.now), names)
 
 
 @pytest.mark.source
@@ -74,7 +74,7 @@ def test_the_line_of_today_runs(task: Task, names: dict[str, Any], tmp_path: Pat
 def test_a_habit_works_or_the_documentation_names_it(task: Task, names: dict[str, Any]) -> None:
     failure: Exception | None = None
     try:
-        eval(code_of(task.habit), names)  # noqa: S307 - a line of our own page
+        eval(code_of(task.habit), names)
     except (AttributeError, NameError, TypeError, KeyError) as error:
         failure = error
     assert (failure is None) == (task.says == "works"), failure
