@@ -69,7 +69,7 @@ def reintroduce(number: int, mutant: Mutant) -> None:
 def build(mutants: list[Mutant]) -> Path:
     """Compile the copy with every fault; return the program with the nights."""
     shutil.rmtree(COPY, ignore_errors=True)
-    for name in ("Cargo.toml", "Cargo.lock", ".cargo", "clippy.toml", "src", "crates", "tests", "benches", "docs"):
+    for name in ("Cargo.toml", "Cargo.lock", ".cargo", "clippy.toml", "src", "crates", "tests", "benches", "docs", "fuzz/corpus"):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copyfile
         (COPY / name).parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,8 @@ def build(mutants: list[Mutant]) -> Path:
     for number, mutant in enumerate(mutants):
         reintroduce(number, mutant)
     command = ["cargo", "test", "--locked", "--lib", "--no-run", "--message-format=json-render-diagnostics"]
-    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}
+    # Not the project's own folder of builds: cargo would take the programs of the copy for those of the project.
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "night-mutants-build")}
     built = subprocess.run(command, cwd=COPY, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     programs = [json.loads(line).get("executable") for line in built.stdout.splitlines()]
     if built.returncode or not any(programs):
@@ -137,6 +138,9 @@ def main() -> None:
     words = sys.argv[1:]
     mutants: list[Mutant] = tomllib.loads((PAGE.parent / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
     program = build(mutants)
+    # Otherwise what fails without a fault would seem to find each of them.
+    if failure := first_failed_test(program, len(mutants)):
+        sys.exit(f"without a fault {failure.text} fails")
     numbers = [
         number for number, mutant in enumerate(mutants) if not words or any(word in mutant["fault"] for word in words)
     ]

@@ -122,6 +122,7 @@ pub struct ClientOptions {
     pub max_retries: Option<u32>,
     pub max_concurrency: Option<usize>,
     pub max_response_bytes: Option<usize>,
+    pub max_memory: Option<usize>,
     pub requests_per_second: Option<f64>,
     pub proxy: Option<Secret>,
     pub ca_bundle: Option<String>,
@@ -149,6 +150,8 @@ pub struct Config {
     pub max_concurrency: usize,
     /// Limit on all responses being received and decompressed.
     pub max_response_bytes: usize,
+    /// Limit on one table, or one dict, of a response.
+    pub max_memory: Option<usize>,
     pub requests_per_second: Option<f64>,
     pub(crate) proxies: Proxies,
     pub ca_bundle: Option<String>,
@@ -248,6 +251,7 @@ impl ClientOptions {
                 0 => return Err(Error::Configuration("max_response_bytes must be at least 1".into())),
                 bytes => bytes,
             },
+            max_memory: self.max_memory,
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
             proxies: Proxies::read(self.proxy, variable)?,
             // The variable of the library requests, set on most machines behind an inspecting proxy.

@@ -32,6 +32,7 @@ DOCS = ROOT / "docs"
 def test_the_page_of_tables_is_current() -> None:
     made = runpy.run_path(str(DOCS / "make_tables.py"))
     assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run python docs/make_tables.py"
+    assert made["TRUST"].read_text(encoding="utf-8") == made["trust_page"](), "run python docs/make_tables.py"
 
 
 @pytest.fixture(scope="module")

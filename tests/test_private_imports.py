@@ -41,6 +41,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "test_generated.py": (1, "generated code"),
     "test_injection.py": (2, "what counts as visible"),
     "test_journal.py": (1, "the command's line each 10 s"),
+    "test_life.py": (1, "every state of a unit with every observation"),
     "test_live_page.py": (1, "the page's events, refusals and settings without a browser"),
     "test_packaging.py": (1, "the file of the extension"),
     "test_plan.py": (2, "clients that the parts of one process share"),

@@ -168,7 +168,9 @@ pub async fn run(
         }
     }
     let all: Option<Vec<UnitOutcome>> = std::mem::take(ended).into_iter().collect();
-    all.ok_or_else(lost)
+    let all = all.ok_or_else(lost)?;
+    all.iter().filter_map(|unit| unit.response.as_ref()).for_each(|(payload, _)| payload.release());
+    Ok(all)
 }
 
 /// Fetches units until none is left.
@@ -216,7 +218,7 @@ async fn one_by_one(
         };
         let ended = ended(drift, fetched, strict).await?;
         if let Some((payload, _)) = &ended.response {
-            payload.release();
+            payload.keep();
         }
         let auth = unit.call.requests.first().map(|request| request.auth);
         let is_suspected = {

@@ -158,6 +158,7 @@ mod tests {
             attempts: 1,
             refusal: refusal.map(Box::new),
             lease: None,
+            max_memory: None,
         };
         let refused = response(Some(error.clone()));
         let row = covered(UnitKeys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);

@@ -104,6 +104,16 @@ impl Payload {
         }
     }
 
+    /// Counts the bodies towards `max_response_bytes` until they are released.
+    pub(crate) fn keep(&self) {
+        self.parts.iter().for_each(Response::keep);
+    }
+
+    /// The most bytes that a table or a dict of it may take.
+    pub fn max_memory(&self) -> Option<usize> {
+        self.parts.iter().filter_map(|part| part.max_memory).min()
+    }
+
     /// Hands the bodies to the caller: they no longer count towards `max_response_bytes`.
     pub fn release(&self) {
         self.parts.iter().for_each(Response::release);
@@ -247,7 +257,7 @@ async fn run_counted(
         let response = transport.send_for(request, Purpose::Call(attempts)).await?;
         // Bodies of one call that are kept until all are there must not wait for each other's memory.
         if !is_single {
-            response.release();
+            response.keep();
         }
         Ok::<_, Error>(response)
     };

@@ -155,6 +155,11 @@ impl NightSettings {
         }
     }
 
+    /// Whether a copy of the service that lags gives every other answer.
+    pub(super) fn alternates(&self) -> bool {
+        self.fresh_turn < 2 && !self.state_lag.is_zero()
+    }
+
     /// How far a response lags, after so many before it.
     pub(super) fn lag_of(&self, responses: u64, has_versions: bool) -> Duration {
         match self.fresh_turn {

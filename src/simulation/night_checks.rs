@@ -101,7 +101,8 @@ fn check_truth(world: &World, night: &Night, reader: &StreamReader) {
         return;
     }
     let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
-    observations.score.check_truth(world, reader.kind, reader.stream.counts().open_gaps);
+    let open_gaps = reader.stream.counts().open_gaps;
+    observations.score.check_truth(world, reader.kind, open_gaps, !night.settings.alternates());
 }
 
 /// Checks what the box score showed during the night. These checks compare times of the client's clock.

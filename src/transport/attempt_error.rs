@@ -133,6 +133,13 @@ impl AttemptError {
     pub(super) fn from_lease(error: LeaseError) -> Self {
         match error {
             LeaseError::TooLarge(limit) => Self::body_too_large(limit),
+            LeaseError::Full => AttemptError {
+                kind: FailureKind::Permanent,
+                class: ErrorClass::Transport,
+                text: "the bodies that the batch keeps use the memory that max_response_bytes allows".into(),
+                advice: Advice::RaiseMaxResponseBytes,
+                stage: Stage::Response,
+            },
             LeaseError::Preempted => AttemptError {
                 kind: FailureKind::Preempted,
                 class: ErrorClass::Transport,

@@ -1,5 +1,5 @@
-//! Limits the bytes of the response bodies that a client receives, inflates and checks at once. A body that has been
-//! returned belongs to the caller and no longer counts.
+//! Limits the bytes of the response bodies that a client receives, inflates and checks at once, and of those that a
+//! running batch keeps. A body that has been returned belongs to the caller and no longer counts.
 //!
 //! A lease is a request's share of these bytes (the leases of an archive are something else). A body with a known
 //! length leases all of it before it is read, and waits if there is no space. If no lease can make
@@ -34,6 +34,8 @@ struct Allocation {
     /// Additional bytes that the lease waits for.
     requested: usize,
     is_preempted: bool,
+    /// Its body is complete, and kept until the batch ends: it neither grows nor is freed soon.
+    is_kept: bool,
 }
 
 /// Why a lease cannot grow.
@@ -41,6 +43,8 @@ struct Allocation {
 pub(super) enum LeaseError {
     /// The body alone exceeds this limit.
     TooLarge(usize),
+    /// Bodies that are kept leave no room, and nothing else could make some.
+    Full,
     /// Other leases need its bytes: the request must be repeated.
     Preempted,
 }
@@ -52,6 +56,7 @@ enum GrowResult {
     /// Wait for another lease, which has just been preempted.
     WaitForPreempted,
     Preempted,
+    Full,
 }
 
 impl MemoryState {
@@ -71,6 +76,10 @@ impl MemoryState {
             return GrowResult::Granted;
         }
         allocation.requested = more;
+        if self.is_full(id, limit) {
+            self.allocations.entry(id).or_default().requested = 0;
+            return GrowResult::Full;
+        }
         match self.preemptible(limit) {
             Some(latest) if latest == id => {
                 self.allocations.entry(id).or_default().requested = 0;
@@ -84,16 +93,30 @@ impl MemoryState {
         }
     }
 
+    /// Whether kept bodies leave no room for this one, and no other can make some.
+    fn is_full(&self, id: u64, limit: usize) -> bool {
+        self.allocations.values().any(|allocation| allocation.is_kept)
+            && !self.can_progress(limit)
+            && !self.growing().any(|(other, allocation)| *other != id && allocation.bytes > 0)
+    }
+
     /// The latest allocation, if all of them wait for each other.
     fn preemptible(&self, limit: usize) -> Option<u64> {
-        let can_progress = |allocation: &Allocation| match allocation.requested {
-            0 => allocation.bytes > 0,
-            requested => allocation.is_preempted || self.used.saturating_add(requested) <= limit,
-        };
-        if self.allocations.values().any(can_progress) {
+        if self.can_progress(limit) {
             return None;
         }
-        self.allocations.iter().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| *id)
+        self.growing().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| *id)
+    }
+
+    fn can_progress(&self, limit: usize) -> bool {
+        self.growing().any(|(_, allocation)| match allocation.requested {
+            0 => allocation.bytes > 0,
+            requested => allocation.is_preempted || self.used.saturating_add(requested) <= limit,
+        })
+    }
+
+    fn growing(&self) -> impl DoubleEndedIterator<Item = (&u64, &Allocation)> {
+        self.allocations.iter().filter(|(_, allocation)| !allocation.is_kept)
     }
 
     fn shrink_to(&mut self, id: u64, bytes: usize) {
@@ -179,13 +202,17 @@ impl Lease {
                     }
                     changed.await;
                 }
-                GrowResult::Granted | GrowResult::Preempted => {
+                GrowResult::Granted | GrowResult::Preempted | GrowResult::Full => {
                     let mut wait = self.wait();
                     if let Some(since) = wait.since.take() {
                         wait.total += since.elapsed();
                         memory.changed.notify_waiters();
                     }
-                    return if result == GrowResult::Granted { Ok(()) } else { Err(LeaseError::Preempted) };
+                    return match result {
+                        GrowResult::Granted => Ok(()),
+                        GrowResult::Full => Err(LeaseError::Full),
+                        _ => Err(LeaseError::Preempted),
+                    };
                 }
             }
         }
@@ -194,6 +221,14 @@ impl Lease {
     /// Frees all but `bytes`.
     pub(super) fn shrink_to(&self, bytes: usize) {
         self.memory.state().shrink_to(self.id, bytes);
+        self.memory.changed.notify_waiters();
+    }
+
+    /// Its body is complete, and counts until it is released: whoever has no room beside kept bodies fails.
+    pub(crate) fn keep(&self) {
+        if let Some(allocation) = self.memory.state().allocations.get_mut(&self.id) {
+            allocation.is_kept = true;
+        }
         self.memory.changed.notify_waiters();
     }
 
@@ -287,6 +322,25 @@ mod tests {
         assert_eq!(second.grow_to(60).await, Err(LeaseError::Preempted));
         drop(second);
         growth.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn bodies_that_are_kept_fail_those_that_have_no_room_beside_them() {
+        let memory = ResponseMemory::new(100);
+        let (kept, growing, last) = (memory.lease(), memory.lease(), memory.lease());
+        kept.grow_to(60).await.unwrap();
+        kept.keep();
+        growing.grow_to(30).await.unwrap();
+        {
+            let mut growth = std::pin::pin!(last.grow_to(20));
+            assert!(growth.as_mut().now_or_never().is_none(), "the other may end");
+            assert_eq!(growing.grow_to(50).await, Err(LeaseError::Full));
+            growing.release();
+            growth.await.unwrap();
+        }
+        assert_eq!(last.grow_to(41).await, Err(LeaseError::Full));
+        kept.release();
+        last.grow_to(41).await.unwrap();
     }
 
     /// Together the bodies exceed the limit, and they grow in small steps.

@@ -84,9 +84,18 @@ pub struct Response {
     pub refusal: Option<Box<Error>>,
     /// Counts the body towards `max_response_bytes` until it is released.
     pub lease: Option<Arc<Lease>>,
+    /// The most bytes that a table or a dict of the body may take: the client's `max_memory`.
+    pub max_memory: Option<usize>,
 }
 
 impl Response {
+    /// Keeps the body of a batch, or of a call of several requests, in the lease until it is released.
+    pub(crate) fn keep(&self) {
+        if let Some(lease) = &self.lease {
+            lease.keep();
+        }
+    }
+
     /// Ends the lease: the body now belongs to the caller.
     pub(crate) fn release(&self) {
         if let Some(lease) = &self.lease {

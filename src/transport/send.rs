@@ -330,6 +330,7 @@ impl<'a> RetryContext<'a> {
             attempts: self.attempts,
             refusal: None,
             lease: None,
+            max_memory: self.shared.config.max_memory,
         }
     }
 }

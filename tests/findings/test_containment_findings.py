@@ -85,7 +85,6 @@ with sideline.Client(username="a", secret="canary-secret", base_url=sys.argv[1],
 
 
 @on_linux
-@red("containment 1: a batch holds more bytes of bodies than its bound")
 def test_the_bodies_of_a_batch_stay_within_max_response_bytes() -> None:
     """24 MiB each, of which 25 kB are sent; 64 MiB are allowed for all bodies of a client."""
     small, large = b'{"teams": []}', gzip.compress(b'{"teams": []' + b" " * (24 << 20) + b"}", 6)
@@ -299,7 +298,8 @@ print(table.num_rows, len(str(table.to_polars())) > 0)
     [
         253_402_300_800_000,
         -1_000_000_000_000_000,
-        *(pytest.param(time, marks=red("containment 5: polars panics at a time out of its range")) for time in (9 * 10**18, -9 * 10**18)),
+        9 * 10**18,
+        -9 * 10**18,
     ],
 )
 def test_a_table_with_any_time_can_be_printed_in_polars(time: int) -> None:
@@ -365,7 +365,6 @@ for margin in range(16):
 
 @on_linux
 @pytest.mark.parametrize("call", ["table", "to_dict", "to_dicts", "from_bytes"])
-@red("containment 7: a process without memory is aborted")
 def test_out_of_memory_is_a_memory_error(call: str) -> None:
     """In processes that may have 0 to 8 MB more than they have; one alone could be lucky."""
     done = run(LIMITED, call, RUST_BACKTRACE="0")
@@ -373,7 +372,6 @@ def test_out_of_memory_is_a_memory_error(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["table", "to_dict"])
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="containment 7: no option bounds the memory of a table or a dict")
 def test_max_memory_refuses_a_body_before_decoding(call: str) -> None:
     body = b'{"teams":[{"id":1,"player_stats":[' + b",".join(b'{"id":%d,"stats":{"PTS":1}}' % number for number in range(50_000)) + b"]}]}"
     options: dict[str, Any] = {"max_memory": 2 << 20}
@@ -640,7 +638,6 @@ def test_replay_as_json_prints_no_raw_control_character(tmp_path: Path, capsys: 
     assert not set(CONTROLS[0] + CONTROLS[-1]) & set(printed)
 
 
-@red("containment 11: forty slow connections block the live page")
 def test_slow_connections_do_not_block_the_live_page() -> None:
     with fake(Connection.hold) as service, service.client() as client, client.live_stats("g1") as live, live.serve() as page, ExitStack() as stack:
         port = int(page.url.rstrip("/").rpartition(":")[2])
@@ -685,7 +682,6 @@ def test_a_sync_into_a_file_system_that_cannot_be_written_raises_an_os_error(lea
     assert isinstance(error, OSError)
 
 
-@red("containment 11: refusing a table of unknown keys takes several times as long as accepting it")
 def test_a_table_is_refused_as_fast_as_it_is_accepted() -> None:
     def seconds(player_id: str) -> float:
         keys = ",".join(f'"K{number}":1' for number in range(150_000))

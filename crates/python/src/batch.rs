@@ -3,7 +3,7 @@
 use crate::client::{CoreClient, with_pickle_hint};
 use crate::payload::PyPayload;
 use crate::table::PyTable;
-use crate::{capsule, convert, errors, runtime, to_dicts};
+use crate::{capsule, convert, errors, memory, runtime, to_dicts};
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -195,7 +195,10 @@ pub(crate) fn batch_table(
     errors::guard(py, || {
         let columns = convert::columns(columns)?;
         let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
+        let bytes =
+            || payloads.iter().flat_map(|one| &one.parts).map(|part| memory::of_table(part.body.as_slice())).sum();
         let shape = shape.inner();
+        memory::ensure(py.detach(bytes), payloads.iter().filter_map(fetch::Payload::max_memory).min())?;
         let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));
         let (name, batches) = made.map_err(|error| errors::raise(py, error))?;
         PyTable::new(py, name, batches)

@@ -417,6 +417,7 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
         max_retries: option(given, "max_retries")?,
         max_concurrency: option(given, "max_concurrency")?,
         max_response_bytes: option(given, "max_response_bytes")?,
+        max_memory: option(given, "max_memory")?,
         requests_per_second: option(given, "requests_per_second")?,
         proxy: option(given, "proxy")?.map(|text: String| Secret::new(text)),
         ca_bundle: option(given, "ca_bundle")?,

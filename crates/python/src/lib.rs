@@ -36,6 +36,7 @@ mod html;
 mod interpreter_exit;
 mod logging;
 mod loop_waker;
+mod memory;
 mod operations;
 mod payload;
 mod pickle;

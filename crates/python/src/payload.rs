@@ -2,7 +2,7 @@
 
 use crate::dicts::objects;
 use crate::table::PyTable;
-use crate::{convert, errors, pickle};
+use crate::{convert, errors, memory, pickle};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -61,11 +61,21 @@ impl PyPayload {
     fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let columns = convert::columns(columns)?;
+            self.ensure(py, memory::of_table)?;
             let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
             let batches = batches.map_err(|e| self.raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
             PyTable::new(py, name.unwrap_or_default(), batches)
         })
+    }
+
+    /// Raises `MemoryError` where what is made of its bodies cannot fit.
+    pub(crate) fn ensure(&self, py: Python<'_>, size: fn(&[u8]) -> usize) -> PyResult<()> {
+        let bytes = py.detach(|| match self.inner.parts.as_slice() {
+            [] => self.inner.body().map_or(0, |body| size(body.as_slice())),
+            parts => parts.iter().map(|part| size(part.body.as_slice())).sum(),
+        });
+        memory::ensure(bytes, self.inner.max_memory())
     }
 
     /// The exception of this body.
@@ -124,6 +134,7 @@ impl PyPayload {
                 },
             };
             let raw = raw.as_bytes();
+            memory::ensure(raw.len(), None)?;
             fetch::Payload::from_bytes(operation, raw, context).map(PyPayload::new).map_err(|e| errors::raise(py, e))
         })
     }
@@ -134,6 +145,7 @@ impl PyPayload {
     /// 'BASKETBALL'
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
+            self.ensure(py, memory::of_objects)?;
             objects(py, self.body(py)?, &self.inner.scrubber()).map_err(|error| {
                 match error.value(py).hasattr("offset") {
                     Ok(true) => with_payload(py, &error, self.inner.clone()),
@@ -203,6 +215,7 @@ impl PyPayload {
     /// ['possessions', 'possession_events', 'possession_players']
     fn all_tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
+            self.ensure(py, memory::of_table)?;
             let decoded = py.detach(|| self.inner.all_tables()).map_err(|e| self.raise(py, e))?;
             let tables = PyDict::new(py);
             for (name, batches) in decoded {

@@ -64,6 +64,7 @@ pub(crate) fn restored((operation, ids, own, answers, join): PayloadState) -> Re
         attempts,
         refusal: None,
         lease: None,
+        max_memory: None,
     };
     let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Merge::Single, |(_, join)| *join);
     Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)

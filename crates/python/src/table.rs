@@ -1,7 +1,7 @@
 //! One Arrow table.
 
 use crate::schema::Schema;
-use crate::{capsule, convert, errors, gather, pickle_table, to_dicts};
+use crate::{capsule, convert, errors, gather, memory, pickle_table, to_dicts};
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
@@ -301,12 +301,16 @@ impl PyTable {
     /// Return a list with a dict for each row; times are aware datetimes. Needs no library.
     ///
     /// A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-    /// ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` keep it unchanged.
+    /// ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
+    /// `to_polars()` as far as polars can show it: beyond 260,000 years it is null.
     ///
     /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        errors::guard(py, || to_dicts::dicts(py, &self.batches))
+        errors::guard(py, || {
+            memory::ensure(memory::of_rows(&self.batches), None)?;
+            to_dicts::dicts(py, &self.batches)
+        })
     }
 
     /// Return the first rows.

@@ -1,11 +1,13 @@
 //! The JSON path of a byte offset. It reads the body again from its start, so that only errors pay for tracking the
 //! path.
 
+use std::ops::Range;
+
 /// Deeper paths are cut, so that a body of brackets cannot produce a message of megabytes.
 const MAX_STEPS: usize = 32;
 
 enum PathStep {
-    Member(String),
+    Member(Range<usize>),
     Element(usize),
 }
 
@@ -19,7 +21,7 @@ pub fn at(body: &[u8], offset: usize) -> String {
     while at < body.len() {
         match body[at] {
             b'{' => {
-                steps.push(PathStep::Member(String::new()));
+                steps.push(PathStep::Member(0..0));
                 key_next = true;
             }
             b'[' => steps.push(PathStep::Element(0)),
@@ -39,7 +41,7 @@ pub fn at(body: &[u8], offset: usize) -> String {
                     at += if body[at] == b'\\' { 2 } else { 1 };
                 }
                 if let (true, Some(PathStep::Member(key))) = (key_next, steps.last_mut()) {
-                    *key = String::from_utf8_lossy(&body[start..at.min(body.len())]).into_owned();
+                    *key = start..at.min(body.len());
                     key_next = false;
                 }
             }
@@ -53,7 +55,7 @@ pub fn at(body: &[u8], offset: usize) -> String {
             PathStep::Member(key) if key.is_empty() => {}
             PathStep::Member(key) => {
                 path.push('.');
-                path.push_str(key);
+                path.push_str(&String::from_utf8_lossy(&body[key.clone()]));
             }
             PathStep::Element(index) => path.push_str(&format!("[{index}]")),
         }

@@ -62,6 +62,50 @@ fn fingerprint(key: &[u8]) -> u64 {
     print
 }
 
+/// Whether an object of a body, which is JSON, may have the same key twice.
+pub(super) fn may_repeat(body: &[u8]) -> bool {
+    let mut keys = DuplicateKeys::default();
+    // Whether each open container is an object, and whether a key follows.
+    let mut is_object = Vec::new();
+    let mut is_key = false;
+    let mut at = 0;
+    while let Some(byte) = body.get(at) {
+        at += 1;
+        match byte {
+            b'{' => {
+                keys.open();
+                is_object.push(true);
+                is_key = true;
+            }
+            b'[' => {
+                is_object.push(false);
+                is_key = false;
+            }
+            b'}' | b']' => {
+                if is_object.pop() == Some(true) {
+                    keys.close();
+                }
+                is_key = false;
+            }
+            b',' => is_key = is_object.last() == Some(&true),
+            b'"' => {
+                let start = at;
+                while let Some(byte) = body.get(at).filter(|byte| **byte != b'"') {
+                    at += if *byte == b'\\' { 2 } else { 1 };
+                }
+                let text = body.get(start..at).unwrap_or_default();
+                at += 1;
+                // The same key may be spelled with an escape and without.
+                if std::mem::take(&mut is_key) && (text.contains(&b'\\') || !keys.insert(text)) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 /// The body as Python reads it: each key once, at its first position, with its last value.
 pub(super) fn normal_form(body: &[u8]) -> Result<Body, DecodeError> {
     let error = |e: serde_json::Error| DecodeError::Body {
@@ -76,6 +120,16 @@ pub(super) fn normal_form(body: &[u8]) -> Result<Body, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_may_repeat_a_key_only_within_itself() {
+        for body in [r#"{"a": 1, "b": {"a": ["a", "a", {"a": 1}, {"a": "}"}]}}"#, r#"[{"a": 1}, {"a": 1}]"#, "7"] {
+            assert!(!may_repeat(body.as_bytes()), "{body}");
+        }
+        for body in [r#"{"a": 1, "a": 2}"#, r#"[{"b": {"a": 1, "c": {"a": 2}, "a": 3}}]"#, r#"{"\u0061": 1}"#] {
+            assert!(may_repeat(body.as_bytes()), "{body}");
+        }
+    }
 
     #[test]
     fn a_key_is_met_twice_in_its_own_map_only() {

@@ -106,6 +106,11 @@ pub fn decode(
     if let Some(error) = reader::syntax_error(body) {
         return Err(error.into());
     }
+    if let Some(error) = &found
+        && !duplicate_keys::may_repeat(reader::without_mark(body))
+    {
+        return Err(error.clone());
+    }
     // The last value of a duplicate key counts, and the first one may be the cause of the error.
     let again = match duplicate_keys::normal_form(reader::without_mark(body)) {
         Ok(normal) => one(&normal, DuplicatePolicy::KeepFirst),

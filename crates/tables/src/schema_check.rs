@@ -15,6 +15,7 @@ use super::record_batch;
 use super::scalars;
 use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member, schema_tree};
 use reader::{Cursor, ErrorKind, Expected, MaybeInteger};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Further unknown paths of a body are dropped: where keys are data, each would be a path.
@@ -23,11 +24,17 @@ pub const MAX_UNKNOWN_FIELDS: usize = 1000;
 /// Suffix of the path of a number that is not an integer where a table needs one.
 const NOT_WHOLE: &str = "(not a whole number)";
 
+/// Suffix of the path of an integer that a float column holds without its last digits.
+const NOT_EXACT: &str = "(loses digits)";
+
+/// From here on, not every integer is a float.
+const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
+
 /// A field outside the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPath {
     /// As the body spells it, such as `teams[].new`; `games[] (missing)` for missing rows; `players[].sensor (not a
-    /// whole number)` for a value that a table cannot hold.
+    /// whole number)` and `stats.PTS (loses digits)` for a value that a table cannot hold.
     pub path: String,
     /// The JSON type of the first value that is not null, if any. `None` if the path is missing.
     pub kind: Option<&'static str>,
@@ -68,6 +75,7 @@ pub(super) fn check(
         unknown_fields: Vec::new(),
         places: HashMap::new(),
         not_whole: HashSet::new(),
+        key: Cow::Borrowed(b""),
         fits: tree.is_conclusive && context.is_some() && tree.requests.iter().all(has),
         duplicates: DuplicateKeys::default(),
         elements: vec![0; tree.nodes.len()],
@@ -96,6 +104,8 @@ struct Validator<'a> {
     places: HashMap<usize, HashMap<String, usize>>,
     /// Nodes with a number that is not an integer.
     not_whole: HashSet<usize>,
+    /// The last key of an object whose keys are data.
+    key: Cow<'a, [u8]>,
     /// Whether every table decodes so far.
     fits: bool,
     duplicates: DuplicateKeys,
@@ -191,10 +201,21 @@ impl<'a> Validator<'a> {
                 None => return self.whole(fit, at),
             }
         }
+        if let Accepts::Float = fit {
+            match self.cursor.float() {
+                Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => self.large(here, at),
+                Ok(_) => {}
+                Err(_) => {
+                    self.fits = false;
+                    self.cursor = here;
+                    self.cursor.validate()?;
+                }
+            }
+            return Ok(());
+        }
         if self.fits {
             let read = match fit {
                 Accepts::Integer => self.cursor.integer().is_ok(),
-                Accepts::Float => self.cursor.float().is_ok(),
                 Accepts::Text => match self.cursor.plain_string() {
                     Some(plain) => {
                         self.longest.text = self.longest.text.max(plain.len());
@@ -232,6 +253,33 @@ impl<'a> Validator<'a> {
             self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: here.position() });
         }
         Ok(())
+    }
+
+    /// Reports a large integer at `here` that is no float.
+    #[cold]
+    #[inline(never)]
+    fn large(&mut self, here: Cursor<'a>, at: usize) {
+        let mut cursor = here;
+        let is_exact = match cursor.whole() {
+            Ok(MaybeInteger::Integer(Some(whole))) => whole as f64 as i128 == i128::from(whole),
+            // A fraction or an exponent promises no digits.
+            Ok(MaybeInteger::TooLarge) => cursor.span_from(&here).bytes().iter().any(|byte| b".eE".contains(byte)),
+            _ => true,
+        };
+        if is_exact || self.unknown_fields.len() >= MAX_UNKNOWN_FIELDS {
+            return;
+        }
+        let SchemaNode { path, open, .. } = &self.tree.nodes[at];
+        let key = String::from_utf8_lossy(&self.key);
+        let path = match path.rsplit_once("{}") {
+            Some((before, rest)) => member(before, &key) + rest,
+            None if *open => member(path, &key),
+            None => path.clone(),
+        };
+        let path = format!("{path} {NOT_EXACT}");
+        if self.unknown_fields.iter().all(|known| known.path != path) {
+            self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: here.position() });
+        }
     }
 
     /// As `fit`, for the rarer types and spellings.
@@ -377,10 +425,12 @@ impl<'a> Validator<'a> {
         }
         if node.open && declared.is_none() {
             self.open.note(key.clone());
+            self.key = key.clone();
             self.fit(Accepts::Float, at)?;
         }
         if let Some(map) = node.map {
             self.cursor = value;
+            self.key = key.clone();
             self.element(map)?;
         }
         if let Some(number) = declared {

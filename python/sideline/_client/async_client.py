@@ -68,6 +68,8 @@ class AsyncClient(BaseClient):
         requests_per_second: an upper limit; default: none.
         max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
             512 MiB (docs/batches.md, "Memory").
+        max_memory: the most bytes that one table or one dict of a response may take, as estimated from its body; beyond
+            it decoding raises `MemoryError`. Default: what the process can get.
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: that of `HTTPS_PROXY` and the
             like, except for the hosts of `NO_PROXY` and this machine.
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.

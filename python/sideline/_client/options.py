@@ -23,6 +23,7 @@ class ClientOptions(TypedDict, total=False):
     max_concurrency: int
     requests_per_second: float | None
     max_response_bytes: int | None
+    max_memory: int | None
     proxy: str | None
     ca_bundle: str | os.PathLike[str] | None
     user_agent: str | None

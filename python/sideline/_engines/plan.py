@@ -68,6 +68,7 @@ OPTIONS = frozenset(
         "allow_http",
         "strict",
         "max_response_bytes",
+        "max_memory",
     )
 )
 """Options of a client that a plan carries. None of them is secret."""

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .._core import Schema, Table
 
 
+_POLARS_TIMES_MS = (-8_334_601_228_800_000, 8_210_266_876_799_999)
+"""The milliseconds that polars can show: it ends the print of a frame with any other, by a panic."""
+
+
 def library(name: str, extra: str) -> Any:
     """Import an optional library; if it is missing, the error names the extra to install."""
     # Archives ask for each body. `import` looks here first too, but `import_module` takes a lock before.
@@ -46,8 +50,14 @@ def schema_to_arrow(schema: "Schema") -> "pyarrow.Schema":
 
 
 def to_polars(table: "Table") -> "polars.DataFrame":
-    frame: polars.DataFrame = library("polars", "polars").DataFrame(table)
-    return frame
+    polars = library("polars", "polars")
+    frame: polars.DataFrame = polars.DataFrame(table)
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, polars.Datetime)]
+    odd = [name for name in times if not frame[name].to_physical().is_between(*_POLARS_TIMES_MS).all()]
+    if not odd:
+        return frame
+    is_shown = {name: polars.col(name).to_physical().is_between(*_POLARS_TIMES_MS) for name in odd}
+    return frame.with_columns(polars.when(is_shown[name]).then(polars.col(name)).alias(name) for name in odd)
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":

@@ -8,6 +8,7 @@
     _decode.py           decodes a body into the stored rows
     _sync.py             runs one sync: discover, plan, fetch, store
     _writer.py           writes outcomes, safe against kills and other writers
+    _life.py             is the life of a unit, as a state machine: pure
     _ledger.py           writes rows of `coverage` that have no body
     _rosters.py          tells who was on a roster, and when
     _corrections.py      compares two bodies of a unit: pure
@@ -85,10 +86,10 @@ if TYPE_CHECKING:
     from ._discovery import Discovery as Discovery
     from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
     from ._leases import is_available as is_available
+    from ._life import COMPLETE as COMPLETE, PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
     from ._listing import Event as Event
     from ._memory import load_deltalake as load_deltalake
     from ._plan import (
-        COMPLETE as COMPLETE,
         GAME_OPERATIONS as GAME_OPERATIONS,
         RESOURCES as RESOURCES,
         SESSION_OPERATIONS as SESSION_OPERATIONS,
@@ -97,7 +98,6 @@ if TYPE_CHECKING:
         unlisted_games as unlisted_games,
     )
     from ._report import hole_line as hole_line
-    from ._status import PROBLEMS as PROBLEMS, SEVERITY as SEVERITY
 else:
     # What other rooms use of this one.
     __getattr__ = open_door(
@@ -106,11 +106,11 @@ else:
             "_discovery": "Discovery",
             "_fetch": "Refusals map_in_threads",
             "_leases": "is_available",
+            "_life": "COMPLETE PROBLEMS SEVERITY",
             "_listing": "Event",
             "_memory": "load_deltalake",
-            "_plan": "COMPLETE GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
+            "_plan": "GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
             "_report": "hole_line",
-            "_status": "PROBLEMS SEVERITY",
         },
     )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))

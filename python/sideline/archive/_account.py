@@ -7,7 +7,8 @@ from typing import Any
 
 from .._rows import library
 from . import _arrow
-from ._plan import SETTLED_STATUSES, event_of
+from ._life import SETTLED_STATUSES, is_lacking
+from ._plan import event_of
 from ._read import to_dicts
 from ._store import Store
 
@@ -16,7 +17,7 @@ Row = Mapping[str, Any]
 
 def is_hole(row: Row) -> bool:
     """Return whether the unit of a row of `coverage` lacks data that it should have."""
-    return row["status"] not in SETTLED_STATUSES
+    return is_lacking(row["status"])
 
 
 @dataclass(frozen=True)

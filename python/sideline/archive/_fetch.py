@@ -24,7 +24,8 @@ from ..errors import (
 )
 from ._body import Body
 from ._decode import MACHINE_ERRORS, count_rows, decode_tables, empty_tables
-from ._plan import COMPLETE, RESOURCES, Unit
+from ._life import COMPLETE, Observation, State, after
+from ._plan import RESOURCES, Unit
 from ._store import now
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def read(
         outcome.error = describe(error)
         return outcome
     outcome.rows = outcome.counts[RESOURCES[unit.operation].tables[0]]
-    outcome.status = "fetched" if outcome.rows else "empty"
+    seen = Observation.BODY if outcome.rows else Observation.BODY_WITHOUT_ROWS
+    outcome.status = after(State.EXPECTED, seen).status
     return outcome
 
 
@@ -128,7 +130,7 @@ def failed(unit: Unit, error: Exception) -> Outcome:
     payload: Payload | None = getattr(error, "payload", None)
     return Outcome(
         unit,
-        status_of(error) if payload is None else "failed",
+        after(State.EXPECTED, _observed(error, payload)).status,
         now(),
         served_at(payload),
         None if payload is None else Body.of(payload.raw),
@@ -141,11 +143,13 @@ def failed(unit: Unit, error: Exception) -> Outcome:
     )
 
 
-def status_of(error: Exception) -> str:
-    """Return the status of a unit that ended with the error."""
+def _observed(error: Exception, payload: Payload | None) -> Observation:
+    """Return what an error says about its unit. The writer knows whether it was ever linked."""
+    if payload is not None or isinstance(error, DecodeError):
+        return Observation.ERROR_DOCUMENT
     if isinstance(error, PermissionDenied):
-        return "forbidden"
-    return "missing" if isinstance(error, NotFound) else "failed"
+        return Observation.REFUSAL
+    return Observation.NOT_FOUND_LINKED if isinstance(error, NotFound) else Observation.SILENCE
 
 
 def describe(error: Exception) -> str:

@@ -1,23 +1,18 @@
 """Decides what a sync requests: units from the schedule and the teams' events. Pure: no request, no file."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from .._rows import did_you_mean
+from ._life import COMPLETE, RESERVED, Observation, after, state_of
 from ._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
 """A game may continue for this long after its last known end: a break between sessions looks like an end."""
 
 _NOT_PLAYED = {"CANCELED", "CANCELLED", "POSTPONED"}
-
-COMPLETE = ("fetched", "empty")
-"""Statuses of a unit whose data is stored."""
-
-SETTLED_STATUSES = (*COMPLETE, "unavailable", "withdrawn")
-"""Statuses of a unit that is not a hole."""
 
 
 class Resource(NamedTuple):
@@ -124,9 +119,6 @@ def is_list(unit: str) -> bool:
 
 UNDATED = "undated"
 """The month of units without an event: teams and rosters."""
-
-RESERVED = 0
-"""The sequence of a new unit until its first body is stored."""
 
 
 def operations(tables: Iterable[str] | None) -> frozenset[str]:
@@ -247,16 +239,27 @@ def is_due(unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window
 
     `stored` is its row of the table `coverage`. A `window` of `None` has no end.
     """
-    if stored is None or stored["status"] not in (*COMPLETE, "unavailable") or not stored["final"]:
-        return True
-    if unit.over_at is None or window is None or clock - unit.over_at <= window:
-        return True
-    # Otherwise a correction between the last request in the window and its end would be missed.
-    if (planned_at := stored.get("planned_at")) is not None and planned_at - unit.over_at < window:
-        return True
-    if stored["game_id"] != unit.game_id or (stored["status"] == "unavailable" and unit.is_linked):
-        return True
-    return bool(stored["over_at"] != unit.over_at)
+    state = state_of(stored)
+    for observation in _since(unit, stored, clock, window):
+        state = after(state, observation)
+    return not state.is_final
+
+
+def _since(
+    unit: Unit, stored: Mapping[str, Any] | None, clock: datetime, window: timedelta | None
+) -> Iterator[Observation]:
+    """Yield what the lists and the time say about a stored unit before it is requested again."""
+    if stored is None:
+        return
+    if stored["final"] and unit.over_at is not None and window is not None and clock - unit.over_at > window:
+        planned_at = stored.get("planned_at")
+        # Otherwise a correction between the last request in the window and its end would be missed.
+        if planned_at is None or planned_at - unit.over_at >= window:
+            yield Observation.LAST_LOOK
+    if unit.is_linked:
+        yield Observation.LINKED
+    if stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
+        yield Observation.NEW_DATE
 
 
 def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: timedelta | None) -> bool:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
 from .._rows import library
+from ._life import SEVERITY
 from ._plan import ANSWERS, TABLES
 from ._read import require, scan
-from ._status import SEVERITY
 from ._store import Store
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from .._client import table_from_arrow
 from .._core import Table
 from .._rows import library
 from . import _audits, _read
-from ._plan import ANSWERS, COMPLETE, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
+from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
+from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
 from ._store import Store
 from ._tracking import signatures, stored_signatures
 from ._writer import UNDECODABLE, interrupted_units
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
-
-SEVERITY = ("forbidden", "missing", "late", "degraded", "withdrawn", "pending", "provisional", "available")
-"""The verdicts, the worst first: a table has the worst of its units. A verdict is not the status of a unit."""
-
-PROBLEMS = frozenset(("forbidden", "missing", "late", "degraded"))
-"""Verdicts that need attention."""
 
 _FALLBACK_DELAY = timedelta(days=1)
 """The usual delay until the archive has learned its own."""
@@ -232,38 +227,63 @@ def _unit_verdict(
     window: timedelta,
 ) -> tuple[str, str]:
     """Return the verdict on one unit, and its reason."""
-    state, error = row["status"], row["error"] or row["status"]
-    name = row["unit"]
-    if state == "withdrawn":
-        return "withdrawn", error
-    if name in interrupted_units:
+    state, name = _state_now(row, game, window), row["unit"]
+    if name in interrupted_units and state is not State.WITHDRAWN:
         return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
-    if state == "forbidden":
-        return "forbidden", f"{name}: {error}"
-    is_waiting = game.over_at is None or clock < game.over_at + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
-    if state not in COMPLETE:
-        if row["body_id"] is not None:
-            return "degraded", f"{name}: the rows are older than the last request, which ended with {error}"
-        if is_waiting and state in ("missing", "unavailable"):
-            return "pending", _waiting(game, clock)
-        return "late" if state == "unavailable" else "missing", f"{name}: {error}"
-    is_listing = row["operation"] == "schedule"
-    if not (row["final"] or is_listing) or game.over_at is None or game.over_at + MIN_SETTLED_TIME > clock:
-        return "pending", _waiting(game, clock)
-    if not is_listing and row["over_at"] != game.over_at:
-        return "provisional", f"{name}: its game's end has changed since it was fetched"
-    usual = usual_rows.get(row["operation"], 0)
-    if row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual:
-        if is_waiting:
-            return "pending", _waiting(game, clock)
-        return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
+    phase = _phase(row, game, delay, clock)
+    found = verdict_of(state, phase)
+    if state.status in COMPLETE and found != "pending":
+        usual = usual_rows.get(row["operation"], 0)
+        is_changed = row["operation"] != "schedule" and row["over_at"] != game.over_at
+        if not is_changed and row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual:
+            if phase is Phase.WAITING:
+                return "pending", _waiting(game, clock)
+            return "degraded", f"{name}: {row['rows']} rows, usually {usual:g}"
+    return found, _reason(row, game, found, clock, window)
+
+
+def _state_now(row: Row, game: _Game, window: timedelta) -> State:
+    """Return the state of a unit after what its game and the time say about it."""
+    state = state_of(row)
+    if state is State.FAILED_STORED and row["body_id"] is None:
+        # It was reserved for a body that was never stored.
+        state = State.FAILED
     # An entry of a list is stored again only where it has changed.
     is_entry = row["operation"] in LIST_OPERATIONS
     seen_at = _latest(row.get("planned_at"), row["listed_at"] if is_entry else None)
-    if seen_at is None or seen_at < game.over_at + window:
-        until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
-        return "provisional", f"it may be corrected until {until}, and was not fetched after that"
-    return "available", ""
+    if seen_at is not None and game.over_at is not None and seen_at >= game.over_at + window:
+        state = after(state, Observation.LAST_LOOK)
+    if row["operation"] != "schedule" and row["over_at"] != game.over_at:
+        state = after(state, Observation.NEW_DATE)
+    return state
+
+
+def _phase(row: Row, game: _Game, delay: timedelta | None, clock: datetime) -> Phase:
+    is_over = game.over_at is not None and game.over_at + MIN_SETTLED_TIME <= clock
+    # What was fetched before its game was over says nothing about the whole game.
+    is_early = row["status"] in COMPLETE and not row["final"] and row["operation"] != "schedule"
+    if game.over_at is None or not is_over or is_early:
+        return Phase.OPEN
+    return Phase.WAITING if clock < game.over_at + (delay or _FALLBACK_DELAY) else Phase.DUE
+
+
+def _reason(row: Row, game: _Game, verdict: str, clock: datetime, window: timedelta) -> str:
+    name, error = row["unit"], row["error"] or row["status"]
+    match verdict:
+        case "available":
+            return ""
+        case "withdrawn":
+            return str(error)
+        case "pending":
+            return _waiting(game, clock)
+        case "degraded":
+            return f"{name}: the rows are older than the last request, which ended with {error}"
+        case "provisional" if row["operation"] != "schedule" and row["over_at"] != game.over_at:
+            return f"{name}: its game's end has changed since it was fetched"
+        case "provisional" if game.over_at is not None:
+            until = f"{game.over_at + window:%Y-%m-%d %H:%M} UTC"
+            return f"it may be corrected until {until}, and was not fetched after that"
+    return f"{name}: {error}"
 
 
 def _reasons(verdicts_of_units: Iterable[tuple[str, str]], verdict: str, *, is_checked: bool) -> list[str]:
@@ -278,11 +298,12 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
     if game.units and all(row["status"] == "withdrawn" for row in game.units):
         return "withdrawn", "no list has it any more"
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
-    if end is None or clock < end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME):
-        return "pending", _waiting(game, clock)
-    if operation in ("schedule", "game"):
-        return "missing", "no list has it"
-    return "late", "its event lists no session"
+    is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
+    is_entry = operation in ("schedule", "game")
+    found = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
+    if not is_due:
+        return found, _waiting(game, clock)
+    return found, "no list has it" if is_entry else "its event lists no session"
 
 
 def _waiting(game: _Game, clock: datetime) -> str:

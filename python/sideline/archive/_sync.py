@@ -17,6 +17,7 @@ from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, update_facts, update_holes
+from ._life import RESERVED, Observation, State, after, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
@@ -143,15 +144,14 @@ class Sync:
         # A game that still exists by its id at a time outside the range has only moved.
         moved, unknown = self._lists.locate(games, first, last)
         outcomes = []
-        for event_id, verdict in absent.items():
+        for event_id, observation in absent.items():
             if event_id in moved or event_id in unknown:
                 continue
-            hole = self._known.get(f"event/{event_id}")
-            if verdict == "unconfirmed":
+            if observation is Observation.UNREADABLE_PARENT:
                 unit = Unit("team_events", event_id, start=first, end=last, is_malformed=True)
                 reason = "its teams' lists no longer have it, and another list that should have it could not be read"
                 self._lists.problems.append(Outcome(unit, "failed", now(), error=reason, attempts=0))
-            elif verdict == "withdrawn" or (hole is not None and hole["absent_in"]):
+            elif self._after(event_id, observation) is State.WITHDRAWN:
                 outcomes += [
                     self._withdrawn(row, "no list has its event any more") for row in known if _is_of(row, event_id)
                 ]
@@ -161,19 +161,18 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, verdict in _withdrawals.missing_games(self._known, lists).items():
+        for game, observation in _withdrawals.missing_games(self._known, lists).items():
             if game not in moved and game not in unknown:
-                is_strong = verdict == "withdrawn"
-                outcomes.append(
-                    self._missed(self._known[f"schedule/{game}"], is_strong, "the schedule no longer lists it")
-                )
+                row = self._known[f"schedule/{game}"]
+                outcomes.append(self._missed(row, observation, "the schedule no longer lists it"))
         parent = self._lists.teams_parent
         if parent is None or not parent.is_whole:
             return outcomes
         for row in known:
             is_stored = _plan.has_rows(row) and row["status"] != "withdrawn" and not is_list(row["unit"])
             if row["operation"] in ("teams", "roster") and is_stored and str(row["team_id"]) not in parent.ids:
-                outcomes.append(self._missed(row, bool(parent.ids), "the list of teams no longer has its team"))
+                observation = Observation.UNLISTED if parent.ids else Observation.UNLISTED_BY_EMPTY
+                outcomes.append(self._missed(row, observation, "the list of teams no longer has its team"))
         return outcomes
 
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
@@ -189,8 +188,8 @@ class Sync:
             absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
-            hole = self._known.get(f"event/{event.id}")
-            if event.sessions or (hole is not None and hole["absent_in"]):
+            observation = Observation.UNLISTED if event.sessions else Observation.UNLISTED_BY_EMPTY
+            if self._after(event.id, observation) is State.WITHDRAWN:
                 withdrawn += [self._withdrawn(row, "its event no longer lists its session") for row in absent]
             else:
                 unit = Unit("game" if event.is_game else "team_events", event.id, event.team_id, is_malformed=True)
@@ -199,7 +198,12 @@ class Sync:
                 lists.unstorable.add(event.id)
         if "game" in self._wanted:
             withdrawn += self._retyped()
-        gone = [game for game in lists.missing_games if game.is_absence and self._was_absent(game.unit)]
+        gone = [
+            game
+            for game in lists.missing_games
+            if game.is_absence
+            and after(state_of(self._known.get(game.unit.name)), Observation.NOT_FOUND_LINKED) is State.WITHDRAWN
+        ]
         for outcome in gone:
             # An event that responds with 404 for the second time is withdrawn with everything in it.
             lists.missing_games.remove(outcome)
@@ -207,9 +211,10 @@ class Sync:
             withdrawn += [self._withdrawn(row, "its event is gone") for row in rows]
         return lists.problems, withdrawn
 
-    def _was_absent(self, unit: Unit) -> bool:
-        known = self._known.get(unit.name)
-        return known is not None and (known["status"] == "withdrawn" or bool(known["body_id"] and known["absent_in"]))
+    def _after(self, event_id: str, observation: Observation) -> State:
+        """Return the state of a stored event after an observation. Its hole stands for the first absence."""
+        hole = self._known.get(f"event/{event_id}")
+        return after(State.MISSING_STORED if hole is not None and hole["absent_in"] else State.FETCHED, observation)
 
     def _retyped(self) -> Iterator[Outcome]:
         """Return practices that became games, and the reverse: the rows of both units have the same key."""
@@ -222,13 +227,10 @@ class Sync:
         unit = _plan.unit_of(row)
         return Outcome(unit, "withdrawn", now(), error=reason, attempts=0)
 
-    def _missed(self, row: Row, is_strong: bool, reason: str) -> Outcome:
-        unit = _plan.unit_of(row)
-        return (
-            self._withdrawn(row, reason)
-            if is_strong
-            else _absent(unit, f"{reason}: the next sync that misses it withdraws it")
-        )
+    def _missed(self, row: Row, observation: Observation, reason: str) -> Outcome:
+        if observation is Observation.UNLISTED:
+            return self._withdrawn(row, reason)
+        return _absent(_plan.unit_of(row), f"{reason}: the next sync that misses it withdraws it")
 
     def _update_holes(self, problems: Sequence[Outcome]) -> None:
         lists = self._lists
@@ -364,9 +366,7 @@ class Sync:
         def is_done(unit: Unit) -> bool:
             row = rows.get(unit.name)
             return (
-                row is not None
-                and row["sequence"] != _plan.RESERVED
-                and version(row) != version(self._known.get(unit.name))
+                row is not None and row["sequence"] != RESERVED and version(row) != version(self._known.get(unit.name))
             )
 
         left = []

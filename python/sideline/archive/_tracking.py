@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from ..errors import IncompleteError
 from . import _arrow
-from ._plan import COMPLETE, SOURCES_OF_ANSWERS, UNDATED
+from ._life import COMPLETE
+from ._plan import SOURCES_OF_ANSWERS, UNDATED
 from ._read import coverage, require, scan
 from ._store import MONTH, Store, in_month, internal_schemas, is_in, now, public_schema, to_storage_types
 

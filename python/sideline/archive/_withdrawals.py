@@ -7,16 +7,13 @@ finds the same.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
+from ._life import COMPLETE, Observation
 from ._listing import Event
-from ._plan import COMPLETE, event_of, has_rows
+from ._plan import event_of, has_rows
 
 Row = Mapping[str, Any]
-
-Verdict = Literal["withdrawn", "missed", "unconfirmed"]
-"""The verdict on an entry that no list has: withdrawn now, withdrawn if the next sync misses it too, or unknown because
-a list that may have it could not be read. `archive.status` has other verdicts."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,9 @@ def orphaned_events(
     return list(events)
 
 
-def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
-    """Return the events that no list has any more."""
-    found: dict[str, Verdict] = {}
+def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation]:
+    """Return the events that no list has any more, with what the lists say about each."""
+    found: dict[str, Observation] = {}
     for row in stored:
         event_id = event_of(row)
         if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.covers(row):
@@ -75,44 +72,44 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Verdict]:
             continue
         if row["game_id"] is not None:
             parents.append(lists.schedule)
-        if (verdict := _absent(event_id, parents)) is not None:
-            found[event_id] = verdict
+        if (observation := _absent(event_id, parents)) is not None:
+            found[event_id] = observation
     return found
 
 
-def missing_games(stored: Mapping[str, Row], lists: Lists) -> dict[str, Verdict]:
+def missing_games(stored: Mapping[str, Row], lists: Lists) -> dict[str, Observation]:
     """Return the games that the schedule no longer has, but for those whose event has moved out of the range.
 
     `stored` has the rows by the names of their units.
     """
-    found: dict[str, Verdict] = {}
+    found: dict[str, Observation] = {}
     for row in stored.values():
         if row["operation"] == "schedule" and has_rows(row) and lists.covers(row):
             event = stored.get(f"game/{row['game_id']}")
             if event is not None and event["status"] in COMPLETE and not lists.covers(event):
                 continue
-            verdict = _absent(row["game_id"], [lists.schedule])
-            if verdict is not None:
-                found[row["game_id"]] = verdict
+            observation = _absent(row["game_id"], [lists.schedule])
+            if observation is not None:
+                found[row["game_id"]] = observation
     return found
 
 
-def _absent(key: str, parents: Iterable[Parent | None]) -> Verdict | None:
+def _absent(key: str, parents: Iterable[Parent | None]) -> Observation | None:
     """Return `None` if one of the parents has it, or none can be read."""
     readable = []
-    verdict: Verdict = "missed"
+    is_known = True
     for parent in parents:
         if parent is None or not parent.is_whole:
-            verdict = "unconfirmed"
+            is_known = False
         elif key in parent.ids:
             return None
         else:
             readable.append(parent)
     if not readable:
         return None
-    if verdict == "missed" and any(parent.ids for parent in readable):
-        return "withdrawn"
-    return verdict
+    if not is_known:
+        return Observation.UNREADABLE_PARENT
+    return Observation.UNLISTED if any(parent.ids for parent in readable) else Observation.UNLISTED_BY_EMPTY
 
 
 def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:

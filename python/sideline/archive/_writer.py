@@ -25,7 +25,8 @@ from . import _arrow, _corrections, _rosters
 from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
-from ._plan import COMPLETE, LIST_OPERATIONS, RESERVED, RESOURCES, TABLES, UNDATED, has_rows, is_final
+from ._life import COMPLETE, RESERVED, Observation, State, after, state_of
+from ._plan import LIST_OPERATIONS, RESOURCES, TABLES, UNDATED, is_final
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
 from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
@@ -174,18 +175,17 @@ def version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
 
 
 def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> None:
-    """Decide what a 404 means: a resource that was never linked or stored may not exist; the second sync that misses a
-    stored one withdraws it."""
+    """Decide what a 404 means for what is stored. Within one sync an absence counts once."""
     if not outcome.is_absence:
         return
-    if seen is not None and has_rows(seen):
-        is_second = seen["absent_in"] is not None and seen["absent_in"] != context.sync
-        outcome.status = WITHDRAWN if is_second else "missing"
-    elif _is_withdrawn(seen):
-        outcome.status = WITHDRAWN
-    else:
-        was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
-        outcome.status = "missing" if was_linked else "unavailable"
+    state = state_of(seen)
+    if seen is not None and seen["sequence"] is None:
+        # Nothing was ever stored of it.
+        state = State.EXPECTED
+    if state is State.MISSING_STORED and seen is not None and seen["absent_in"] == context.sync:
+        return
+    was_linked = outcome.unit.is_linked or (seen is not None and bool(seen["linked"]))
+    outcome.status = after(state, Observation.NOT_FOUND_LINKED if was_linked else Observation.NOT_FOUND).status
 
 
 def _is_outdated(outcome: Outcome, row: Row, known: Mapping[str, Any] | None) -> bool:

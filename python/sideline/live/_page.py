@@ -257,7 +257,8 @@ class Server(ThreadingHTTPServer):
         self.news = news
         self.settings = settings
         self.page, self.policy = page()
-        self._connections: set[Any] = set()
+        self._connections: dict[Any, bool] = {}
+        """Whether a connection has sent its request, the oldest first."""
         self._condition = Condition()
         self._browsers = 0
         try:
@@ -282,21 +283,38 @@ class Server(ThreadingHTTPServer):
             self._browsers -= 1
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread, or close it if there are too many."""
+        """Serve a connection in a thread. If there are too many, close the oldest that has sent no request yet, or else
+        this one."""
         with self._condition:
-            is_free = len(self._connections) < self.settings.max_connections
+            is_free = len(self._connections) < self.settings.max_connections or self._drop_slow()
             if is_free:
-                self._connections.add(request)
+                self._connections[request] = False
         if is_free:
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
+    def _drop_slow(self) -> bool:
+        slow = next((connection for connection, has_asked in self._connections.items() if not has_asked), None)
+        if slow is None:
+            return False
+        del self._connections[slow]
+        # Its thread, which waits for the request, closes it.
+        with suppress(OSError):
+            slow.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def note_request(self, request: Any) -> None:
+        """Keep a connection that has sent its request."""
+        with self._condition:
+            if request in self._connections:
+                self._connections[request] = True
+
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
         super().shutdown_request(request)
         with self._condition:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
             self._condition.notify_all()
 
     def server_close(self) -> None:
@@ -329,6 +347,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send the page, or events until either side closes."""
+        self.server.note_request(self.connection)
         headers, port = self.headers, self.server.server_port
         path = self.path.partition("?")[0]
         hosts = headers.get_all("Host") or []
