@@ -27,7 +27,7 @@ class Task(NamedTuple):
     before: str
     now: str
     habit: str
-    says: str
+    documented_as: str
 
 
 TASKS = [
@@ -48,9 +48,16 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "season", client)
         archive.sync(game_ids=game_id, tables=("shots", "box_score"), progress=False)
         yield {
-            "sideline": sideline, "metrics": metrics, "pl": pl, "timedelta": timedelta,
-            "service": service, "client": client, "archive": archive,
-            "game_id": game_id, "session_id": session_id, "team_id": service.teams[0]["id"],
+            "sideline": sideline,
+            "metrics": metrics,
+            "pl": pl,
+            "timedelta": timedelta,
+            "service": service,
+            "client": client,
+            "archive": archive,
+            "game_id": game_id,
+            "session_id": session_id,
+            "team_id": service.teams[0]["id"],
         }
 
 
@@ -77,9 +84,9 @@ def test_a_habit_works_or_the_documentation_names_it(task: Task, names: dict[str
         eval(code_of(task.habit), names)
     except (AttributeError, NameError, TypeError, KeyError) as error:
         failure = error
-    assert (failure is None) == (task.says == "works"), failure
+    assert (failure is None) == (task.documented_as == "works"), failure
     if failure is not None:
         analyst = (HERE.parent / "docs" / "analyst.md").read_text(encoding="utf-8")
         [table] = re.findall(r"^## Coming from httpx.*?\n\n\|(.*?)\n\n", analyst, re.M | re.S)
         habits = [line.strip("|").partition(" | ")[0] for line in table.splitlines()[2:]] + [analyst]
-        assert any(code_of(task.says) in habit for habit in habits)
+        assert any(code_of(task.documented_as) in habit for habit in habits)
