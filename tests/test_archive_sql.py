@@ -26,10 +26,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sideline.Archi
 
 def test_the_rows_of_a_query_are_a_table(archive: sideline.Archive) -> None:
     shots = archive.scan("shots").collect()
-    found = archive.sql("select team_id, sum(points) as points, max(occurred_at) as last from shots group by team_id")
-    assert found.schema.names == ["team_id", "points", "last"]
-    assert sum(found["points"]) == shots["points"].sum()
-    assert max(found["last"]) == shots["occurred_at"].max()
+    rows = archive.sql("select team_id, sum(points) as points, max(occurred_at) as last from shots group by team_id")
+    assert rows.schema.names == ["team_id", "points", "last"]
+    assert sum(rows["points"]) == shots["points"].sum()
+    assert max(rows["last"]) == shots["occurred_at"].max()
     assert archive.sql("show tables").num_rows >= len(sideline.SCHEMAS) - 12
     assert archive.connect().sql("select count(*) from shots").fetchall() == [(shots.height,)]
 
@@ -58,13 +58,13 @@ FORMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("expression", FORMS)
 def test_every_type_has_a_python_form(expression: str, archive: sideline.Archive) -> None:
-    found = archive.sql(f"select {expression} as value")
-    assert found["value"] == [FORMS[expression]]
-    assert "value" in str(found)
+    rows = archive.sql(f"select {expression} as value")
+    assert rows["value"] == [FORMS[expression]]
+    assert "value" in str(rows)
 
 
 @pytest.mark.parametrize(
-    ("query", "limit", "named"),
+    ("query", "limit", "option"),
     [
         ("select * from range(1000000000)", {"max_rows": 10}, "max_rows="),
         ("select count(*) from range(100000000000) a, range(1000) b", {"timeout": 0.3}, "timeout="),
@@ -72,8 +72,8 @@ def test_every_type_has_a_python_form(expression: str, archive: sideline.Archive
     ],
 )
 @pytest.mark.timeout(60)
-def test_a_limit_is_named(query: str, limit: dict[str, Any], named: str, archive: sideline.Archive) -> None:
-    with pytest.raises(sideline.QueryError, match=named):
+def test_a_limit_is_named(query: str, limit: dict[str, Any], option: str, archive: sideline.Archive) -> None:
+    with pytest.raises(sideline.QueryError, match=option):
         archive.sql(query, **limit)
     assert archive.sql("from range(10)", max_rows=10).num_rows == 10
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow
 
-_LOCKED = {
+_LOCKED_SETTINGS = {
     "allow_community_extensions": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -42,15 +42,15 @@ def connect(store: Store, config: dict[str, Any] | None = None) -> "duckdb.DuckD
             if name in internal_schemas():
                 columns = ", ".join(f'"{column}"' for column in public_schema(name).names)
             connection.execute(f"create view {name} as select {columns} from _{name}")
-    found: duckdb.DuckDBPyConnection = connection
-    return found
+    result: duckdb.DuckDBPyConnection = connection
+    return result
 
 
 def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit: str) -> "pyarrow.Table":
     """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
     duckdb: Any = library("duckdb", "archive")
     try:
-        connection: Any = connect(store, {**_LOCKED, "memory_limit": memory_limit})
+        connection: Any = connect(store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit})
     except duckdb.ParserException as error:
         raise ValueError(f"memory_limit={memory_limit!r} is no size; write for example '1GB'") from error
     with connection:
@@ -82,8 +82,8 @@ def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit
 def _rows(connection: Any, query: str, max_rows: int) -> Any:
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
-        found = " and ".join(kind.lower() for kind in kinds) or "nothing"
-        raise QueryError(f"archive.sql takes one select, not {found}; archive.connect() is an open connection")
+        statements = " and ".join(kind.lower() for kind in kinds) or "nothing"
+        raise QueryError(f"archive.sql takes one select, not {statements}; archive.connect() is an open connection")
     relation = connection.sql(query)
     columns = [
         _column(name.replace('"', '""'), kind) for name, kind in zip(relation.columns, relation.types, strict=True)
@@ -100,8 +100,8 @@ def _in_milliseconds(schema: "pyarrow.Schema") -> "pyarrow.Schema":
     fields = [
         field.with_type(pa.timestamp("ms", "UTC")) if pa.types.is_timestamp(field.type) else field for field in schema
     ]
-    found: pyarrow.Schema = pa.schema(fields)
-    return found
+    schema_in_ms: pyarrow.Schema = pa.schema(fields)
+    return schema_in_ms
 
 
 def _column(name: str, kind: Any) -> str:
@@ -115,7 +115,7 @@ def _target(kind: Any) -> str | None:
     if kind.id == "list":
         [(_, item)] = kind.children
         target = _target(item)
-        # Times only stand in columns.
+        # Only a column can have the type of a time.
         return None if target is None else "varchar[]" if item.id in _AS_TIMES else f"{target}[]"
     if kind.id in _AS_THEY_ARE:
         return None
