@@ -276,7 +276,7 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
 }
 
 fn lost() -> Error {
-    Error::Internal("a unit without an end".to_owned())
+    Error::internal("a unit without an end".to_owned())
 }
 
 fn put(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {

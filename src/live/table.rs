@@ -33,7 +33,7 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
         times(rows.iter().map(|row| row.retry_at)),
         integers(rows.iter().map(|row| row.dropped)),
     ];
-    from_columns(&ITEMS, columns).map_err(|error| Error::Internal(error.to_string()))
+    from_columns(&ITEMS, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
 }
 
 /// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows. A message that is

@@ -112,7 +112,7 @@ impl WebsocketConnector {
             query = format!("{query}&{}", encode(&others));
         }
         Url::parse(&format!("{}?{query}", self.address))
-            .map_err(|_| Error::Configuration(format!("websocket_url makes no address: {}", self.address)))
+            .map_err(|_| Error::configuration(format!("websocket_url makes no address: {}", self.address)))
     }
 
     async fn open(

@@ -255,7 +255,7 @@ fn raise(py: Python<'_>, error: sideline_simulator::Error) -> PyErr {
     errors::raise(
         py,
         match error {
-            sideline_simulator::Error::Configuration(text) => Error::Configuration(text),
+            sideline_simulator::Error::Configuration(text) => Error::configuration(text),
             sideline_simulator::Error::Argument(text) => Error::Argument(text),
         },
     )

@@ -59,6 +59,14 @@ impl CoreStream {
         }
     }
 
+    /// The exception of a stream's error: `StreamClosed` if its client was closed.
+    fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+        match error {
+            Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
+            error => errors::raise(py, error.scrubbed(&self.scrubber)),
+        }
+    }
+
     fn item<'py>(&self, py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
         match item {
             Item::Update(inner) => Ok(self.update(py, inner)?.into_any()),
@@ -148,7 +156,7 @@ impl CoreStream {
         match take(py, self.stream(py)?)? {
             Taken::Item(item) => self.item(py, item).map(Some),
             Taken::Nothing | Taken::Ended(None) => Ok(None),
-            Taken::Ended(Some(error)) => Err(raise(py, error)),
+            Taken::Ended(Some(error)) => Err(self.raise(py, error)),
         }
     }
 
@@ -159,7 +167,7 @@ impl CoreStream {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
-                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
             if !interpreter_exit::detached(py, || stream.buffer().ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
@@ -177,7 +185,7 @@ impl CoreStream {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
-                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -227,13 +235,13 @@ impl CoreStream {
         };
         let sync_every = sync_every.map(seconds).transpose()?;
         let runtime = runtime::streams().map_err(|e| errors::raise(py, e))?;
-        errors::guard(py, || py.detach(|| stream.record(&path, sync_every, &runtime)).map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || py.detach(|| stream.record(&path, sync_every, &runtime)).map_err(|e| self.raise(py, e)))
     }
 
     /// Close the stream; raises if the last items of a journal could not be written.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         match self.stream(py) {
-            Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| errors::raise(py, e))),
+            Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| self.raise(py, e))),
             Err(_) => Ok(()),
         }
     }
@@ -313,17 +321,9 @@ impl CoreStream {
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     if !stream.is_recorded() {
-        return stream.take().map_err(|e| errors::raise(py, e));
+        return stream.take().map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber())));
     }
-    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e)))
-}
-
-/// The exception of a stream's error: `StreamClosed` if the service ended it.
-fn raise(py: Python<'_>, error: Error) -> PyErr {
-    match error {
-        Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
-        error => errors::raise(py, error),
-    }
+    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber()))))
 }
 
 /// Event, id, text, bytes, sequence number, source, and time of arrival: an update as plain values.
@@ -527,7 +527,7 @@ pub(crate) fn live_stats(
         let stream = || -> Result<Stream> {
             live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
         };
-        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+        stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
 }
 
@@ -573,7 +573,7 @@ pub(crate) fn websocket(
         // The service does not answer for an unknown source, so a stream without notices would wait forever.
         let options = StreamOptions { first_quiet: !subscription.sources.is_empty(), ..read_options(options)? };
         let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, subscription, options) };
-        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+        stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Tail {
 impl Reader {
     /// Opens a journal up to its current length; later additions are not read.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| file_error(path, &error);
+        let failed = |error: io::Error| file_error(path, error);
         // Checked before opening, because opening a pipe waits for its writer.
         must_be_file(path, &fs::metadata(path).map_err(failed)?)?;
         Reader::new(BufReader::new(File::open(path).map_err(failed)?), path)
@@ -66,7 +66,7 @@ impl Reader {
 impl<R: BufRead + Seek> Reader<R> {
     /// `path` is used in errors only.
     pub fn new(mut input: R, path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| file_error(path, &error);
+        let failed = |error: io::Error| file_error(path, error);
         let end = input.seek(SeekFrom::End(0)).map_err(failed)?;
         let (chain, position) = (Chain::new(), Position::default());
         let mut reader = Reader { input, path: path.to_owned(), end, offset: 0, chain, position, gap: None };
@@ -117,7 +117,7 @@ impl<R: BufRead + Seek> Reader<R> {
 
     /// Reads the next frame; `false`: there are no further ones.
     fn step(&mut self, steps: &mut Vec<ChainStep<Frame>>) -> Result<bool> {
-        let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, &error))?;
+        let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, error))?;
         let Some((start, end, frame)) = next else {
             self.chain.finish(steps);
             return Ok(false);

@@ -446,7 +446,7 @@ async fn a_journal_has_one_recorder_at_a_time() {
     let (scratch, runtime) = (Scratch::new(), Handle::current());
     let first = Recorder::open(&scratch.0, None, &runtime).unwrap();
     let refusal = Recorder::open(&scratch.0, None, &runtime).unwrap_err();
-    assert!(matches!(&refusal, Error::File { errno: None, .. }), "{refusal}");
+    assert!(matches!(&refusal, Error::File(FileError { errno: None, .. })), "{refusal}");
     first.append(&update(1, "one")).unwrap();
     first.close().unwrap();
     let second = Recorder::open(&scratch.0, None, &runtime).unwrap();
