@@ -149,14 +149,15 @@ STRINGS = {
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("what", STRINGS)
-@red("rust 4: a string that is compared carries a meaning")
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=[red("rust 4: a string that is compared carries a meaning")] if what == "the sport of a response" else []) for what in STRINGS],
+)
 def test_a_closed_set_is_an_enum(what: str) -> None:
     assert files_with(*STRINGS[what]) == []
 
 
 @pytest.mark.source
-@red("rust 4: a number stands for a kind")
 def test_no_number_stands_for_a_kind() -> None:
     assert files_with(r"matches!\(kind, \d") == []
 
@@ -266,13 +267,11 @@ def test_the_rooms_have_the_order_that_lib_rs_states() -> None:
 
 
 @pytest.mark.source
-@red("rust 10: RandomState is used outside the seam")
 def test_randomness_comes_through_the_seam() -> None:
     assert [path for path in files_with(r"\bRandomState\b") if not path.endswith("machine.rs")] == []
 
 
 @pytest.mark.source
-@red("rust 10: an unsafe block of the tables pays for nothing")
 def test_the_tables_have_no_unsafe_code() -> None:
     assert files_with(r"\bunsafe \{", within="table") == []
 
@@ -282,6 +281,5 @@ def test_the_tables_have_no_unsafe_code() -> None:
 
 @pytest.mark.source
 @pytest.mark.parametrize("name", ["there_are", "remade", "fitting", "lost", "put"])
-@red("rust 11: a function has a participle or a pronoun as its name")
 def test_a_function_is_a_verb_or_a_noun(name: str) -> None:
     assert [(each.path, each.name) for each in functions() if each.name == name and (name != "put" or "ended" in each.path or "batch" in each.path)] == []

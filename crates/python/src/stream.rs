@@ -82,26 +82,26 @@ impl CoreStream {
 
     /// A notice as a Python dataclass of `sideline.live`.
     fn notice<'py>(&self, py: Python<'py>, notice: Notice) -> PyResult<Bound<'py, PyAny>> {
-        let class = |name: &str| py.import("sideline.live")?.getattr(name);
+        let class = py.import("sideline.live").and_then(|module| module.getattr(NoticeClass::of(&notice).name()));
         let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
         errors::guard(py, || match notice {
-            Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
+            Notice::Connected { at } => class?.call1((datetime(py, at)?,)),
             Notice::Disconnected { at, reason, status, attempt, retry_at } => {
-                class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
+                class?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
             }
             Notice::Gap { start, end, reason, dropped, is_final } => {
-                class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped, is_final))
+                class?.call1((datetime(py, start)?, optional(end)?, reason.as_str(), dropped, is_final))
             }
-            Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
+            Notice::Quiet { since } => class?.call1((datetime(py, since)?,)),
             Notice::Recovering { gap, updates, missing, requested_at } => {
                 let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
                 let missing = missing.into_iter().map(|part| self.scrubber.id(part).to_string());
                 let missing = PyTuple::new(py, missing.collect::<Vec<_>>())?;
-                class("Recovering")?.call1((gap, updates, missing, datetime(py, requested_at)?))
+                class?.call1((gap, updates, missing, datetime(py, requested_at)?))
             }
             Notice::Recovered { gap, updates, requested_at } => {
                 let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
-                class("Recovered")?.call1((gap, updates, optional(requested_at)?))
+                class?.call1((gap, updates, optional(requested_at)?))
             }
         })
     }
@@ -300,18 +300,16 @@ impl CoreStream {
     fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
         errors::guard(py, || {
             let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-            let batch = py.detach(|| match name {
-                "live_items" => live::table::items(&items),
-                "stat_updates" => live::table::stat_updates(&items).map(|(batch, problems)| {
+            let table = live::table::ItemTable::named(name).map_err(|e| errors::raise(py, e))?;
+            let batch = py.detach(|| match table {
+                live::table::ItemTable::LiveItems => live::table::items(&items),
+                live::table::ItemTable::StatUpdates => live::table::stat_updates(&items).map(|(batch, problems)| {
                     // A closed stream has nothing to count.
                     if let Some(stream) = &self.stream {
                         self.leave_out(stream, problems);
                     }
                     batch
                 }),
-                other => Err(Error::Argument(format!(
-                    r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
-                ))),
             });
             PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
         })
@@ -436,6 +434,44 @@ impl PyUpdate {
     }
 }
 
+/// The class of a notice in `sideline.live`.
+#[derive(Clone, Copy)]
+enum NoticeClass {
+    Connected,
+    Disconnected,
+    Gap,
+    Quiet,
+    Recovering,
+    Recovered,
+}
+
+impl NoticeClass {
+    const ALL: [Self; 6] =
+        [Self::Connected, Self::Disconnected, Self::Gap, Self::Quiet, Self::Recovering, Self::Recovered];
+
+    fn of(notice: &Notice) -> Self {
+        match notice {
+            Notice::Connected { .. } => NoticeClass::Connected,
+            Notice::Disconnected { .. } => NoticeClass::Disconnected,
+            Notice::Gap { .. } => NoticeClass::Gap,
+            Notice::Quiet { .. } => NoticeClass::Quiet,
+            Notice::Recovering { .. } => NoticeClass::Recovering,
+            Notice::Recovered { .. } => NoticeClass::Recovered,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            NoticeClass::Connected => "Connected",
+            NoticeClass::Disconnected => "Disconnected",
+            NoticeClass::Gap => "Gap",
+            NoticeClass::Quiet => "Quiet",
+            NoticeClass::Recovering => "Recovering",
+            NoticeClass::Recovered => "Recovered",
+        }
+    }
+}
+
 /// The item behind a Python object of a stream.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(update) = object.cast::<PyUpdate>() {
@@ -454,43 +490,44 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
     };
     let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
-    let notice = match notice_kind(object)?.as_str() {
-        "Connected" => Notice::Connected { at: some("at")? },
-        "Disconnected" => Notice::Disconnected {
+    let notice = match notice_class(object)? {
+        NoticeClass::Connected => Notice::Connected { at: some("at")? },
+        NoticeClass::Disconnected => Notice::Disconnected {
             at: some("at")?,
             reason: object.getattr("reason")?.extract()?,
             status: object.getattr("status")?.extract()?,
             attempt: object.getattr("attempt")?.extract()?,
             retry_at: time("retry_at")?,
         },
-        "Gap" => Notice::Gap {
+        NoticeClass::Gap => Notice::Gap {
             start: some("start")?,
             end: time("end")?,
-            reason: object.getattr("reason")?.extract()?,
+            reason: object.getattr("reason")?.extract::<String>()?.into(),
             dropped: object.getattr("dropped")?.extract()?,
             is_final: object.getattr("is_final")?.extract()?,
         },
-        "Quiet" => Notice::Quiet { since: some("since")? },
-        "Recovering" => {
+        NoticeClass::Quiet => Notice::Quiet { since: some("since")? },
+        NoticeClass::Recovering => {
             let missing = object.getattr("missing")?.extract()?;
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovering { gap, updates, missing, requested_at: some("requested_at")? }
         }
-        "Recovered" => {
+        NoticeClass::Recovered => {
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovered { gap, updates, requested_at: time("requested_at")? }
         }
-        other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
 }
 
 /// The class of a notice: of its own classes and their bases, the one below `Notice`.
-fn notice_kind(object: &Bound<'_, PyAny>) -> PyResult<String> {
+fn notice_class(object: &Bound<'_, PyAny>) -> PyResult<NoticeClass> {
     let classes = object.get_type().mro().iter().map(|class| class.cast_into::<PyType>()?.name()?.extract());
     let classes: Vec<String> = classes.collect::<PyResult<_>>()?;
     let below = classes.iter().position(|class| class == "Notice").and_then(|base| classes[..base].last());
-    Ok(below.cloned().unwrap_or_else(|| convert::kind(object)))
+    let name = below.cloned().unwrap_or_else(|| convert::kind(object));
+    let named = NoticeClass::ALL.into_iter().find(|class| class.name() == name);
+    named.ok_or_else(|| PyValueError::new_err(format!("{name} is no item of a stream")))
 }
 
 /// A time of receipt as Python's times have it, so that it can be compared with those of notices.
