@@ -1,5 +1,6 @@
 //! Settings: base URLs of each environment, credentials, limits and timeouts.
 
+mod lookup;
 mod proxy;
 mod settings;
 
@@ -9,7 +10,8 @@ pub use settings::Setting;
 pub use settings::SettingSource;
 
 use crate::error::{Error, Result};
-use std::cell::RefCell;
+use crate::scrub::Scrubber;
+use lookup::Lookup;
 use std::time::Duration;
 use url::{Host, Url};
 
@@ -37,6 +39,17 @@ impl std::fmt::Debug for Secret {
 pub enum Environment {
     Production,
     Development,
+}
+
+impl Environment {
+    /// `production` or `development`, in any case.
+    fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "production" => Some(Environment::Production),
+            "development" => Some(Environment::Development),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,115 +179,104 @@ pub struct Config {
 }
 
 impl Config {
-    /// Secrets that no output may show.
-    pub(crate) fn secrets(&self) -> Vec<String> {
+    /// Hides the secrets that no output may show.
+    pub fn scrubber(&self) -> Scrubber {
         let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
-        own.chain(self.proxies.secrets()).collect()
+        Scrubber::new(&own.chain(self.proxies.secrets()).collect::<Vec<_>>())
     }
 }
 
 impl ClientOptions {
     /// Checks the explicit settings and looks up the others with `variable` (the environment, or a map in a test).
     pub fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
-        // An empty variable counts as unset.
-        let look_up = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let sources = RefCell::new(Vec::new());
-        let or_variable = |given: Option<String>, parameter: &'static str, name: &'static str| {
-            let (value, source) = match given {
-                Some(value) if value.is_empty() => {
-                    return Err(Error::Configuration(format!(
-                        "{parameter} is empty; leave it out to read it from {name}"
-                    )));
-                }
-                Some(value) => (Some(value), SettingSource::Explicit),
-                None => look_up(name)
-                    .map_or((None, SettingSource::Default), |value| (Some(value), SettingSource::Variable(name))),
-            };
-            sources.borrow_mut().push((parameter, source));
-            let from = if source == SettingSource::Explicit { parameter } else { name };
-            value.map(|value| no_control_characters(value, from)).transpose()
-        };
-        // The source of the value looked up last: a parameter or a variable.
-        let giver = || match sources.borrow().last() {
-            Some((_, SettingSource::Variable(name))) => *name,
-            Some((parameter, _)) => parameter,
-            None => "",
-        };
-        let shown = |secret: Option<Secret>| secret.map(|s| s.0);
+        let scrubber = self.scrubber(variable);
+        self.checked(variable).map_err(|error| error.scrubbed(&scrubber))
+    }
 
-        let username = or_variable(self.username, "username", "SIDELINE_USERNAME")?;
-        let environment = match or_variable(self.environment, "environment", "SIDELINE_ENVIRONMENT")? {
-            None => Environment::Production,
-            Some(text) => match text.to_ascii_lowercase().as_str() {
-                "production" => Environment::Production,
-                "development" => Environment::Development,
-                _ => return Err(not_among(giver(), &text, r#""production" or "development""#)),
-            },
-        };
-        let sport = match or_variable(self.sport, "sport", "SIDELINE_SPORT")? {
-            None => Sport::Basketball,
-            Some(text) => {
-                Sport::parse(&text).ok_or_else(|| not_among(giver(), &text, r#""basketball" or "football""#))?
-            }
-        };
+    /// Hides the secrets in the error of any other setting.
+    fn scrubber(&self, variable: &dyn Fn(&str) -> Option<String>) -> Scrubber {
+        let explicit = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
+        let secrets = explicit.chain(["SIDELINE_SECRET", "SIDELINE_API_KEY"].into_iter().filter_map(variable));
+        Scrubber::new(&secrets.collect::<Vec<_>>())
+    }
+
+    fn checked(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
+        const HTTP: [&str; 2] = ["https", "http"];
+        const WEBSOCKET: [&str; 2] = ["wss", "ws"];
+        let mut lookup = Lookup::new(variable);
+        let username = lookup.text(self.username, "username", "SIDELINE_USERNAME")?;
+        let environment = lookup.text(self.environment, "environment", "SIDELINE_ENVIRONMENT")?;
+        let environment = environment.map_or(Ok(Environment::Production), |text| {
+            Environment::parse(&text)
+                .ok_or_else(|| not_among(lookup.giver(), &text, r#""production" or "development""#))
+        })?;
+        let sport = lookup.text(self.sport, "sport", "SIDELINE_SPORT")?;
+        let sport = sport.map_or(Ok(Sport::Basketball), |text| {
+            Sport::parse(&text).ok_or_else(|| not_among(lookup.giver(), &text, r#""basketball" or "football""#))
+        })?;
         let host = documented_host(sport, environment);
-        let address = |given, parameter, name, schemes: [&str; 2]| -> Result<String> {
-            match or_variable(given, parameter, name)? {
-                Some(text) => origin(&text, giver(), schemes, self.allow_http),
+        let mut address = |given, parameter, name, schemes: [&str; 2]| -> Result<String> {
+            match lookup.text(given, parameter, name)? {
+                Some(text) => origin(&text, lookup.giver(), schemes, self.allow_http),
                 None => Ok(format!("{}://{host}", schemes[0])),
             }
         };
-        const HTTP: [&str; 2] = ["https", "http"];
-        const WEBSOCKET: [&str; 2] = ["wss", "ws"];
-
+        let base_url = address(self.base_url, "base_url", "SIDELINE_BASE_URL", HTTP)?;
+        let websocket_url = address(self.websocket_url, "websocket_url", "SIDELINE_WEBSOCKET_URL", WEBSOCKET)?;
+        let broadcast_base_url =
+            address(self.broadcast_base_url, "broadcast_base_url", "SIDELINE_BROADCAST_BASE_URL", HTTP)?;
         Ok(Config {
             username,
-            secret: or_variable(shown(self.secret), "secret", "SIDELINE_SECRET")?.map(Secret),
-            api_key: or_variable(shown(self.api_key), "api_key", "SIDELINE_API_KEY")?.map(Secret),
+            secret: lookup.secret(self.secret, "secret", "SIDELINE_SECRET")?,
+            api_key: lookup.secret(self.api_key, "api_key", "SIDELINE_API_KEY")?,
             environment,
             sport,
-            base_url: address(self.base_url, "base_url", "SIDELINE_BASE_URL", HTTP)?,
-            websocket_url: address(self.websocket_url, "websocket_url", "SIDELINE_WEBSOCKET_URL", WEBSOCKET)?,
-            broadcast_base_url: address(
-                self.broadcast_base_url,
-                "broadcast_base_url",
-                "SIDELINE_BROADCAST_BASE_URL",
-                HTTP,
-            )?,
+            base_url,
+            websocket_url,
+            broadcast_base_url,
             timeouts: checked_timeouts(self.timeouts.unwrap_or_default())?,
             max_retries: self.max_retries.unwrap_or(3),
-            max_concurrency: match self.max_concurrency.unwrap_or(16) {
-                0 => return Err(Error::Configuration("max_concurrency must be at least 1".into())),
-                many => many,
-            },
-            max_response_bytes: match self.max_response_bytes.unwrap_or(MAX_RESPONSE_BYTES) {
-                0 => return Err(Error::Configuration("max_response_bytes must be at least 1".into())),
-                bytes => bytes,
-            },
+            max_concurrency: at_least_one(self.max_concurrency.unwrap_or(16), "max_concurrency")?,
+            max_response_bytes: at_least_one(
+                self.max_response_bytes.unwrap_or(MAX_RESPONSE_BYTES),
+                "max_response_bytes",
+            )?,
             max_memory: self.max_memory,
             requests_per_second: self.requests_per_second.map(checked_rate).transpose()?,
             proxies: Proxies::read(self.proxy, variable)?,
             // The variable of the library requests, set on most machines behind an inspecting proxy.
-            ca_bundle: or_variable(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
-            user_agent: match self.user_agent {
-                Some(text) => no_control_characters(text, "user_agent")?,
-                None => concat!("sideline/", env!("CARGO_PKG_VERSION")).into(),
-            },
+            ca_bundle: lookup.text(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
+            user_agent: checked_user_agent(self.user_agent)?,
             allow_http: self.allow_http,
-            key_place: match self.api_key_in.as_deref() {
-                None | Some("query") => KeyPlace::Query,
-                Some("header") => KeyPlace::Header,
-                Some(other) => return Err(not_among("api_key_in", other, r#""query" or "header""#)),
-            },
+            key_place: checked_key_place(self.api_key_in.as_deref())?,
             token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,
             token_parameter: self.token_parameter.map_or_else(|| Ok(TOKEN_PARAMETER.into()), checked_parameter)?,
-            sources: sources.into_inner(),
+            sources: lookup.into_sources(),
         })
     }
 }
 
+fn checked_user_agent(given: Option<String>) -> Result<String> {
+    given.map_or_else(
+        || Ok(concat!("sideline/", env!("CARGO_PKG_VERSION")).into()),
+        |text| no_control_characters(text, "user_agent"),
+    )
+}
+
+fn checked_key_place(given: Option<&str>) -> Result<KeyPlace> {
+    match given {
+        None | Some("query") => Ok(KeyPlace::Query),
+        Some("header") => Ok(KeyPlace::Header),
+        Some(other) => Err(not_among("api_key_in", other, r#""query" or "header""#)),
+    }
+}
+
+fn at_least_one(number: usize, parameter: &str) -> Result<usize> {
+    if number > 0 { Ok(number) } else { Err(Error::configuration(format!("{parameter} must be at least 1"))) }
+}
+
 fn not_among(parameter: &str, given: &str, allowed: &str) -> Error {
-    Error::Configuration(format!("{parameter} is {given:?}; it must be {allowed}"))
+    Error::configuration(format!("{parameter} is {given:?}; it must be {allowed}"))
 }
 
 fn checked_token_path(path: String) -> Result<String> {
@@ -288,7 +290,7 @@ fn checked_token_path(path: String) -> Result<String> {
     if is_good {
         return Ok(path);
     }
-    Err(Error::Configuration(format!(
+    Err(Error::configuration(format!(
         "token_path is {path:?}; write a path such as {TOKEN_PATH:?}, with {{game_id}} once"
     )))
 }
@@ -297,7 +299,7 @@ fn checked_parameter(name: String) -> Result<String> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)) {
         return Ok(name);
     }
-    Err(Error::Configuration(format!(
+    Err(Error::configuration(format!(
         "token_parameter is {name:?}; write the name of a query parameter, such as \"token\""
     )))
 }
@@ -315,7 +317,7 @@ fn no_control_characters(value: String, source: &str) -> Result<String> {
 fn checked_timeouts(timeouts: Timeouts) -> Result<Timeouts> {
     for (name, value) in [("connect", timeouts.connect), ("read", timeouts.read), ("total", timeouts.total)] {
         if value.is_zero() || value > MAX_TIMEOUT {
-            return Err(Error::Configuration(format!(
+            return Err(Error::configuration(format!(
                 "the {name} timeout must be more than 0 and at most {} seconds",
                 MAX_TIMEOUT.as_secs()
             )));
@@ -329,7 +331,7 @@ fn checked_rate(rate: f64) -> Result<f64> {
     if rate.is_finite() && rate >= 1.0 / 86_400.0 {
         Ok(rate)
     } else {
-        Err(Error::Configuration(format!(
+        Err(Error::configuration(format!(
             "requests_per_second is {rate}; it must be a number greater than 0, such as 5 or 0.5"
         )))
     }
@@ -337,7 +339,7 @@ fn checked_rate(rate: f64) -> Result<f64> {
 
 /// Checks a base URL, and removes what the operations' paths add.
 fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: bool) -> Result<String> {
-    let wrong = |why: String| Err(Error::Configuration(format!("{parameter} {why}")));
+    let wrong = |why: String| Err(Error::configuration(format!("{parameter} {why}")));
     // Shown only after checking that it holds no password.
     let Ok(url) = Url::parse(text) else {
         return wrong(format!("is not an address; write it as {secure}://host"));
@@ -385,6 +387,7 @@ pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::error::LocalError;
 
     const NOTHING: &dyn Fn(&str) -> Option<String> = &|_| None;
 
@@ -394,7 +397,7 @@ mod tests {
 
     fn refusal(options: ClientOptions) -> String {
         match options.resolve(NOTHING) {
-            Err(Error::Configuration(text)) => text,
+            Err(Error::Configuration(LocalError { text, .. })) => text,
             other => panic!("not refused as a configuration: {other:?}"),
         }
     }

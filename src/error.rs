@@ -1,78 +1,166 @@
 //! The error type. Each variant is a class that a user can catch, and each message says what to do next. Text from peers and
-//! URLs is always [`Scrubbed`]; control characters in our own text are escaped. No message exceeds 2 kB.
+//! URLs is always [`Scrubbed`]; control characters in our own text are escaped. No message exceeds 2 kB. What a library or
+//! the system reported stays what it is, as the source of the error.
 
 use crate::advice::Advice;
 use crate::scrub::{Scrubbed, Scrubber, shown};
+use std::error::Error as StdError;
+use std::fmt::{self, Display, Formatter};
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tables::DecodeError;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-#[derive(Debug, Clone, thiserror::Error)]
+/// What caused an error, as a library or the system reported it.
+type Source = Arc<dyn StdError + Send + Sync>;
+
+#[derive(Debug, Clone)]
 pub enum Error {
     /// Wrong setup, or a missing credential (`ConfigurationError`).
-    #[error("{}", shown(.0))]
-    Configuration(String),
+    Configuration(LocalError),
     /// An invalid argument (`ValueError`).
-    #[error("{}", shown(.0))]
     Argument(String),
     /// An unknown name in an argument, and the known names (`ValueError`, with the names that resemble it).
-    #[error("{}", shown(text))]
     UnknownName { text: String, name: String, candidates: String },
     /// The service returned an error, or would (`ApiError` and its subclasses).
-    #[error("{0}")]
     Api(Box<ApiError>),
     /// No connection (`ConnectError`).
-    #[error("{0}")]
     Connect(RequestError),
     /// The server's certificate is invalid, so retrying does not help (`ConnectError`).
-    #[error("{0}")]
     Certificate(RequestError),
     /// Connect, read or total timeout (`RequestTimeout`).
-    #[error("{0}")]
     Timeout(RequestError),
     /// The connection broke, or the response is not valid HTTP (`TransportError`).
-    #[error("{0}")]
     Transport(RequestError),
     /// The body does not match the declaration (`DecodeError`).
-    #[error("{0}")]
     Decode(Undecodable),
     /// A file could not be read or written (`OSError`).
-    #[error("{}: {}", shown(path), shown(message))]
-    File {
-        path: String,
-        /// The system's error number; `None`: another process has locked the file (`BlockingIOError`).
-        errno: Option<i32>,
-        message: String,
-    },
+    File(FileError),
     /// One of many requests that was not sent or not completed (the class of `cause`).
-    #[error("{text}")]
     GivenUp { text: Scrubbed, cause: Box<Error> },
     /// A defect of sideline (`InternalError`).
-    #[error("internal error, please report it: {}", shown(.0))]
-    Internal(String),
+    Internal(LocalError),
     /// The client was closed (`SidelineError`).
-    #[error("the client is closed; create a new one")]
     Closed,
 }
 
-impl Error {
-    /// Scrubs text of a caller or a library, which may contain a secret of the client.
-    pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Argument(text) => Error::Argument(scrubber.composed(text).into()),
-            Error::UnknownName { text, name, candidates } => {
-                Error::UnknownName { text: scrubber.composed(text).into(), name, candidates }
+            Error::Configuration(error) => f.write_str(&shown(&error.text)),
+            Error::Argument(text) | Error::UnknownName { text, .. } => f.write_str(&shown(text)),
+            Error::Api(error) => error.fmt(f),
+            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
+                error.fmt(f)
             }
-            Error::Configuration(text) => Error::Configuration(scrubber.composed(text).into()),
+            Error::Decode(error) => error.fmt(f),
+            Error::File(error) => write!(f, "{}: {}", shown(&error.path), shown(&error.message)),
+            Error::GivenUp { text, .. } => text.fmt(f),
+            Error::Internal(error) => write!(f, "internal error, please report it: {}", shown(&error.text)),
+            Error::Closed => f.write_str("the client is closed; create a new one"),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Error::Configuration(error) | Error::Internal(error) => error.source.as_deref().map(|source| source as _),
+            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
+                error.source.as_deref().map(|source| source as _)
+            }
+            Error::File(error) => error.source.as_deref().map(|source| source as _),
+            Error::GivenUp { cause, .. } => Some(cause),
+            Error::Argument(_) | Error::UnknownName { .. } | Error::Api(_) | Error::Decode(_) | Error::Closed => None,
+        }
+    }
+}
+
+/// An error of this program or of its setup.
+#[derive(Debug, Clone)]
+pub struct LocalError {
+    pub text: String,
+    source: Option<Source>,
+}
+
+/// A file that could not be read or written.
+#[derive(Debug, Clone)]
+pub struct FileError {
+    pub path: String,
+    pub message: String,
+    /// The system's error number; `None`: another process has locked the file (`BlockingIOError`).
+    pub errno: Option<i32>,
+    source: Option<Arc<io::Error>>,
+}
+
+impl FileError {
+    pub fn new(path: impl Into<String>, error: io::Error) -> Self {
+        /// Input/output error (EIO): some errors of the standard library have no number.
+        const UNNUMBERED: i32 = 5;
+        let errno = Some(error.raw_os_error().unwrap_or(UNNUMBERED));
+        FileError { path: path.into(), message: error.to_string(), errno, source: Some(Arc::new(error)) }
+    }
+
+    /// Another process has locked the file.
+    pub(crate) fn locked(path: String, message: String) -> Self {
+        FileError { path, message, errno: None, source: None }
+    }
+}
+
+impl Error {
+    pub fn configuration(text: impl Into<String>) -> Self {
+        Error::Configuration(LocalError { text: text.into(), source: None })
+    }
+
+    pub fn internal(text: impl Into<String>) -> Self {
+        Error::Internal(LocalError { text: text.into(), source: None })
+    }
+
+    /// The same error with its cause, which the text of a request's error is composed of if it has no other.
+    pub(crate) fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
+        let source = Some(Arc::new(source) as Source);
+        match self {
+            Error::Configuration(error) => Error::Configuration(LocalError { source, ..error }),
+            Error::Internal(error) => Error::Internal(LocalError { source, ..error }),
             other => other,
+        }
+    }
+
+    /// Hides the secrets of a client in all texts, which may come from its caller or from a library.
+    pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
+        let local = |text: String| String::from(scrubber.composed(text));
+        let peers = |text: Scrubbed| scrubber.composed(text);
+        match self {
+            Error::Configuration(error) => Error::Configuration(LocalError { text: local(error.text), ..error }),
+            Error::Internal(error) => Error::Internal(LocalError { text: local(error.text), ..error }),
+            Error::Argument(text) => Error::Argument(local(text)),
+            Error::UnknownName { text, name, candidates } => {
+                Error::UnknownName { text: local(text), name: local(name), candidates: local(candidates) }
+            }
+            Error::File(error) => {
+                Error::File(FileError { path: local(error.path), message: local(error.message), ..error })
+            }
+            Error::Api(error) => Error::Api(Box::new(error.scrubbed(scrubber))),
+            Error::Connect(error) => Error::Connect(error.scrubbed(scrubber)),
+            Error::Certificate(error) => Error::Certificate(error.scrubbed(scrubber)),
+            Error::Timeout(error) => Error::Timeout(error.scrubbed(scrubber)),
+            Error::Transport(error) => Error::Transport(error.scrubbed(scrubber)),
+            Error::Decode(error) => {
+                Error::Decode(Undecodable { message: peers(error.message), path: peers(error.path), ..error })
+            }
+            Error::GivenUp { text, cause } => {
+                Error::GivenUp { text: peers(text), cause: Box::new(cause.scrubbed(scrubber)) }
+            }
+            Error::Closed => Error::Closed,
         }
     }
 
     /// The class in `sideline/errors.py`; `None`: one of Python's own.
     pub fn class_name(&self) -> Option<&'static str> {
         Some(match self {
-            Error::Argument(_) | Error::UnknownName { .. } | Error::File { .. } => return None,
+            Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) => return None,
             Error::Configuration(_) => "ConfigurationError",
             Error::Api(response) => response.kind.class_name(),
             Error::Connect(_) | Error::Certificate(_) => "ConnectError",
@@ -109,7 +197,7 @@ impl Error {
             Error::Configuration(_)
             | Error::Argument(_)
             | Error::UnknownName { .. }
-            | Error::File { .. }
+            | Error::File(_)
             | Error::Internal(_)
             | Error::Closed => Advice::SeeMessage,
         };
@@ -121,7 +209,7 @@ impl Error {
         match self {
             Error::Api(error) => error.found(),
             Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.found.to_string()
+                error.found().into()
             }
             Error::Decode(error) => error.found(),
             other => other.to_string(),
@@ -138,33 +226,61 @@ pub struct RequestContext {
 }
 
 /// An error without a usable response.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RequestError {
-    /// The full message, including the advice.
-    pub(crate) text: Scrubbed,
-    /// The message without the advice.
-    pub found: Scrubbed,
+    /// What happened; `None`: the source says it.
+    message: Option<Scrubbed>,
     pub advice: Advice,
-    pub request: Option<RequestContext>,
-    /// What the network or a library reported.
-    pub cause: Option<Box<Scrubbed>>,
+    pub request: Option<Box<RequestContext>>,
+    source: Option<Source>,
+    scrubber: Scrubber,
 }
 
 impl RequestError {
-    pub fn new(found: Scrubbed, advice: Advice, request: Option<RequestContext>) -> Self {
-        let text = Scrubber::default().composed(format!("{found}. {}", advice.text()));
-        RequestError { text, found, advice, request, cause: None }
+    pub fn new(message: Scrubbed, advice: Advice, request: Option<RequestContext>) -> Self {
+        let request = request.map(Box::new);
+        RequestError { message: Some(message), advice, request, source: None, scrubber: Scrubber::default() }
     }
 
-    pub(crate) fn with_cause(self, cause: Scrubbed) -> Self {
-        RequestError { cause: Some(Box::new(cause)), ..self }
+    /// The error of a request that failed for this cause.
+    pub(crate) fn failed(
+        source: impl StdError + Send + Sync + 'static,
+        advice: Advice,
+        request: RequestContext,
+        scrubber: &Scrubber,
+    ) -> Self {
+        let source = Some(Arc::new(source) as Source);
+        RequestError { message: None, advice, request: Some(Box::new(request)), source, scrubber: scrubber.clone() }
+    }
+
+    /// What the network or a library reported.
+    pub fn cause(&self) -> Option<Scrubbed> {
+        self.source.as_ref().map(|source| self.scrubber.message(source.to_string()))
+    }
+
+    /// The message without the advice.
+    pub fn found(&self) -> Scrubbed {
+        if let Some(message) = &self.message {
+            return message.clone();
+        }
+        let cause = self.cause().unwrap_or_default();
+        let Some(RequestContext { url, attempts, .. }) = self.request.as_deref() else { return cause };
+        let after = if *attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
+        self.scrubber.composed(format!("GET {url} failed{after}: {cause}"))
+    }
+
+    fn scrubbed(self, scrubber: &Scrubber) -> Self {
+        let message = Some(scrubber.composed(self.found()));
+        let request =
+            self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
+        RequestError { message, request, scrubber: scrubber.clone(), ..self }
     }
 }
 
 /// From a message that includes its advice.
 impl From<Scrubbed> for RequestError {
     fn from(text: Scrubbed) -> Self {
-        RequestError { found: text.clone(), text, advice: Advice::SeeMessage, request: None, cause: None }
+        RequestError::new(text, Advice::SeeMessage, None)
     }
 }
 
@@ -174,17 +290,12 @@ impl From<&'static str> for RequestError {
     }
 }
 
-impl std::ops::Deref for RequestError {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.text
-    }
-}
-
-impl std::fmt::Display for RequestError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
+impl Display for RequestError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.advice {
+            Advice::SeeMessage => self.found().fmt(f),
+            advice => Scrubbed::local(format!("{}. {}", self.found(), advice.text())).fmt(f),
+        }
     }
 }
 
@@ -205,8 +316,8 @@ impl Undecodable {
     }
 }
 
-impl std::fmt::Display for Undecodable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Undecodable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.found())?;
         if self.advice != Advice::SeeMessage {
             write!(f, ". {}", self.advice.text())?;
@@ -319,6 +430,18 @@ pub struct ApiError {
 }
 
 impl ApiError {
+    fn scrubbed(self, scrubber: &Scrubber) -> Self {
+        let scrubbed = |text: Scrubbed| scrubber.composed(text);
+        ApiError {
+            message: scrubbed(self.message),
+            rules: self.rules.into_iter().map(scrubbed).collect(),
+            request_id: self.request_id.map(scrubbed),
+            url: scrubbed(self.url),
+            hint: scrubbed(self.hint),
+            ..self
+        }
+    }
+
     /// The message without the advice.
     fn found(&self) -> String {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };
@@ -328,12 +451,70 @@ impl ApiError {
     }
 }
 
-impl std::fmt::Display for ApiError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for ApiError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.found())?;
         if !self.hint.is_empty() {
             write!(f, ". {}", self.hint)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "canary-hunter2";
+
+    fn request() -> RequestContext {
+        RequestContext { url: Scrubbed::local(format!("https://host/{SECRET}")), attempts: 1, elapsed: Duration::ZERO }
+    }
+
+    fn io_error() -> io::Error {
+        io::Error::new(io::ErrorKind::NotFound, format!("no {SECRET}"))
+    }
+
+    /// An error of each kind that has a text.
+    fn errors() -> Vec<Error> {
+        let text = || format!("a text with {SECRET}");
+        let scrubbed = || Scrubbed::local(text());
+        let said = || RequestError::new(scrubbed(), Advice::TryAgain, Some(request()));
+        let failed = RequestError::failed(io_error(), Advice::TryAgain, request(), &Scrubber::default());
+        let (path, offset, advice) = (scrubbed(), 0, Advice::LookAtBody);
+        vec![
+            Error::configuration(text()),
+            Error::internal(text()),
+            Error::Argument(text()),
+            Error::UnknownName { text: text(), name: SECRET.into(), candidates: SECRET.into() },
+            Error::Connect(said()),
+            Error::Certificate(said()),
+            Error::Timeout(said()),
+            Error::Transport(failed),
+            Error::Decode(Undecodable { message: scrubbed(), path, offset, advice }),
+            Error::File(FileError::new(SECRET, io_error())),
+            Error::GivenUp { text: scrubbed(), cause: Box::new(Error::Argument(text())) },
+        ]
+    }
+
+    #[test]
+    fn each_kind_of_error_hides_the_secrets_of_a_client() {
+        let scrubber = Scrubber::new(&[SECRET.to_owned()]);
+        for error in errors() {
+            assert!(error.to_string().contains(SECRET), "{error}");
+            let error = error.scrubbed(&scrubber);
+            let texts = [error.to_string(), error.found(), error.advice().1.to_string()];
+            assert!(!texts.concat().contains(SECRET), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn the_source_of_an_error_keeps_its_type() {
+        let failed = RequestError::failed(io_error(), Advice::TryAgain, request(), &Scrubber::default());
+        let setup = Error::configuration("no such file").caused_by(io_error());
+        for error in [Error::Connect(failed), setup, Error::File(FileError::new("path", io_error()))] {
+            let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+            assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{error}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! in its place for its thread, and one seed decides everything.
 #![allow(clippy::disallowed_methods)]
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -24,7 +24,7 @@ pub fn random() -> u64 {
     if let Some(random) = simulated::ask(|machine| machine.random()) {
         return random;
     }
-    hash_key().build_hasher().finish()
+    HashKey::default().hash(&[])
 }
 
 /// A number in 0..1, for jitter.
@@ -32,9 +32,14 @@ pub(crate) fn chance() -> f64 {
     random() as f64 / u64::MAX as f64
 }
 
-/// A hash that no peer can foresee. Nothing may depend on which one it is.
-pub(crate) fn hash_key() -> RandomState {
-    RandomState::new()
+/// Hashes as no peer can foresee. Nothing may depend on which hash a content has.
+#[derive(Debug, Default)]
+pub(crate) struct HashKey(RandomState);
+
+impl HashKey {
+    pub(crate) fn hash(&self, content: &[u8]) -> u64 {
+        self.0.hash_one(content)
+    }
 }
 
 /// Waits on this thread until `poll` is ready, for so long at most; whether it was.

@@ -103,7 +103,8 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let (port, connections) = start(answer_over_tls);
     // Another authority: so the platform may have none at all.
     let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
-    let Err(Error::Certificate(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Certificate(error)) = result else { panic!("{result:?}") };
+    let text = error.to_string();
     assert!(text.contains("certificate") && text.contains("ca_bundle="), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
 }
@@ -112,7 +113,8 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
 async fn a_server_that_speaks_no_tls_is_refused_at_once() {
     let (port, connections) = start(answer_in_plain_text);
     let result = ask(port, Some(AUTHORITY)).await;
-    let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Connect(error)) = result else { panic!("{result:?}") };
+    let text = error.to_string();
     assert!(text.contains("the TLS handshake failed"), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
 }

@@ -140,7 +140,8 @@ async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
 
     let server = Server::start(vec![cut()]).await;
     let result = transport(ClientOptions { max_retries: Some(1), ..options(&server.url()) }).send(&teams()).await;
-    let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+    let text = error.to_string();
     assert!(text.contains("after 2 attempts") && text.contains("/v1/data/teams"), "{text}");
     assert_eq!(server.seen().len(), 2);
 }
@@ -420,7 +421,8 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     assert_eq!(response.body.len(), 4_003);
     assert!(server.seen()[0].header("accept-encoding").unwrap().contains("gzip"));
     let result = Transport::with_body_limit(config(), 4_002).send(&teams()).await;
-    let Err(Error::Transport(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+    let text = error.to_string();
     assert!(text.contains("limit"), "{text}");
     assert_eq!(server.seen().len(), 2);
 
@@ -498,7 +500,7 @@ async fn a_body_that_alone_exceeds_the_memory_of_the_client_names_the_option() {
         let (results, peak) = all_at_once(reply, 4, MIB).await;
         for result in results {
             let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
-            assert!(error.contains("limit of 1 MiB (max_response_bytes)"), "{error}");
+            assert!(error.to_string().contains("limit of 1 MiB (max_response_bytes)"), "{error}");
             assert_eq!(error.request.as_ref().map(|request| request.attempts), Some(1));
         }
         assert!(peak <= MIB);
@@ -541,7 +543,8 @@ async fn a_server_that_is_down_is_a_connect_error() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let client = transport(ClientOptions { max_retries: Some(1), ..options(&format!("http://127.0.0.1:{port}")) });
     let result = client.send(&teams()).await;
-    let Err(Error::Connect(text)) = result else { panic!("{result:?}") };
+    let Err(Error::Connect(error)) = result else { panic!("{result:?}") };
+    let text = error.to_string();
     assert!(text.contains("after 2 attempts") && text.to_lowercase().contains("refused"), "{text}");
 }
 

@@ -40,9 +40,7 @@ impl Proxies {
             // The parser would ignore a line break. The text is not shown: it may hold a password.
             super::no_control_characters(proxy.expose().to_owned(), "proxy")?;
             Url::parse(proxy.expose()).ok().filter(is_proxy).ok_or_else(|| {
-                Error::Configuration(
-                    "proxy must be an address such as http://proxy.example:3128 (http or https)".into(),
-                )
+                Error::configuration("proxy must be an address such as http://proxy.example:3128 (http or https)")
             })?;
         }
         // Lower case first, like curl and requests.
@@ -79,7 +77,7 @@ impl Proxies {
         match parse(address) {
             Some(url) => Ok(Route::Through(Secret::new(url), self.except.clone())),
             // Bypassing a requested proxy would be worse than failing.
-            None => Err(Error::Configuration(format!(
+            None => Err(Error::configuration(format!(
                 "the proxy in {variable} cannot be used: it must be an address such as http://proxy.example:3128 (http or \
                  https). Give another with proxy=, or list the host in NO_PROXY"
             ))),

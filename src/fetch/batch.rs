@@ -164,11 +164,11 @@ pub async fn run(
         for (place, unit) in waiting {
             let rows = Err(given_up(transport, &unit, stop, 0));
             let ended_so = FetchResult { response: None, rows, at: machine::now() };
-            put(ended, place, done(unit, ended_so, 0), counters);
+            store_outcome(ended, place, done(unit, ended_so, 0), counters);
         }
     }
     let all: Option<Vec<UnitOutcome>> = std::mem::take(ended).into_iter().collect();
-    let all = all.ok_or_else(lost)?;
+    let all = all.ok_or_else(missing_outcome)?;
     all.iter().filter_map(|unit| unit.response.as_ref()).for_each(|(payload, _)| payload.release());
     Ok(all)
 }
@@ -226,7 +226,7 @@ async fn one_by_one(
             work.record_outcome(place, &ended);
             // A unit with a response continues: its next request may clear the suspicion.
             let is_suspected = ended.response.is_none() && work.is_suspected();
-            put(&mut work.ended, place, done(unit, ended, attempts), counters);
+            store_outcome(&mut work.ended, place, done(unit, ended, attempts), counters);
             is_suspected
         };
         if let Some(auth) = auth.filter(|_| is_suspected) {
@@ -277,11 +277,11 @@ async fn refuses(transport: &Transport, auth: Auth) -> bool {
     matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
 }
 
-fn lost() -> Error {
-    Error::Internal("a unit without an end".to_owned())
+fn missing_outcome() -> Error {
+    Error::internal("a unit without an end".to_owned())
 }
 
-fn put(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {
+fn store_outcome(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {
     counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
     counters.done.fetch_add(1, Ordering::Relaxed);
     if let Some(slot) = ended.get_mut(place) {

@@ -86,7 +86,7 @@ pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
         times(rows.iter().map(|row| row.served_at)),
         times(rows.iter().map(|row| row.listed_at)),
     ];
-    from_columns(&TABLE, columns).map_err(|error| Error::Internal(error.to_string()))
+    from_columns(&TABLE, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
 }
 
 #[cfg(test)]

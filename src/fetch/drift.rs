@@ -107,7 +107,7 @@ impl Drift {
     pub fn table(&self) -> Result<RecordBatch> {
         let json = {
             let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            serde_json::to_vec(&rows.rows).map_err(|error| Error::Argument(error.to_string()))?
+            serde_json::to_vec(&rows.rows).map_err(|error| Error::internal(error.to_string()).caused_by(error))?
         };
         tables::decode(&DRIFT, "drift", None, &Body::from(json.as_slice()), &Context::default())
             .map_err(|error| Error::decode(error, &Scrubber::default()))

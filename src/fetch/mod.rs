@@ -249,9 +249,7 @@ async fn run_counted(
     call: &Call,
     attempts: &Attempts<'_>,
 ) -> std::result::Result<Payload, FetchError> {
-    let Some(first) = call.requests.first() else {
-        return Err(Error::Argument("a call without a request".into()).into());
-    };
+    let first = call.first()?;
     let is_single = call.requests.len() == 1;
     let send = async |request| {
         let response = transport.send_for(request, Purpose::Call(attempts)).await?;

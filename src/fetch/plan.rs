@@ -84,7 +84,7 @@ pub fn plan(
         std::iter::once((name.to_owned(), id)).chain(game_id).chain(rest.iter().cloned()).collect()
     };
     let any = operation::call(operation, &with(Value::Int(0), None), config)?;
-    let Some(request) = any.requests.first() else { return Err(Error::Argument("a call without a request".into())) };
+    let request = any.first()?;
     let shape = Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.context.clone())?;
     let (start, end) = operation::range(rest);
     let arguments_of = operation::arguments_of(operation);

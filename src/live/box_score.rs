@@ -285,7 +285,7 @@ impl BoxScore {
             texts(names.iter().map(Option::as_deref)),
             floats(rows.iter().map(|row| Some(row.0))),
         ];
-        from_columns(&LEADERS, columns).map_err(|error| Error::Internal(error.to_string()))
+        from_columns(&LEADERS, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
     }
 
     /// Builds the table `box_score`.

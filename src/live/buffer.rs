@@ -1,7 +1,8 @@
 //! Buffers the items between the stream's task and its reader. Waiting and taking are separate calls, so that a cancelled wait
 //! loses nothing. Items and bytes are bounded.
 
-use super::item::{DAMAGE, Item, Notice, RESTARTED, TORN_END};
+use super::gap_reason::GapReason;
+use super::item::{Item, Notice};
 use super::options::{Overflow, StreamOptions};
 use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
@@ -363,7 +364,7 @@ impl BufferState {
                 self.counts.open_gaps += 1;
                 // Other gaps occur within a connection, or in a journal.
                 let is_reconnect =
-                    end.is_some() && dropped.is_none() && ![RESTARTED, DAMAGE, TORN_END].contains(&reason.as_str());
+                    end.is_some() && dropped.is_none() && matches!(reason, GapReason::Overflow | GapReason::Other(_));
                 self.counts.reconnects += u64::from(is_reconnect);
             }
             Item::Notice(_) => {}

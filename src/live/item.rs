@@ -1,5 +1,6 @@
 //! The items of a stream: updates, and notices about the stream.
 
+use super::gap_reason::GapReason;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -50,7 +51,7 @@ pub enum Notice {
         start: SystemTime,
         /// `None`: the stream ended during the gap.
         end: Option<SystemTime>,
-        reason: String,
+        reason: GapReason,
         /// Number of missing messages; `None`: unknown.
         dropped: Option<u64>,
         /// Whether the service was asked for them in vain; the reason says why.
@@ -80,15 +81,6 @@ pub enum Notice {
         requested_at: Option<SystemTime>,
     },
 }
-
-/// The reason of a gap caused by a full buffer.
-pub(crate) const OVERFLOW: &str = "overflow";
-/// The reason of a gap caused by a restarted sequence counter.
-pub(crate) const RESTARTED: &str = "restarted";
-/// The reason of a gap caused by damage of a journal.
-pub(crate) const DAMAGE: &str = "damaged";
-/// The reason of a gap where a recorder was killed.
-pub(crate) const TORN_END: &str = "torn";
 
 /// Estimated size of an item without its texts.
 const ITEM_BYTES: usize = 256;
@@ -125,7 +117,7 @@ impl Notice {
         match self {
             Notice::Connected { at: _ } | Notice::Quiet { since: _ } => 0,
             Notice::Disconnected { at: _, reason, status: _, attempt: _, retry_at: _ } => reason.capacity(),
-            Notice::Gap { start: _, end: _, reason, dropped: _, is_final: _ } => reason.capacity(),
+            Notice::Gap { start: _, end: _, reason, dropped: _, is_final: _ } => reason.size(),
             Notice::Recovering { gap, updates, missing, requested_at: _ } => {
                 let missing = missing.iter().map(|what| what.capacity() + size_of::<String>());
                 gap.size() + of_updates(updates) + missing.sum::<usize>()
@@ -136,7 +128,7 @@ impl Notice {
 
     /// The gap that replaces an oversized event or message.
     pub(super) fn skipped(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
-        let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}");
+        let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}").into();
         Notice::Gap { start: at, end: Some(at), reason, dropped: Some(1), is_final: false }
     }
 

@@ -35,6 +35,7 @@ pub mod frames;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
 mod game_state;
+mod gap_reason;
 mod heartbeat;
 mod interval_set;
 mod item;
@@ -62,9 +63,8 @@ mod websocket;
 
 pub use box_score::BoxScore;
 pub use buffer::{Buffer, ConnectionState, StreamCounts, Taken};
+pub use gap_reason::GapReason;
 pub use item::{Item, Notice, Update};
-#[cfg(test)]
-pub(crate) use item::{OVERFLOW, RESTARTED, TORN_END};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
 pub use rows::Problem;

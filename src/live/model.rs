@@ -4,7 +4,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used)]
 
-use super::{item, options, queue};
+use super::{gap_reason, item, options, queue};
 use item::{Item, Update};
 use options::{Overflow, StreamOptions};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};

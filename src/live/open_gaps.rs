@@ -244,7 +244,7 @@ fn covering(earlier: Notice, mut later: Notice) -> Notice {
 
 fn final_gap(mut gap: Notice, cause: &str) -> Notice {
     if let Notice::Gap { reason, is_final, .. } = &mut gap {
-        *reason = format!("not recovered: {cause} (gap: {reason})");
+        *reason = format!("not recovered: {cause} (gap: {reason})").into();
         *is_final = true;
     }
     gap

@@ -1,7 +1,7 @@
 // A test that fails is meant to panic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::super::item::OVERFLOW;
+use super::super::gap_reason::GapReason;
 use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -207,7 +207,7 @@ fn a_refusal_for_good_makes_every_gap_final() {
     let notices = gaps.take_failure(&Failure { why: "404".into(), is_refusal: true }, seconds(4.1), 0.0);
     assert_eq!(reports(&notices), ["final", "final"]);
     let Notice::Gap { reason, .. } = &notices[0] else { panic!() };
-    assert_eq!(reason, "not recovered: 404 (gap: cut)");
+    assert_eq!(reason.as_str(), "not recovered: 404 (gap: cut)");
     assert!(gaps.is_empty() && gaps.due().is_none());
 }
 
@@ -262,7 +262,7 @@ fn beyond_the_maximum_the_oldest_gaps_are_one() {
 fn gaps_are_merged_with_the_number_of_their_messages_where_it_is_known() {
     let overflow = |start: f64, dropped: Option<u64>| {
         let end = Some(time(start + 1.0));
-        Notice::Gap { start: time(start), end, reason: OVERFLOW.into(), dropped, is_final: false }
+        Notice::Gap { start: time(start), end, reason: GapReason::Overflow, dropped, is_final: false }
     };
     let Notice::Gap { start, dropped, .. } = covering(overflow(1.0, Some(2)), overflow(3.0, Some(3))) else { panic!() };
     assert_eq!((start, dropped), (time(1.0), Some(5)));

@@ -1,6 +1,7 @@
 //! The queue of buffered items: counts them, drops updates, merges notices. Pure.
 
-use super::item::{Item, Notice, OVERFLOW, RESTARTED};
+use super::gap_reason::GapReason;
+use super::item::{Item, Notice};
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
@@ -120,13 +121,14 @@ impl Queue {
         let received_at = update.received_at;
         let before = at.checked_sub(1).and_then(|before| self.items.get_mut(before)).map(|queued| &mut queued.item);
         if let Some(Item::Notice(Notice::Gap { end, reason, dropped: Some(dropped), .. })) = before
-            && reason == OVERFLOW
+            && *reason == GapReason::Overflow
         {
             (*end, *dropped) = (Some(received_at), *dropped + 1);
             return false;
         }
         let (start, end) = (received_at, Some(received_at));
-        let gap = Item::Notice(Notice::Gap { start, end, reason: OVERFLOW.into(), dropped: Some(1), is_final: false });
+        let gap =
+            Item::Notice(Notice::Gap { start, end, reason: GapReason::Overflow, dropped: Some(1), is_final: false });
         self.count_added(&gap);
         self.items.insert(at, Queued::new(gap));
         self.merge_notices();
@@ -169,7 +171,9 @@ impl Queue {
 fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let is_kept = matches!(new.item, Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }));
     let mut merged = 0;
-    if !is_kept && let Some(at) = notices.iter().position(|queued| kind(&queued.item) == kind(&new.item)) {
+    if !is_kept
+        && let Some(at) = notices.iter().position(|queued| MergeGroup::of(&queued.item) == MergeGroup::of(&new.item))
+    {
         let old = notices.remove(at);
         let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
@@ -195,18 +199,35 @@ fn extend_notice(old: Notice, new: &mut Notice) {
     }
 }
 
-fn kind(item: &Item) -> u8 {
-    match item {
-        Item::Update(_) => 0,
-        Item::Notice(Notice::Connected { .. }) => 1,
-        Item::Notice(Notice::Disconnected { .. }) => 2,
-        Item::Notice(Notice::Quiet { .. }) => 3,
-        Item::Notice(Notice::Gap { is_final: true, .. }) => 9,
-        Item::Notice(Notice::Gap { reason, .. }) if reason == OVERFLOW => 4,
-        Item::Notice(Notice::Gap { reason, .. }) if reason == RESTARTED => 5,
-        Item::Notice(Notice::Gap { .. }) => 6,
-        Item::Notice(Notice::Recovered { .. }) => 7,
-        Item::Notice(Notice::Recovering { .. }) => 8,
+/// Items that are merged with each other.
+#[derive(PartialEq, Eq)]
+enum MergeGroup {
+    Update,
+    Connected,
+    Disconnected,
+    Quiet,
+    FinalGap,
+    Overflow,
+    Restart,
+    Gap,
+    Recovered,
+    Recovering,
+}
+
+impl MergeGroup {
+    fn of(item: &Item) -> Self {
+        match item {
+            Item::Update(_) => MergeGroup::Update,
+            Item::Notice(Notice::Connected { .. }) => MergeGroup::Connected,
+            Item::Notice(Notice::Disconnected { .. }) => MergeGroup::Disconnected,
+            Item::Notice(Notice::Quiet { .. }) => MergeGroup::Quiet,
+            Item::Notice(Notice::Gap { is_final: true, .. }) => MergeGroup::FinalGap,
+            Item::Notice(Notice::Gap { reason: GapReason::Overflow, .. }) => MergeGroup::Overflow,
+            Item::Notice(Notice::Gap { reason: GapReason::Restarted, .. }) => MergeGroup::Restart,
+            Item::Notice(Notice::Gap { .. }) => MergeGroup::Gap,
+            Item::Notice(Notice::Recovered { .. }) => MergeGroup::Recovered,
+            Item::Notice(Notice::Recovering { .. }) => MergeGroup::Recovering,
+        }
     }
 }
 
@@ -219,12 +240,15 @@ fn at_of(item: &Item) -> SystemTime {
 
 /// Mentions the merged notices in the reason, except in reasons that programs compare.
 fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
-    let kind = kind(&item);
+    let group = MergeGroup::of(&item);
     let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
-    if let Item::Notice(Notice::Disconnected { reason, .. } | Notice::Gap { reason, .. }) = &mut item
-        && !matches!(kind, 4 | 5)
-    {
-        *reason = format!("{reason} (the last of {} such notices in {seconds:.1} s)", count + 1);
+    let merged = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
+    match &mut item {
+        Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {merged}"),
+        Item::Notice(Notice::Gap { reason, .. }) if !matches!(group, MergeGroup::Overflow | MergeGroup::Restart) => {
+            *reason = format!("{reason} {merged}").into();
+        }
+        _ => {}
     }
     item
 }

@@ -49,7 +49,7 @@ where
             (current, entries, more)
         });
         let Ok((current, entries, more)) = read.await else {
-            return Some(Error::Internal("the journal's reader ended early".to_owned()));
+            return Some(Error::internal("the journal's reader ended early".to_owned()));
         };
         for entry in entries {
             if let Some(due) = pace.due(&entry) {

@@ -2,9 +2,8 @@
 //! and when a counter restarts is not documented. Pure.
 
 use super::interval_set::{self, IntervalSet};
-use crate::machine;
+use crate::machine::HashKey;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 
 /// Maximum of delivered messages to remember, by number and content hash. A forgotten one may be delivered twice.
 pub(crate) const MAX_REMEMBERED: usize = 131_072;
@@ -253,16 +252,16 @@ struct Memory {
     order: VecDeque<Key>,
     capacity: usize,
     /// Randomly keyed, so that nobody can construct a collision.
-    hasher: RandomState,
+    hash_key: HashKey,
 }
 
 impl Memory {
     fn new(capacity: usize) -> Self {
-        Memory { entries: HashMap::new(), order: VecDeque::new(), capacity, hasher: machine::hash_key() }
+        Memory { entries: HashMap::new(), order: VecDeque::new(), capacity, hash_key: HashKey::default() }
     }
 
     fn hash(&self, content: &[u8]) -> u64 {
-        self.hasher.hash_one(content)
+        self.hash_key.hash(content)
     }
 
     fn get(&self, key: &Key) -> Option<Entry> {

@@ -103,7 +103,7 @@ pub(super) async fn run<C: Connector>(
                     (gap, None) => gap,
                 };
                 if let Some(OpenGap { start, reason }) = gap {
-                    let (reason, end) = (reason.into(), Some(at));
+                    let (reason, end) = (String::from(reason).into(), Some(at));
                     buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
                 }
                 buffer.set_state(ConnectionState::Connected);
@@ -134,7 +134,7 @@ pub(super) async fn run<C: Connector>(
                 if let Some(error) = error.filter(|_| ends_stream) {
                     let OpenGap { start, reason: cause } = gap.clone();
                     report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
-                    let reason = cause.into();
+                    let reason = String::from(cause).into();
                     let gap = Notice::Gap { start, end: None, reason, dropped: None, is_final: false };
                     buffer.push(Item::Notice(gap)).await;
                     return error;

@@ -222,6 +222,6 @@ struct EndOnDrop(Arc<Buffer>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.0.end(Some(Error::Internal("the stream's task ended early".to_owned())));
+        self.0.end(Some(Error::internal("the stream's task ended early".to_owned())));
     }
 }

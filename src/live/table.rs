@@ -11,6 +11,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tables::from_rows::{categories, from_columns, integers, texts, times};
 use tables::{Context, DecodeError};
 
+/// A table of items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemTable {
+    LiveItems,
+    StatUpdates,
+}
+
+impl ItemTable {
+    /// Fails for another name.
+    pub fn named(name: &str) -> Result<Self> {
+        if name == ITEMS.name {
+            return Ok(ItemTable::LiveItems);
+        }
+        if name == STAT_UPDATES.name {
+            return Ok(ItemTable::StatUpdates);
+        }
+        Err(Error::Argument(format!(
+            "there is no table {name:?} of items; it is {:?} or {:?}",
+            ITEMS.name, STAT_UPDATES.name
+        )))
+    }
+}
+
 /// Builds the table `live_items`: one row per item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
     let rows: Vec<LiveItem> = items.iter().flat_map(rows).collect();
@@ -33,7 +56,7 @@ pub fn items(items: &[Item]) -> Result<RecordBatch> {
         times(rows.iter().map(|row| row.retry_at)),
         integers(rows.iter().map(|row| row.dropped)),
     ];
-    from_columns(&ITEMS, columns).map_err(|error| Error::Internal(error.to_string()))
+    from_columns(&ITEMS, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
 }
 
 /// Builds the table `stat_updates`: one row per stat code of each stats message; other items have no rows. A message that is
@@ -136,7 +159,7 @@ fn notice_row(notice: &Notice) -> LiveItem {
             at,
             start: Some(ms(*start)),
             end: end.map(ms),
-            reason: Some(reason.clone()),
+            reason: Some(reason.to_string()),
             dropped: dropped.and_then(|count| i64::try_from(count).ok()),
             ..LiveItem::default()
         },

@@ -1,5 +1,6 @@
 //! The token of a live websocket (docs/wire.md, "Websocket"): passed by the user, or requested and renewed.
 
+use crate::advice::Advice;
 use crate::config::Secret;
 use crate::error::{Error, RequestContext, RequestError, Result};
 use crate::operation::{self, Request, Value};
@@ -109,7 +110,7 @@ fn unreadable(response: &Response) -> Error {
         "the response of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
     );
     let request = RequestContext { url: url.clone(), attempts: *attempts, elapsed: *elapsed };
-    Error::Transport(RequestError { request: Some(request), ..Scrubbed::local(text).into() })
+    Error::Transport(RequestError::new(Scrubbed::local(text), Advice::SeeMessage, Some(request)))
 }
 
 /// Deeper objects are not searched for a token.

@@ -4,8 +4,9 @@
 use super::close_code;
 use super::envelope::read_envelope;
 use super::frames::{self, FrameDecoder, Incoming, Opcode, Violation};
+use super::gap_reason::GapReason;
 use super::heartbeat::{self, Heartbeat};
-use super::item::{Item, Notice, RESTARTED, Update};
+use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
 use super::sequence::{Sequence, Verdict};
 use super::session::{
@@ -112,7 +113,7 @@ impl WebsocketConnector {
             query = format!("{query}&{}", encode(&others));
         }
         Url::parse(&format!("{}?{query}", self.address))
-            .map_err(|_| Error::Configuration(format!("websocket_url makes no address: {}", self.address)))
+            .map_err(|_| Error::configuration(format!("websocket_url makes no address: {}", self.address)))
     }
 
     async fn open(
@@ -424,7 +425,7 @@ impl WebsocketConnection {
                 return Ok(());
             }
             Verdict::NewEpoch => {
-                let (start, end, reason) = (received_at, Some(received_at), RESTARTED.into());
+                let (start, end, reason) = (received_at, Some(received_at), GapReason::Restarted);
                 into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false }));
             }
         }

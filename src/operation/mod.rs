@@ -98,6 +98,13 @@ pub struct Call {
     pub join: Merge,
 }
 
+impl Call {
+    /// The first request: every call has one.
+    pub fn first(&self) -> Result<&Request> {
+        self.requests.first().ok_or_else(|| Error::internal("a call without a request"))
+    }
+}
+
 /// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..). Checks ids, times and ranges
 /// before anything is sent.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {

@@ -2,7 +2,7 @@
 
 use super::world::World;
 use crate::live::journal::Reader;
-use crate::live::{Item, Notice, Stream, TORN_END};
+use crate::live::{GapReason, Item, Notice, Stream};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,7 @@ impl NightJournal {
         let (mut reader, mut entries) = (Reader::open(&self.path).unwrap(), Vec::new());
         while reader.next(&mut entries).unwrap() {}
         let mut items: Vec<Item> = entries.into_iter().map(|entry| entry.item).collect();
-        let is_torn = |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason, .. }) if reason == TORN_END);
+        let is_torn = |item: &Item| matches!(item, Item::Notice(Notice::Gap { reason: GapReason::TornEnd, .. }));
         if !is_closed && !items.pop().is_some_and(|last| is_torn(&last)) {
             world.fail("journal: an open one does not end with a gap".into());
         }

@@ -5,8 +5,8 @@ use super::scores::ObservedScore;
 use super::service::{ProducedMessage, RequestKind};
 use super::world::World;
 use crate::error::Error;
+use crate::live::GapReason;
 use crate::live::{Item, Notice, Overflow, Stream, Taken, Update};
-use crate::live::{OVERFLOW, RESTARTED};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -150,10 +150,10 @@ impl StreamReader {
                     }
                     Notice::Gap { reason, dropped, .. } => {
                         observations.gaps.push(position);
-                        if reason == OVERFLOW {
+                        if *reason == GapReason::Overflow {
                             observations.dropped += dropped.unwrap_or(0);
                         }
-                        world.count(if reason == RESTARTED { "announced restarts" } else { "gaps" });
+                        world.count(if *reason == GapReason::Restarted { "announced restarts" } else { "gaps" });
                         format!("gap: {reason}")
                     }
                     Notice::Quiet { .. } => "quiet".to_owned(),

@@ -6,7 +6,7 @@ use super::readers::number;
 use super::service::RequestKind;
 use super::world::World;
 use crate::config::Sport;
-use crate::live::{BoxScore, Item, Notice, OVERFLOW, Overflow};
+use crate::live::{BoxScore, GapReason, Item, Notice, Overflow};
 use crate::machine;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl ObservedScore {
                 }
             }
             Item::Notice(notice) => {
-                if matches!(notice, Notice::Gap { reason, .. } if reason == OVERFLOW) {
+                if matches!(notice, Notice::Gap { reason: GapReason::Overflow, .. }) {
                     // A message that was on its way may be what was dropped.
                     self.doubts.retain(|doubt| doubt.messages.is_empty() || doubt.at + 10 * SECOND < world.now());
                 }

@@ -7,8 +7,11 @@ use super::simulated::NetworkFault;
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError};
 use crate::scrub::{Scrubbed, Scrubber};
+use std::borrow::Cow;
 use std::error::Error as StdError;
+use std::fmt::{self, Display, Formatter};
 use std::io;
+use std::sync::Arc;
 
 /// The class of the user's error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +27,37 @@ enum ErrorClass {
 pub(super) struct AttemptError {
     pub(super) kind: FailureKind,
     class: ErrorClass,
-    text: String,
+    cause: Cause,
     pub(super) advice: Advice,
     pub(super) stage: Stage,
+}
+
+/// What happened, and the error of the HTTP client, if it reported one.
+#[derive(Debug, Clone)]
+struct Cause {
+    summary: Cow<'static, str>,
+    source: Option<Arc<reqwest::Error>>,
+}
+
+impl Cause {
+    fn of(summary: impl Into<Cow<'static, str>>) -> Self {
+        Cause { summary: summary.into(), source: None }
+    }
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{}: {}", self.summary, error_chain(source)),
+            None => f.write_str(&self.summary),
+        }
+    }
+}
+
+impl StdError for Cause {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
 }
 
 /// The stages of a request, in order.
@@ -49,57 +80,60 @@ impl AttemptError {
             NetworkFault::ReadTimeout => (FailureKind::Permanent, ErrorClass::Timeout, Stage::Response),
             NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, ErrorClass::Transport, Stage::Response),
         };
-        AttemptError { kind, class, text: format!("simulated: {fault:?}"), advice: Advice::TryAgain, stage }
+        AttemptError { kind, class, cause: Cause::of(format!("simulated: {fault:?}")), advice: Advice::TryAgain, stage }
     }
 
     /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
     pub(super) fn from_reqwest(error: reqwest::Error) -> Self {
         let error = error.without_url();
-        let details = error_chain(&error);
         let tls = error.is_connect().then(|| find_source::<rustls::Error>(&error)).flatten();
-        let (kind, class, summary, advice) = if let Some(tls) = tls {
-            let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
-            let class = if is_certificate { ErrorClass::Certificate } else { ErrorClass::Connect };
-            (FailureKind::Permanent, class, "the TLS handshake failed", tls_advice(tls))
-        } else if details.contains(PROXY_AUTH_ERROR) {
-            (
+        let named = NamedError::find(&error_chain(&error));
+        let (kind, class, summary, advice) = match (tls, named) {
+            (Some(tls), _) => {
+                let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
+                let class = if is_certificate { ErrorClass::Certificate } else { ErrorClass::Connect };
+                (FailureKind::Permanent, class, "the TLS handshake failed", tls_advice(tls))
+            }
+            (None, Some(NamedError::ProxyAuthorization)) => (
                 FailureKind::Permanent,
                 ErrorClass::Connect,
                 "the proxy requires authentication (status 407)",
                 Advice::GiveProxyCredentials,
-            )
-        } else if details.contains(INVALID_SERVER_NAME) {
-            (FailureKind::Permanent, ErrorClass::Connect, "could not connect through the proxy", Advice::AvoidProxy)
-        } else if error.is_connect() && error.is_timeout() {
-            (
+            ),
+            (None, Some(NamedError::InvalidServerName)) => {
+                (FailureKind::Permanent, ErrorClass::Connect, "could not connect through the proxy", Advice::AvoidProxy)
+            }
+            _ if error.is_connect() && error.is_timeout() => (
                 FailureKind::NotConnected,
                 ErrorClass::Timeout,
                 "could not connect within the connect timeout",
                 Advice::CheckAddress,
-            )
-        } else if details.contains(TUNNEL_ERROR) {
-            (FailureKind::NotConnected, ErrorClass::Connect, "could not connect through the proxy", Advice::CheckProxy)
-        } else if error.is_connect() {
-            (FailureKind::NotConnected, ErrorClass::Connect, "could not connect", Advice::CheckAddress)
-        } else if error.is_timeout() {
-            (FailureKind::Permanent, ErrorClass::Timeout, "no data within the read timeout", Advice::RaiseTimeout)
-        } else {
-            (FailureKind::ConnectionLost, ErrorClass::Transport, "the connection broke", Advice::TryAgain)
+            ),
+            (None, Some(NamedError::Tunnel)) => (
+                FailureKind::NotConnected,
+                ErrorClass::Connect,
+                "could not connect through the proxy",
+                Advice::CheckProxy,
+            ),
+            _ if error.is_connect() => {
+                (FailureKind::NotConnected, ErrorClass::Connect, "could not connect", Advice::CheckAddress)
+            }
+            _ if error.is_timeout() => {
+                (FailureKind::Permanent, ErrorClass::Timeout, "no data within the read timeout", Advice::RaiseTimeout)
+            }
+            _ => (FailureKind::ConnectionLost, ErrorClass::Transport, "the connection broke", Advice::TryAgain),
         };
-        let stage = if tls.is_some() {
-            Stage::Tls
-        } else if details.contains(TUNNEL_ERROR) || details.contains(INVALID_SERVER_NAME) {
-            Stage::Proxy
-        } else if details.contains(DNS_ERROR) {
-            Stage::Dns
-        } else if details.contains(TCP_ERROR) || error.is_connect() && error.is_timeout() {
-            Stage::Connect
-        } else if error.is_connect() {
-            Stage::Tls
-        } else {
-            Stage::Response
+        let stage = match named {
+            _ if tls.is_some() => Stage::Tls,
+            Some(NamedError::ProxyAuthorization | NamedError::Tunnel | NamedError::InvalidServerName) => Stage::Proxy,
+            Some(NamedError::Dns) => Stage::Dns,
+            Some(NamedError::Tcp) => Stage::Connect,
+            None if error.is_connect() && error.is_timeout() => Stage::Connect,
+            None if error.is_connect() => Stage::Tls,
+            None => Stage::Response,
         };
-        AttemptError { kind, class, text: format!("{summary}: {details}"), advice, stage }
+        let cause = Cause { summary: summary.into(), source: Some(Arc::new(error)) };
+        AttemptError { kind, class, cause, advice, stage }
     }
 
     pub(super) fn total_timeout(seconds: f64, last_error: Option<Scrubbed>) -> Self {
@@ -107,7 +141,7 @@ impl AttemptError {
         AttemptError {
             kind: FailureKind::Permanent,
             class: ErrorClass::Timeout,
-            text: format!("no response within the total timeout of {seconds} s{previous}"),
+            cause: Cause::of(format!("no response within the total timeout of {seconds} s{previous}")),
             advice: Advice::RaiseTimeout,
             stage: Stage::Response,
         }
@@ -124,7 +158,7 @@ impl AttemptError {
         AttemptError {
             kind: FailureKind::Permanent,
             class: ErrorClass::Transport,
-            text: format!("the response body is larger than the limit of {size}{option}"),
+            cause: Cause::of(format!("the response body is larger than the limit of {size}{option}")),
             advice,
             stage: Stage::Response,
         }
@@ -136,14 +170,14 @@ impl AttemptError {
             LeaseError::Full => AttemptError {
                 kind: FailureKind::Permanent,
                 class: ErrorClass::Transport,
-                text: "the bodies that the batch keeps use the memory that max_response_bytes allows".into(),
+                cause: Cause::of("the bodies that the batch keeps use the memory that max_response_bytes allows"),
                 advice: Advice::RaiseMaxResponseBytes,
                 stage: Stage::Response,
             },
             LeaseError::Preempted => AttemptError {
                 kind: FailureKind::Preempted,
                 class: ErrorClass::Transport,
-                text: "other responses are using the memory that max_response_bytes allows".into(),
+                cause: Cause::of("other responses are using the memory that max_response_bytes allows"),
                 advice: Advice::TryAgain,
                 stage: Stage::Response,
             },
@@ -155,7 +189,7 @@ impl AttemptError {
         AttemptError {
             kind: FailureKind::ConnectionLost,
             class: ErrorClass::Transport,
-            text: "the response body cannot be decompressed: its gzip data is damaged or truncated".into(),
+            cause: Cause::of("the response body cannot be decompressed: its gzip data is damaged or truncated"),
             advice: Advice::TryAgain,
             stage: Stage::Response,
         }
@@ -163,7 +197,7 @@ impl AttemptError {
 
     /// What happened, with the messages of the libraries.
     pub(super) fn message(&self, scrubber: &Scrubber) -> Scrubbed {
-        scrubber.message(&self.text)
+        scrubber.message(self.cause.to_string())
     }
 
     pub(super) fn is_timeout(&self) -> bool {
@@ -172,11 +206,7 @@ impl AttemptError {
 
     /// The error that a user sees.
     pub(super) fn into_error(self, scrubber: &Scrubber, request: RequestContext) -> Error {
-        let attempts = request.attempts;
-        let after = if attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        let cause = self.message(scrubber);
-        let found = scrubber.composed(format!("GET {} failed{after}: {cause}", request.url));
-        let error = RequestError::new(found, self.advice, Some(request)).with_cause(cause);
+        let error = RequestError::failed(self.cause, self.advice, request, scrubber);
         match self.class {
             ErrorClass::Connect => Error::Connect(error),
             ErrorClass::Certificate => Error::Certificate(error),
@@ -186,14 +216,30 @@ impl AttemptError {
     }
 }
 
-/// Texts of hyper-util's private error type; the tests against a real proxy detect when they change.
-const TUNNEL_ERROR: &str = "tunnel error";
-const DNS_ERROR: &str = "dns error";
-const TCP_ERROR: &str = "tcp connect error";
-const PROXY_AUTH_ERROR: &str = "tunnel error: proxy authorization required";
+/// Errors of libraries that have no type of their own to be found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedError {
+    ProxyAuthorization,
+    Tunnel,
+    InvalidServerName,
+    Dns,
+    Tcp,
+}
 
-/// reqwest's error for a tunnel to an IPv6 address (its issue 3094, open).
-const INVALID_SERVER_NAME: &str = "Invalid Server Name";
+impl NamedError {
+    /// Finds an error by the texts of hyper-util's private types, and by reqwest's for a tunnel to an IPv6 address (its
+    /// issue 3094, open). The tests against a real proxy detect when they change.
+    fn find(chain: &str) -> Option<Self> {
+        let texts = [
+            ("tunnel error: proxy authorization required", NamedError::ProxyAuthorization),
+            ("tunnel error", NamedError::Tunnel),
+            ("Invalid Server Name", NamedError::InvalidServerName),
+            ("dns error", NamedError::Dns),
+            ("tcp connect error", NamedError::Tcp),
+        ];
+        texts.into_iter().find(|(text, _)| chain.contains(text)).map(|(_, error)| error)
+    }
+}
 
 fn tls_advice(error: &rustls::Error) -> Advice {
     use rustls::CertificateError::{

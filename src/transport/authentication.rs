@@ -125,7 +125,7 @@ pub(super) fn api_key(config: &Config) -> Result<&Secret> {
 }
 
 fn missing(parameter: &str, variable: &str) -> Error {
-    Error::Configuration(format!("{parameter} is missing: pass {parameter}= or set {variable}"))
+    Error::configuration(format!("{parameter} is missing: pass {parameter}= or set {variable}"))
 }
 
 /// The Host header. It is set explicitly because it must be sent exactly as it was signed.
@@ -140,6 +140,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::config::ClientOptions;
+    use crate::error::LocalError;
     use std::time::{Duration, UNIX_EPOCH};
     use tables::Context;
 
@@ -233,7 +234,9 @@ mod tests {
     fn a_missing_credential_error_names_the_variable() {
         let config = ClientOptions::default().resolve(&|_| None).unwrap();
         for (auth, variable) in [(Auth::Signed, "SIDELINE_USERNAME"), (Auth::ApiKey, "SIDELINE_API_KEY")] {
-            let Err(Error::Configuration(text)) = AuthenticatedRequest::new(&request(auth, "/", ""), &config) else {
+            let Err(Error::Configuration(LocalError { text, .. })) =
+                AuthenticatedRequest::new(&request(auth, "/", ""), &config)
+            else {
                 panic!()
             };
             assert!(text.contains(variable), "{text}");

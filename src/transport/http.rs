@@ -7,6 +7,7 @@ use crate::config::{Config, Route};
 use crate::error::{Error, Result};
 use reqwest::{Certificate, NoProxy, Proxy, Request, Response, header::HeaderValue, redirect};
 use std::fs::{File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -91,11 +92,13 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
         false => builder.tls_certs_merge(added_authorities(config)?),
     };
     builder.build().map(HttpClient::Network).map_err(|error| {
-        Error::Configuration(format!(
+        let error = error.without_url();
+        Error::configuration(format!(
             "the HTTP client could not be created: {}. If the system has no certificate authorities, install them \
              (ca-certificates), pass ca_bundle=, or set SSL_CERT_FILE or SSL_CERT_DIR",
-            error_chain(&error.without_url())
+            error_chain(&error)
         ))
+        .caused_by(error)
     })
 }
 
@@ -105,8 +108,10 @@ fn read_timeout(config: &Config) -> Option<Duration> {
 }
 
 fn build_proxy(address: &str) -> Result<Proxy> {
-    Proxy::all(address)
-        .map_err(|error| Error::Configuration(format!("proxy cannot be used: {}", error_chain(&error.without_url()))))
+    Proxy::all(address).map_err(|error| {
+        let error = error.without_url();
+        Error::configuration(format!("proxy cannot be used: {}", error_chain(&error))).caused_by(error)
+    })
 }
 
 /// Fails if the proxy of a base URL has an invalid address.
@@ -164,12 +169,13 @@ fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
 
 /// Reads the certificates of a PEM file, or of the files of a folder.
 fn read_authorities(path: &Path, source: &str, into: &mut Vec<Certificate>) -> Result<()> {
-    let invalid = |why: String| Error::Configuration(format!("{source} is {}: {why}", path.display()));
-    let read = |file: &Path| std::fs::read(file).map_err(|error| invalid(error.to_string()));
+    let invalid = |why: String| Error::configuration(format!("{source} is {}: {why}", path.display()));
+    let unreadable = |error: io::Error| invalid(error.to_string()).caused_by(error);
+    let read = |file: &Path| std::fs::read(file).map_err(unreadable);
     let before = into.len();
     if path.is_dir() {
-        for entry in std::fs::read_dir(path).map_err(|error| invalid(error.to_string()))? {
-            let file = entry.map_err(|error| invalid(error.to_string()))?.path();
+        for entry in std::fs::read_dir(path).map_err(unreadable)? {
+            let file = entry.map_err(unreadable)?.path();
             if file.is_file() {
                 // Such folders contain other files too.
                 into.extend(Certificate::from_pem_bundle(&read(&file)?).unwrap_or_default());
@@ -177,9 +183,9 @@ fn read_authorities(path: &Path, source: &str, into: &mut Vec<Certificate>) -> R
         }
     } else {
         let certificates = Certificate::from_pem_bundle(&read(path)?);
-        into.extend(
-            certificates.map_err(|error| invalid(format!("the file is not valid PEM: {}", error_chain(&error))))?,
-        );
+        into.extend(certificates.map_err(|error| {
+            invalid(format!("the file is not valid PEM: {}", error_chain(&error))).caused_by(error)
+        })?);
     }
     match into.len() > before {
         true => Ok(()),
@@ -193,6 +199,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::config::ClientOptions;
+    use crate::error::LocalError;
 
     fn build(options: ClientOptions, base: &str) -> Result<HttpClient> {
         build_client(&options.resolve(&|_| None).unwrap(), &Url::parse(base).unwrap(), ClientUse::Calls)
@@ -203,7 +210,9 @@ mod tests {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         for path in ["no-such-file.pem", manifest] {
             let options = ClientOptions { ca_bundle: Some(path.into()), ..ClientOptions::default() };
-            let Err(Error::Configuration(text)) = build(options, "https://host") else { panic!("{path} was accepted") };
+            let Err(Error::Configuration(LocalError { text, .. })) = build(options, "https://host") else {
+                panic!("{path} was accepted")
+            };
             assert!(text.contains(path) && text.contains("ca_bundle"), "{text}");
         }
     }

@@ -181,7 +181,7 @@ impl Shared {
 impl Transport {
     /// Does not connect and needs no runtime. Fails if a CA bundle cannot be read.
     pub fn new(config: Config) -> Result<Self> {
-        http::check_authorities(&config)?;
+        http::check_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
         let body_limit = config.max_response_bytes.min(MAX_BODY_BYTES);
         Ok(Self::with_body_limit(config, body_limit))
     }
@@ -192,7 +192,7 @@ impl Transport {
         let limiter = limiter::RequestLimiter::new(config.max_concurrency, config.requests_per_second);
         let memory = memory::ResponseMemory::new(config.max_response_bytes);
         let shared = Shared {
-            scrubber: Scrubber::new(&config.secrets()),
+            scrubber: config.scrubber(),
             config,
             rest: Mutex::default(),
             broadcast: Mutex::default(),

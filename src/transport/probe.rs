@@ -123,7 +123,8 @@ impl Transport {
 }
 
 fn probe_url(base: &str) -> Result<Url> {
-    Url::parse(&format!("{base}{PROBE_PATH}")).map_err(|error| Error::Configuration(format!("base_url: {error}")))
+    Url::parse(&format!("{base}{PROBE_PATH}"))
+        .map_err(|error| Error::configuration(format!("base_url: {error}")).caused_by(error))
 }
 
 /// Resolves the host with the system's resolver, as the HTTP client does. Empty on failure, which the client reports.

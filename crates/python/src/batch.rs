@@ -232,10 +232,9 @@ fn fetched(
     let prepare = || {
         let transport = client.transport()?.with_timeout(timeout);
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
-        let plan = plan.map_err(|error| error.scrubbed(transport.scrubber()))?;
-        Ok::<_, Error>((transport, client.drift_record()?, plan))
+        Ok::<_, Error>((transport, client.drift_record()?, plan?))
     };
-    let (transport, drift, plan) = prepare().map_err(|error| errors::raise(py, error))?;
+    let (transport, drift, plan) = prepare().map_err(|error| client.raise(py, error))?;
     let (unpickled, counters) = (client.unpickled(), progress.0.clone());
     let fetch::BatchPlan { shape, units, unsent } = plan;
     let run = async move {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyString};
 use sideline::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
-use sideline::error::{Error, Result};
+use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
 use sideline::live;
@@ -63,7 +63,7 @@ impl CoreClient {
         errors::guard(py, || {
             let arguments = convert::arguments(operation, arguments)?;
             let future =
-                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| errors::raise(py, e))?;
+                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
             runtime::wait(py, future)?.into_payload(py)
         })
     }
@@ -78,7 +78,7 @@ impl CoreClient {
         errors::guard(py, || {
             let arguments = convert::arguments(operation, arguments)?;
             let future =
-                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| errors::raise(py, e))?;
+                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
             runtime::awaitable(py, future)
         })
     }
@@ -119,7 +119,7 @@ impl CoreClient {
 
     /// Return the proxy of requests to the REST API, and the setting or variable that names it.
     fn proxy(&self, py: Python<'_>) -> PyResult<Option<(String, &'static str)>> {
-        errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || self.transport().and_then(|transport| transport.proxy()).map_err(|e| self.raise(py, e)))
     }
 
     /// Raise the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
@@ -128,25 +128,25 @@ impl CoreClient {
     fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
         let auth = if broadcast { operation::Auth::ApiKey } else { operation::Auth::Signed };
         let checked = || self.transport()?.check_credentials(auth);
-        errors::guard(py, || checked().map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || checked().map_err(|e| self.raise(py, e)))
     }
 
     /// Return the string to sign of a request for the teams, at this moment.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();
-        errors::guard(py, || made().map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || made().map_err(|e| self.raise(py, e)))
     }
 
     fn probe_sync<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
-            let future = self.probe().map_err(|e| errors::raise(py, e))?;
+            let future = self.probe().map_err(|e| self.raise(py, e))?;
             runtime::wait(py, future)?.into_pyobject(py)
         })
     }
 
     fn probe_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            let future = self.probe().map_err(|e| errors::raise(py, e))?;
+            let future = self.probe().map_err(|e| self.raise(py, e))?;
             runtime::awaitable(py, future)
         })
     }
@@ -154,7 +154,7 @@ impl CoreClient {
     /// Return the table `drift`.
     fn drift(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
-            let batch = py.detach(|| self.drift_record()?.table()).map_err(|e| errors::raise(py, e))?;
+            let batch = py.detach(|| self.drift_record()?.table()).map_err(|e| self.raise(py, e))?;
             PyTable::new(py, "drift".to_owned(), vec![batch])
         })
     }
@@ -220,13 +220,8 @@ impl CoreClient {
                 operation::call("subscription_token", &arguments, &self.config)?,
             ))
         };
-        let (transport, call) = prepare().map_err(|e| errors::raise(game_id.py(), e))?;
-        let asked = async move {
-            match call.requests.first() {
-                Some(request) => live::subscription_token(&transport, request).await,
-                None => Err(Error::Argument("a call without a request".into())),
-            }
-        };
+        let (transport, call) = prepare().map_err(|e| self.raise(game_id.py(), e))?;
+        let asked = async move { live::subscription_token(&transport, call.first()?).await };
         Ok(async move {
             let asked = AssertUnwindSafe(asked).catch_unwind().await;
             TokenResult(asked.map_err(|panic| errors::panic_text(&*panic)))
@@ -241,6 +236,12 @@ impl CoreClient {
             let looked = AssertUnwindSafe(looked).catch_unwind().await;
             ProbeResult(looked.map_err(|panic| errors::panic_text(&*panic)))
         })
+    }
+
+    /// The exception of an error, whose text never shows a secret of this client.
+    pub(super) fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+        let scrubber = self.transport.get().map_or_else(|| self.config.scrubber(), |own| own.scrubber().clone());
+        errors::raise(py, error.scrubbed(&scrubber))
     }
 
     pub(super) fn config(&self) -> &Config {
@@ -263,8 +264,7 @@ impl CoreClient {
         timeout: Option<CallTimeout>,
     ) -> Result<impl Future<Output = CallResult> + Send + 'static + use<>> {
         let transport = self.transport()?.with_timeout(timeout);
-        let call = operation::call(operation, arguments, &self.config);
-        let call = call.map_err(|error| error.scrubbed(transport.scrubber()))?;
+        let call = operation::call(operation, arguments, &self.config)?;
         let (unpickled, drift) = (self.unpickled, self.drift_record()?);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
@@ -293,7 +293,7 @@ impl CoreClient {
 /// Explains a missing credential after unpickling.
 pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
     match error {
-        Error::Configuration(text) if unpickled => Error::Configuration(format!(
+        Error::Configuration(LocalError { text, .. }) if unpickled => Error::configuration(format!(
             "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
         )),
         other => other,

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeou
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
-use sideline::error::{ApiError, ApiErrorKind, Error};
+use sideline::error::{ApiError, ApiErrorKind, Error, FileError};
 use sideline::scrub::{Scrubbed, shown};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,11 +32,11 @@ pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
 fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
     match error {
         // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
-        Error::File { path, errno: Some(errno), message } => {
+        Error::File(FileError { path, errno: Some(errno), message, .. }) => {
             let message = shown(&without_number(message)).into_owned();
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
-        Error::File { errno: None, .. } => PyBlockingIOError::new_err(text),
+        Error::File(_) => PyBlockingIOError::new_err(text),
         Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
     }
@@ -78,9 +78,9 @@ fn attach(
         value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
     }
     let cause = match error {
-        Error::Timeout(unanswered) => unanswered.cause.as_ref().map(|text| PyTimeoutError::new_err(text.to_string())),
+        Error::Timeout(unanswered) => unanswered.cause().map(|text| PyTimeoutError::new_err(text.to_string())),
         Error::Connect(unanswered) | Error::Certificate(unanswered) | Error::Transport(unanswered) => {
-            unanswered.cause.as_ref().map(|text| PyConnectionError::new_err(text.to_string()))
+            unanswered.cause().map(|text| PyConnectionError::new_err(text.to_string()))
         }
         _ => None,
     };
@@ -105,7 +105,7 @@ pub(crate) fn stream_closed(py: Python<'_>, text: &str) -> PyErr {
 
 /// An internal defect. Never pyo3's PanicException, which `except Exception` does not catch.
 pub(crate) fn internal(py: Python<'_>, what: &str) -> PyErr {
-    raise(py, Error::Internal(what.to_owned()))
+    raise(py, Error::internal(what.to_owned()))
 }
 
 /// Runs `work`, and the interpreter's exit waits for it; a panic becomes an exception.

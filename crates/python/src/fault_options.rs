@@ -1,6 +1,6 @@
 //! The options of a fault: from Python's arguments, and as data for the generator of `Faults.add`.
 
-use crate::simulator::fitting;
+use crate::simulator::in_range;
 use bytes::Bytes;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ impl<'py> Given<'_, 'py> {
     }
 
     fn whole<T: TryFrom<i64>>(&self) -> PyResult<T> {
-        fitting(self.name, self.extract()?)
+        in_range(self.name, self.extract()?)
     }
 
     /// With the name of the option, and what to write.
@@ -173,7 +173,7 @@ impl OptionType for Vec<u16> {
         "()".into()
     }
     fn read(given: &Given<'_, '_>) -> PyResult<Self> {
-        given.extract::<Vec<i64>>()?.into_iter().map(|number| fitting(given.name, number)).collect()
+        given.extract::<Vec<i64>>()?.into_iter().map(|number| in_range(given.name, number)).collect()
     }
 }
 

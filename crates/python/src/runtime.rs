@@ -3,7 +3,7 @@
 
 use crate::{errors, interpreter_exit, logging, loop_waker};
 use pyo3::prelude::*;
-use sideline::error::{Error, Result};
+use sideline::error::{Error, FileError, Result};
 use sideline::fork_safe::ForkSafe;
 use std::future::Future;
 use std::io;
@@ -62,7 +62,9 @@ fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Ha
 fn cannot_start(error: io::Error) -> Error {
     const OUT_OF_MEMORY: i32 = 12;
     let message = format!("no thread could be started: {error}");
-    Error::File { path: "threads of sideline".into(), errno: Some(OUT_OF_MEMORY), message }
+    let mut file = FileError::new("threads of sideline", error);
+    (file.errno, file.message) = (Some(OUT_OF_MEMORY), message);
+    Error::File(file)
 }
 
 /// Stop the threads; registered with `atexit`. Otherwise a thread that attaches during the exit can crash the process.

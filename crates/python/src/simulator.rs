@@ -47,13 +47,13 @@ impl CoreSimulator {
         let now = now.map(|now| convert::epoch_ms("now", now)).transpose()?;
         errors::guard(py, || {
             let options = SimulatorOptions {
-                seed: fitting("seed", seed)?,
+                seed: in_range("seed", seed)?,
                 sport,
-                teams: fitting("teams", teams)?,
-                games: fitting("games", games)?,
+                teams: in_range("teams", teams)?,
+                games: in_range("games", games)?,
                 now,
-                port: fitting("port", port)?,
-                location_rate: fitting("location_rate", location_rate)?,
+                port: in_range("port", port)?,
+                location_rate: in_range("location_rate", location_rate)?,
                 noise_m,
                 dropout,
                 clock_offset_s,
@@ -194,7 +194,7 @@ impl CoreSimulator {
 
     #[pyo3(signature = (path, *, times, bytes_per_second))]
     fn add_slowness(&self, py: Python<'_>, path: &str, times: Option<i64>, bytes_per_second: i64) -> PyResult<()> {
-        let bytes_per_second = fitting("bytes_per_second", bytes_per_second)?;
+        let bytes_per_second = in_range("bytes_per_second", bytes_per_second)?;
         self.add_stream_fault(py, path, 0, times, StreamFaultKind::Slow { bytes_per_second })
     }
 
@@ -243,8 +243,8 @@ impl CoreSimulator {
         times: Option<i64>,
         kind: StreamFaultKind,
     ) -> PyResult<()> {
-        let (path, after) = (path.to_owned(), fitting("after", after)?);
-        let times = times.map(|times| fitting("times", times)).transpose()?;
+        let (path, after) = (path.to_owned(), in_range("after", after)?);
+        let times = times.map(|times| in_range("times", times)).transpose()?;
         let fault = StreamFault { path, kind, after, times };
         self.inner.streams().add(fault).map_err(|error| raise(py, error))
     }
@@ -255,14 +255,14 @@ fn raise(py: Python<'_>, error: sideline_simulator::Error) -> PyErr {
     errors::raise(
         py,
         match error {
-            sideline_simulator::Error::Configuration(text) => Error::Configuration(text),
+            sideline_simulator::Error::Configuration(text) => Error::configuration(text),
             sideline_simulator::Error::Argument(text) => Error::Argument(text),
         },
     )
 }
 
 /// A number in the range of its type: a `ValueError` with the name, where pyo3 would raise a bare `OverflowError`.
-pub(super) fn fitting<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
+pub(super) fn in_range<T: TryFrom<i64>>(name: &str, number: i64) -> PyResult<T> {
     T::try_from(number).map_err(|_| PyValueError::new_err(format!("{name} is out of range: {number}")))
 }
 

@@ -59,6 +59,14 @@ impl CoreStream {
         }
     }
 
+    /// The exception of a stream's error: `StreamClosed` if its client was closed.
+    fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+        match error {
+            Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
+            error => errors::raise(py, error.scrubbed(&self.scrubber)),
+        }
+    }
+
     fn item<'py>(&self, py: Python<'py>, item: Item) -> PyResult<Bound<'py, PyAny>> {
         match item {
             Item::Update(inner) => Ok(self.update(py, inner)?.into_any()),
@@ -74,26 +82,26 @@ impl CoreStream {
 
     /// A notice as a Python dataclass of `sideline.live`.
     fn notice<'py>(&self, py: Python<'py>, notice: Notice) -> PyResult<Bound<'py, PyAny>> {
-        let class = |name: &str| py.import("sideline.live")?.getattr(name);
+        let class = py.import("sideline.live").and_then(|module| module.getattr(NoticeClass::of(&notice).name()));
         let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
         errors::guard(py, || match notice {
-            Notice::Connected { at } => class("Connected")?.call1((datetime(py, at)?,)),
+            Notice::Connected { at } => class?.call1((datetime(py, at)?,)),
             Notice::Disconnected { at, reason, status, attempt, retry_at } => {
-                class("Disconnected")?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
+                class?.call1((datetime(py, at)?, reason, status, attempt, optional(retry_at)?))
             }
             Notice::Gap { start, end, reason, dropped, is_final } => {
-                class("Gap")?.call1((datetime(py, start)?, optional(end)?, reason, dropped, is_final))
+                class?.call1((datetime(py, start)?, optional(end)?, reason.as_str(), dropped, is_final))
             }
-            Notice::Quiet { since } => class("Quiet")?.call1((datetime(py, since)?,)),
+            Notice::Quiet { since } => class?.call1((datetime(py, since)?,)),
             Notice::Recovering { gap, updates, missing, requested_at } => {
                 let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
                 let missing = missing.into_iter().map(|part| self.scrubber.id(part).to_string());
                 let missing = PyTuple::new(py, missing.collect::<Vec<_>>())?;
-                class("Recovering")?.call1((gap, updates, missing, datetime(py, requested_at)?))
+                class?.call1((gap, updates, missing, datetime(py, requested_at)?))
             }
             Notice::Recovered { gap, updates, requested_at } => {
                 let (gap, updates) = (self.notice(py, *gap)?, self.updates(py, &updates)?);
-                class("Recovered")?.call1((gap, updates, optional(requested_at)?))
+                class?.call1((gap, updates, optional(requested_at)?))
             }
         })
     }
@@ -148,7 +156,7 @@ impl CoreStream {
         match take(py, self.stream(py)?)? {
             Taken::Item(item) => self.item(py, item).map(Some),
             Taken::Nothing | Taken::Ended(None) => Ok(None),
-            Taken::Ended(Some(error)) => Err(raise(py, error)),
+            Taken::Ended(Some(error)) => Err(self.raise(py, error)),
         }
     }
 
@@ -159,7 +167,7 @@ impl CoreStream {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
-                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
             if !interpreter_exit::detached(py, || stream.buffer().ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
@@ -177,7 +185,7 @@ impl CoreStream {
             match take(py, stream)? {
                 Taken::Item(item) => return self.item(py, item).map(Some),
                 Taken::Ended(None) => return Ok(None),
-                Taken::Ended(Some(error)) => return Err(raise(py, error)),
+                Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -227,13 +235,13 @@ impl CoreStream {
         };
         let sync_every = sync_every.map(seconds).transpose()?;
         let runtime = runtime::streams().map_err(|e| errors::raise(py, e))?;
-        errors::guard(py, || py.detach(|| stream.record(&path, sync_every, &runtime)).map_err(|e| errors::raise(py, e)))
+        errors::guard(py, || py.detach(|| stream.record(&path, sync_every, &runtime)).map_err(|e| self.raise(py, e)))
     }
 
     /// Close the stream; raises if the last items of a journal could not be written.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         match self.stream(py) {
-            Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| errors::raise(py, e))),
+            Ok(stream) => errors::guard(py, || py.detach(|| stream.close()).map_err(|e| self.raise(py, e))),
             Err(_) => Ok(()),
         }
     }
@@ -292,18 +300,16 @@ impl CoreStream {
     fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
         errors::guard(py, || {
             let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-            let batch = py.detach(|| match name {
-                "live_items" => live::table::items(&items),
-                "stat_updates" => live::table::stat_updates(&items).map(|(batch, problems)| {
+            let table = live::table::ItemTable::named(name).map_err(|e| errors::raise(py, e))?;
+            let batch = py.detach(|| match table {
+                live::table::ItemTable::LiveItems => live::table::items(&items),
+                live::table::ItemTable::StatUpdates => live::table::stat_updates(&items).map(|(batch, problems)| {
                     // A closed stream has nothing to count.
                     if let Some(stream) = &self.stream {
                         self.leave_out(stream, problems);
                     }
                     batch
                 }),
-                other => Err(Error::Argument(format!(
-                    r#"there is no table {other:?} of items; it is "live_items" or "stat_updates""#
-                ))),
             });
             PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
         })
@@ -313,17 +319,9 @@ impl CoreStream {
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     if !stream.is_recorded() {
-        return stream.take().map_err(|e| errors::raise(py, e));
+        return stream.take().map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber())));
     }
-    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e)))
-}
-
-/// The exception of a stream's error: `StreamClosed` if the service ended it.
-fn raise(py: Python<'_>, error: Error) -> PyErr {
-    match error {
-        Error::Closed => errors::stream_closed(py, "the client of this stream was closed"),
-        error => errors::raise(py, error),
-    }
+    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber()))))
 }
 
 /// Event, id, text, bytes, sequence number, source, and time of arrival: an update as plain values.
@@ -436,6 +434,44 @@ impl PyUpdate {
     }
 }
 
+/// The class of a notice in `sideline.live`.
+#[derive(Clone, Copy)]
+enum NoticeClass {
+    Connected,
+    Disconnected,
+    Gap,
+    Quiet,
+    Recovering,
+    Recovered,
+}
+
+impl NoticeClass {
+    const ALL: [Self; 6] =
+        [Self::Connected, Self::Disconnected, Self::Gap, Self::Quiet, Self::Recovering, Self::Recovered];
+
+    fn of(notice: &Notice) -> Self {
+        match notice {
+            Notice::Connected { .. } => NoticeClass::Connected,
+            Notice::Disconnected { .. } => NoticeClass::Disconnected,
+            Notice::Gap { .. } => NoticeClass::Gap,
+            Notice::Quiet { .. } => NoticeClass::Quiet,
+            Notice::Recovering { .. } => NoticeClass::Recovering,
+            Notice::Recovered { .. } => NoticeClass::Recovered,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            NoticeClass::Connected => "Connected",
+            NoticeClass::Disconnected => "Disconnected",
+            NoticeClass::Gap => "Gap",
+            NoticeClass::Quiet => "Quiet",
+            NoticeClass::Recovering => "Recovering",
+            NoticeClass::Recovered => "Recovered",
+        }
+    }
+}
+
 /// The item behind a Python object of a stream.
 fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
     if let Ok(update) = object.cast::<PyUpdate>() {
@@ -454,43 +490,44 @@ fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
     };
     let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
-    let notice = match notice_kind(object)?.as_str() {
-        "Connected" => Notice::Connected { at: some("at")? },
-        "Disconnected" => Notice::Disconnected {
+    let notice = match notice_class(object)? {
+        NoticeClass::Connected => Notice::Connected { at: some("at")? },
+        NoticeClass::Disconnected => Notice::Disconnected {
             at: some("at")?,
             reason: object.getattr("reason")?.extract()?,
             status: object.getattr("status")?.extract()?,
             attempt: object.getattr("attempt")?.extract()?,
             retry_at: time("retry_at")?,
         },
-        "Gap" => Notice::Gap {
+        NoticeClass::Gap => Notice::Gap {
             start: some("start")?,
             end: time("end")?,
-            reason: object.getattr("reason")?.extract()?,
+            reason: object.getattr("reason")?.extract::<String>()?.into(),
             dropped: object.getattr("dropped")?.extract()?,
             is_final: object.getattr("is_final")?.extract()?,
         },
-        "Quiet" => Notice::Quiet { since: some("since")? },
-        "Recovering" => {
+        NoticeClass::Quiet => Notice::Quiet { since: some("since")? },
+        NoticeClass::Recovering => {
             let missing = object.getattr("missing")?.extract()?;
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovering { gap, updates, missing, requested_at: some("requested_at")? }
         }
-        "Recovered" => {
+        NoticeClass::Recovered => {
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovered { gap, updates, requested_at: time("requested_at")? }
         }
-        other => return Err(PyValueError::new_err(format!("{other} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
 }
 
 /// The class of a notice: of its own classes and their bases, the one below `Notice`.
-fn notice_kind(object: &Bound<'_, PyAny>) -> PyResult<String> {
+fn notice_class(object: &Bound<'_, PyAny>) -> PyResult<NoticeClass> {
     let classes = object.get_type().mro().iter().map(|class| class.cast_into::<PyType>()?.name()?.extract());
     let classes: Vec<String> = classes.collect::<PyResult<_>>()?;
     let below = classes.iter().position(|class| class == "Notice").and_then(|base| classes[..base].last());
-    Ok(below.cloned().unwrap_or_else(|| convert::kind(object)))
+    let name = below.cloned().unwrap_or_else(|| convert::kind(object));
+    let named = NoticeClass::ALL.into_iter().find(|class| class.name() == name);
+    named.ok_or_else(|| PyValueError::new_err(format!("{name} is no item of a stream")))
 }
 
 /// A time of receipt as Python's times have it, so that it can be compared with those of notices.
@@ -527,7 +564,7 @@ pub(crate) fn live_stats(
         let stream = || -> Result<Stream> {
             live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
         };
-        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+        stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
 }
 
@@ -573,7 +610,7 @@ pub(crate) fn websocket(
         // The service does not answer for an unknown source, so a stream without notices would wait forever.
         let options = StreamOptions { first_quiet: !subscription.sources.is_empty(), ..read_options(options)? };
         let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, subscription, options) };
-        stream().map(CoreStream::new).map_err(|e| errors::raise(py, e))
+        stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
 }
 

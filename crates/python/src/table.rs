@@ -62,12 +62,12 @@ impl PyTable {
         self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
-    fn there_are(&self) -> String {
+    fn listed_columns(&self) -> String {
         scrub::visible(&self.column_names().join(", ")).into_owned()
     }
 
     /// A table of the same name with other batches.
-    fn remade(&self, batches: Result<Vec<RecordBatch>, ArrowError>) -> PyResult<PyTable> {
+    fn with_batches(&self, batches: Result<Vec<RecordBatch>, ArrowError>) -> PyResult<PyTable> {
         let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let schema = batches.first().map_or_else(|| self.schema.clone(), RecordBatch::schema);
         Ok(PyTable { name: self.name.clone(), schema, batches })
@@ -222,7 +222,7 @@ impl PyTable {
         };
         let name = name.to_cow()?;
         let Some(place) = self.place(&name) else {
-            let text = format!("no column {name:?}; there are: {}", self.there_are());
+            let text = format!("no column {name:?}; there are: {}", self.listed_columns());
             let error = errors::unknown_name(py, &text, &name, self.names().collect());
             return Err(PyKeyError::new_err(error.value(py).to_string()));
         };
@@ -237,18 +237,20 @@ impl PyTable {
             let place = |name: &String| {
                 self.place(name).ok_or_else(|| {
                     let name_of_table = scrub::visible(&self.name);
-                    let text = format!("{name_of_table} has no column {name:?}; there are: {}", self.there_are());
+                    let text = format!("{name_of_table} has no column {name:?}; there are: {}", self.listed_columns());
                     errors::unknown_name(py, &text, name, self.names().collect())
                 })
             };
             let places = columns.iter().map(place).collect::<PyResult<Vec<_>>>()?;
-            self.remade(self.batches.iter().map(|batch| batch.project(&places)).collect())
+            self.with_batches(self.batches.iter().map(|batch| batch.project(&places)).collect())
         })
     }
 
     /// Return the rows at these positions, in this order.
     fn _take(&self, py: Python<'_>, places: Vec<u64>) -> PyResult<PyTable> {
-        errors::guard(py, || self.remade(gather::take(&self.schema, &self.batches, &places).map(|batch| vec![batch])))
+        errors::guard(py, || {
+            self.with_batches(gather::take(&self.schema, &self.batches, &places).map(|batch| vec![batch]))
+        })
     }
 
     /// Add columns of texts or lists of texts: name, description, a value for each row.
@@ -270,7 +272,9 @@ impl PyTable {
             }
             let schema = ArrowSchema::new_with_metadata(fields, self.schema.metadata().clone());
             let rows = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
-            self.remade(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows).map(|batch| vec![batch]))
+            self.with_batches(
+                RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows).map(|batch| vec![batch]),
+            )
         })
     }
 
@@ -294,7 +298,7 @@ impl PyTable {
                 let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
                 RecordBatch::try_new_with_options(schema.clone(), columns.collect::<Result<_, ArrowError>>()?, &rows)
             };
-            self.remade(self.batches.iter().map(convert).collect())
+            self.with_batches(self.batches.iter().map(convert).collect())
         })
     }
 

@@ -242,15 +242,8 @@ impl Texts {
     pub(crate) fn into_array(self) -> DecodeResult<StringArray> {
         self.check()?;
         let nulls = self.nulls.finish(self.offsets.len() - 1);
-        let is_whole = self.offsets.last().is_some_and(|last| *last as usize == self.data.len());
-        let is_validated = is_whole && self.data.is_ascii();
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.offsets));
         let data = Buffer::from_vec(self.data);
-        if is_validated {
-            // SAFETY: `OffsetBuffer::new` checks that the offsets are non-negative and never fall, and the last one is
-            // the end of the data; ASCII is UTF-8 at any boundary; `finish` returns as many nulls as there are values.
-            return Ok(unsafe { StringArray::new_unchecked(offsets, data, nulls) });
-        }
         StringArray::try_new(offsets, data, nulls).map_err(|_| DecodeErrorKind::Engine)
     }
 }

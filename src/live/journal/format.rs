@@ -148,7 +148,7 @@ fn notice_line(notice: &Notice, now: SystemTime) -> Line<'_> {
             at: ns(end.unwrap_or(now)),
             start: ns(*start),
             end: end.map(ns),
-            reason: text(reason),
+            reason: text(reason.as_str()),
             dropped: *dropped,
             is_final: *is_final,
         },
@@ -190,7 +190,7 @@ fn item_of(line: Line) -> Result<(SystemTime, Item), String> {
             (time(at), Item::Notice(Notice::Disconnected { at: time(at), reason, status, attempt, retry_at }))
         }
         Line::Gap { at, start, end, reason, dropped, is_final } => {
-            let (start, end, reason) = (time(start), end.map(time), reason.into_owned());
+            let (start, end, reason) = (time(start), end.map(time), reason.into_owned().into());
             (time(at), Item::Notice(Notice::Gap { start, end, reason, dropped, is_final }))
         }
         Line::Quiet { at, since } => (time(at), Item::Notice(Notice::Quiet { since: time(since) })),

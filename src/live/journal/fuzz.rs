@@ -8,7 +8,8 @@ use super::format;
 use super::frame::{self, FrameHeader};
 use super::{JournalEntry, Reader};
 use crate::error::Result;
-use crate::live::item::{DAMAGE, Item, Notice, TORN_END};
+use crate::live::gap_reason::GapReason;
+use crate::live::item::{Item, Notice};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -47,7 +48,9 @@ fn lines(bytes: &[u8]) {
     }
     let cut = complete.len() - bytes.len() % complete.len();
     if let Ok(first) = read_and_skip(&complete[..cut]) {
-        let is_gap = |entry: &&JournalEntry| matches!(&entry.item, Item::Notice(Notice::Gap { reason, .. }) if [DAMAGE, TORN_END].contains(&reason.as_str()));
+        let is_gap = |entry: &&JournalEntry| {
+            matches!(&entry.item, Item::Notice(Notice::Gap { reason: GapReason::Damaged | GapReason::TornEnd, .. }))
+        };
         let complete: Vec<_> = entries.iter().filter(|entry| !is_gap(entry)).collect();
         let first: Vec<_> = first.iter().filter(|entry| !is_gap(entry)).collect();
         assert!(complete.starts_with(&first));

@@ -26,16 +26,14 @@ pub(crate) use recorder::Recorder;
 pub use writer::Writer;
 
 use crate::advice::Advice;
-use crate::error::{Error, Result, Undecodable};
+use crate::error::{Error, FileError, Result, Undecodable};
 use crate::scrub::Scrubber;
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
-fn file_error(path: &Path, error: &io::Error) -> Error {
-    let path = path.display().to_string();
-    // Some errors of the standard library have no number; report them as input/output errors (EIO, 5).
-    Error::File { path, errno: Some(error.raw_os_error().unwrap_or(5)), message: error.to_string() }
+fn file_error(path: &Path, error: io::Error) -> Error {
+    Error::File(FileError::new(path.display().to_string(), error))
 }
 
 fn must_be_file(path: &Path, metadata: &Metadata) -> Result<()> {

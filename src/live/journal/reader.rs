@@ -5,7 +5,8 @@ use super::format::{self, JournalEntry};
 use super::frame::{self, Frame, MAGIC};
 use super::{file_error, must_be_file, no_journal};
 use crate::error::Result;
-use crate::live::item::{DAMAGE, Item, Notice, TORN_END};
+use crate::live::gap_reason::GapReason;
+use crate::live::item::{Item, Notice};
 use memchr::memmem;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -29,7 +30,7 @@ pub struct Reader<R = BufReader<File>> {
     chain: Chain<Frame>,
     position: Position,
     /// The reason and the start of a gap before the next item.
-    gap: Option<(&'static str, Option<SystemTime>)>,
+    gap: Option<(GapReason, Option<SystemTime>)>,
 }
 
 /// The last frame in order.
@@ -56,7 +57,7 @@ pub(super) struct Tail {
 impl Reader {
     /// Opens a journal up to its current length; later additions are not read.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| file_error(path, &error);
+        let failed = |error: io::Error| file_error(path, error);
         // Checked before opening, because opening a pipe waits for its writer.
         must_be_file(path, &fs::metadata(path).map_err(failed)?)?;
         Reader::new(BufReader::new(File::open(path).map_err(failed)?), path)
@@ -66,7 +67,7 @@ impl Reader {
 impl<R: BufRead + Seek> Reader<R> {
     /// `path` is used in errors only.
     pub fn new(mut input: R, path: &Path) -> Result<Self> {
-        let failed = |error: io::Error| file_error(path, &error);
+        let failed = |error: io::Error| file_error(path, error);
         let end = input.seek(SeekFrom::End(0)).map_err(failed)?;
         let (chain, position) = (Chain::new(), Position::default());
         let mut reader = Reader { input, path: path.to_owned(), end, offset: 0, chain, position, gap: None };
@@ -86,7 +87,7 @@ impl<R: BufRead + Seek> Reader<R> {
         let is_more = self.step(&mut steps)?;
         for step in steps {
             match step {
-                ChainStep::Damage => self.begin_gap(DAMAGE, self.position.at),
+                ChainStep::Damage => self.begin_gap(GapReason::Damaged, self.position.at),
                 ChainStep::Frame(frame) => self.take(&frame, into),
             }
         }
@@ -117,7 +118,7 @@ impl<R: BufRead + Seek> Reader<R> {
 
     /// Reads the next frame; `false`: there are no further ones.
     fn step(&mut self, steps: &mut Vec<ChainStep<Frame>>) -> Result<bool> {
-        let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, &error))?;
+        let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, error))?;
         let Some((start, end, frame)) = next else {
             self.chain.finish(steps);
             return Ok(false);
@@ -135,7 +136,7 @@ impl<R: BufRead + Seek> Reader<R> {
         let header = frame.header;
         let before = self.position;
         if before.at.is_some() && header.recording != before.recording && !before.is_closed {
-            self.begin_gap(TORN_END, before.at);
+            self.begin_gap(GapReason::TornEnd, before.at);
         }
         let mut entries = Vec::new();
         let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_ok();
@@ -147,7 +148,7 @@ impl<R: BufRead + Seek> Reader<R> {
             monotonic: last.map_or(Duration::ZERO, |last| last.monotonic),
         };
         if !is_readable {
-            self.begin_gap(DAMAGE, before.at);
+            self.begin_gap(GapReason::Damaged, before.at);
             return;
         }
         if let Some(first) = first
@@ -160,7 +161,7 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 
     /// Only the first of several gaps in a row is reported.
-    fn begin_gap(&mut self, reason: &'static str, start: Option<SystemTime>) {
+    fn begin_gap(&mut self, reason: GapReason, start: Option<SystemTime>) {
         self.gap.get_or_insert((reason, start));
     }
 
@@ -169,7 +170,7 @@ impl<R: BufRead + Seek> Reader<R> {
         let Position { recording, is_closed, at, monotonic } = self.position;
         let at = at.unwrap_or(SystemTime::UNIX_EPOCH);
         let is_torn = !is_closed || self.offset < self.end;
-        let torn_end = is_torn.then_some((TORN_END, Some(at)));
+        let torn_end = is_torn.then_some((GapReason::TornEnd, Some(at)));
         for (reason, start) in self.gap.take().into_iter().chain(torn_end) {
             into.push(JournalEntry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
         }
@@ -209,6 +210,6 @@ impl<R: BufRead + Seek> Reader<R> {
     }
 }
 
-fn gap(reason: &str, start: SystemTime, end: Option<SystemTime>) -> Item {
-    Item::Notice(Notice::Gap { start, end, reason: reason.into(), dropped: None, is_final: false })
+fn gap(reason: GapReason, start: SystemTime, end: Option<SystemTime>) -> Item {
+    Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })
 }

@@ -189,7 +189,7 @@ impl RecorderShared {
         let result = if is_synced { Ok(()) } else { file.sync_data() };
         let mut inner = self.inner();
         inner.last_sync = (end, Some(Instant::now()));
-        inner.sync_error = inner.sync_error.take().or(result.err().map(|error| file_error(&self.path, &error)));
+        inner.sync_error = inner.sync_error.take().or(result.err().map(|error| file_error(&self.path, error)));
     }
 }
 

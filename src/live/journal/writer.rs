@@ -5,7 +5,7 @@ use super::format;
 use super::frame::{self, FrameHeader, MAX_FRAME_LEN, MAX_LINE_LEN};
 use super::reader::{Reader, Tail};
 use super::{file_error, must_be_file};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileError, Result};
 use crate::live::item::Item;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
@@ -37,7 +37,7 @@ pub struct Writer {
 impl Writer {
     /// Creates a journal or opens it for another recording. Refuses other files and leaves them unchanged.
     pub fn open(path: &Path, now: SystemTime) -> Result<Self> {
-        let failed = |error: io::Error| file_error(path, &error);
+        let failed = |error: io::Error| file_error(path, error);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         must_be_file(path, &metadata)?;
@@ -92,7 +92,7 @@ impl Writer {
 
     fn add(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
         let before = self.lines.len();
-        format::write(item, now, monotonic, &mut self.lines).map_err(|error| file_error(&self.path, &error))?;
+        format::write(item, now, monotonic, &mut self.lines).map_err(|error| file_error(&self.path, error))?;
         let length = self.lines.len() - before;
         if length > MAX_LINE_LEN {
             return Err(Error::Argument(format!(
@@ -109,7 +109,7 @@ impl Writer {
 
     /// A handle to the same file, for `fsync`.
     pub fn file(&self) -> Result<File> {
-        self.file.try_clone().map_err(|error| file_error(&self.path, &error))
+        self.file.try_clone().map_err(|error| file_error(&self.path, error))
     }
 
     /// End of the last whole frame.
@@ -146,7 +146,7 @@ impl Writer {
             // If this fails too, writing the next frame retries it.
             let _ = self.file.set_len(self.end);
         }
-        let (length, checksum) = result.map_err(|error| file_error(&self.path, &error))?;
+        let (length, checksum) = result.map_err(|error| file_error(&self.path, error))?;
         self.end += length;
         self.last = Some(Link { number: header.frame, previous: header.previous, checksum });
         self.lines.clear();
@@ -173,10 +173,10 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Ok(()) => Ok(()),
         // The file system has no locks, so the user must prevent concurrent recorders.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(error)) => Err(file_error(path, &error)),
+        Err(TryLockError::Error(error)) => Err(file_error(path, error)),
         Err(TryLockError::WouldBlock) => {
             let message = "another recorder writes to this journal".into();
-            Err(Error::File { path: path.display().to_string(), errno: None, message })
+            Err(Error::File(FileError::locked(path.display().to_string(), message)))
         }
     }
 }

@@ -1,0 +1,59 @@
+//! Looks settings up: the explicit value, else a variable.
+
+use super::{Secret, SettingSource, no_control_characters};
+use crate::error::{Error, Result};
+
+pub(super) struct Lookup<'a> {
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The source of each setting so far.
+    sources: Vec<(&'static str, SettingSource)>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(super) fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Lookup { variable, sources: Vec::new() }
+    }
+
+    pub(super) fn text(
+        &mut self,
+        given: Option<String>,
+        parameter: &'static str,
+        name: &'static str,
+    ) -> Result<Option<String>> {
+        let (value, source) = match given {
+            Some(value) if value.is_empty() => {
+                let text = format!("{parameter} is empty; leave it out to read it from {name}");
+                return Err(Error::configuration(text));
+            }
+            Some(value) => (Some(value), SettingSource::Explicit),
+            // An empty variable counts as unset.
+            None => (self.variable)(name)
+                .filter(|value| !value.is_empty())
+                .map_or((None, SettingSource::Default), |value| (Some(value), SettingSource::Variable(name))),
+        };
+        self.sources.push((parameter, source));
+        value.map(|value| no_control_characters(value, self.giver())).transpose()
+    }
+
+    pub(super) fn secret(
+        &mut self,
+        given: Option<Secret>,
+        parameter: &'static str,
+        name: &'static str,
+    ) -> Result<Option<Secret>> {
+        Ok(self.text(given.map(|secret| secret.0), parameter, name)?.map(Secret))
+    }
+
+    /// The parameter or the variable that gave the last value.
+    pub(super) fn giver(&self) -> &'static str {
+        match self.sources.last() {
+            Some((_, SettingSource::Variable(name))) => name,
+            Some((parameter, _)) => parameter,
+            None => "",
+        }
+    }
+
+    pub(super) fn into_sources(self) -> Vec<(&'static str, SettingSource)> {
+        self.sources
+    }
+}

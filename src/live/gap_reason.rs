@@ -1,0 +1,57 @@
+//! Why messages are missing.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The reason of a gap. Programs compare the words of the closed set, so no text follows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GapReason {
+    /// The buffer was full.
+    Overflow,
+    /// The sequence counter restarted.
+    Restarted,
+    /// A journal is damaged.
+    Damaged,
+    /// A recorder was killed.
+    TornEnd,
+    /// A connection was lost, or any other reason, in words.
+    Other(String),
+}
+
+impl GapReason {
+    const NAMED: [Self; 4] = [GapReason::Overflow, GapReason::Restarted, GapReason::Damaged, GapReason::TornEnd];
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            GapReason::Overflow => "overflow",
+            GapReason::Restarted => "restarted",
+            GapReason::Damaged => "damaged",
+            GapReason::TornEnd => "torn",
+            GapReason::Other(text) => text,
+        }
+    }
+
+    /// Bytes of its own text.
+    pub(super) fn size(&self) -> usize {
+        if let GapReason::Other(text) = self { text.capacity() } else { 0 }
+    }
+}
+
+/// From a journal's line or Python's notice.
+impl From<String> for GapReason {
+    fn from(text: String) -> Self {
+        let named = Self::NAMED.into_iter().find(|reason| reason.as_str() == text);
+        named.unwrap_or(GapReason::Other(text))
+    }
+}
+
+impl From<&str> for GapReason {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl Display for GapReason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
