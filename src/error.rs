@@ -98,13 +98,13 @@ pub struct FileError {
 impl FileError {
     pub fn new(path: impl Into<String>, error: io::Error) -> Self {
         /// Input/output error (EIO): some errors of the standard library have no number.
-        const UNNUMBERED: i32 = 5;
-        let errno = Some(error.raw_os_error().unwrap_or(UNNUMBERED));
+        const INPUT_OUTPUT_ERROR: i32 = 5;
+        let errno = Some(error.raw_os_error().unwrap_or(INPUT_OUTPUT_ERROR));
         FileError { path: path.into(), message: error.to_string(), errno, source: Some(Arc::new(error)) }
     }
 
     /// Another process has locked the file.
-    pub(crate) fn locked(path: String, message: String) -> Self {
+    pub(crate) fn of_lock(path: String, message: String) -> Self {
         FileError { path, message, errno: None, source: None }
     }
 }
@@ -205,13 +205,13 @@ impl Error {
     }
 
     /// The message without the advice.
-    pub fn found(&self) -> String {
+    pub fn problem(&self) -> String {
         match self {
-            Error::Api(error) => error.found(),
+            Error::Api(error) => error.problem(),
             Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.found().into()
+                error.problem().into()
             }
-            Error::Decode(error) => error.found(),
+            Error::Decode(error) => error.problem(),
             other => other.to_string(),
         }
     }
@@ -259,7 +259,7 @@ impl RequestError {
     }
 
     /// The message without the advice.
-    pub fn found(&self) -> Scrubbed {
+    pub fn problem(&self) -> Scrubbed {
         if let Some(message) = &self.message {
             return message.clone();
         }
@@ -270,7 +270,7 @@ impl RequestError {
     }
 
     fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let message = Some(scrubber.composed(self.found()));
+        let message = Some(scrubber.composed(self.problem()));
         let request =
             self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
         RequestError { message, request, scrubber: scrubber.clone(), ..self }
@@ -293,8 +293,8 @@ impl From<&'static str> for RequestError {
 impl Display for RequestError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.advice {
-            Advice::SeeMessage => self.found().fmt(f),
-            advice => Scrubbed::local(format!("{}. {}", self.found(), advice.text())).fmt(f),
+            Advice::SeeMessage => self.problem().fmt(f),
+            advice => Scrubbed::local(format!("{}. {}", self.problem(), advice.text())).fmt(f),
         }
     }
 }
@@ -311,14 +311,14 @@ pub struct Undecodable {
 
 impl Undecodable {
     /// The message without the advice.
-    fn found(&self) -> String {
+    fn problem(&self) -> String {
         format!("{} at {} (byte {})", self.message, self.path, self.offset)
     }
 }
 
 impl Display for Undecodable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.found())?;
+        write!(f, "{}", self.problem())?;
         if self.advice != Advice::SeeMessage {
             write!(f, ". {}", self.advice.text())?;
         }
@@ -431,19 +431,19 @@ pub struct ApiError {
 
 impl ApiError {
     fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let scrubbed = |text: Scrubbed| scrubber.composed(text);
+        let composed = |text: Scrubbed| scrubber.composed(text);
         ApiError {
-            message: scrubbed(self.message),
-            rules: self.rules.into_iter().map(scrubbed).collect(),
-            request_id: self.request_id.map(scrubbed),
-            url: scrubbed(self.url),
-            hint: scrubbed(self.hint),
+            message: composed(self.message),
+            rules: self.rules.into_iter().map(composed).collect(),
+            request_id: self.request_id.map(composed),
+            url: composed(self.url),
+            hint: composed(self.hint),
             ..self
         }
     }
 
     /// The message without the advice.
-    fn found(&self) -> String {
+    fn problem(&self) -> String {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
@@ -453,7 +453,7 @@ impl ApiError {
 
 impl Display for ApiError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.found())?;
+        write!(f, "{}", self.problem())?;
         if !self.hint.is_empty() {
             write!(f, ". {}", self.hint)?;
         }
@@ -478,22 +478,22 @@ mod tests {
     /// An error of each kind that has a text.
     fn errors() -> Vec<Error> {
         let text = || format!("a text with {SECRET}");
-        let scrubbed = || Scrubbed::local(text());
-        let said = || RequestError::new(scrubbed(), Advice::TryAgain, Some(request()));
+        let message = || Scrubbed::local(text());
+        let request_error = || RequestError::new(message(), Advice::TryAgain, Some(request()));
         let failed = RequestError::failed(io_error(), Advice::TryAgain, request(), &Scrubber::default());
-        let (path, offset, advice) = (scrubbed(), 0, Advice::LookAtBody);
+        let (path, offset, advice) = (message(), 0, Advice::LookAtBody);
         vec![
             Error::configuration(text()),
             Error::internal(text()),
             Error::Argument(text()),
             Error::UnknownName { text: text(), name: SECRET.into(), candidates: SECRET.into() },
-            Error::Connect(said()),
-            Error::Certificate(said()),
-            Error::Timeout(said()),
+            Error::Connect(request_error()),
+            Error::Certificate(request_error()),
+            Error::Timeout(request_error()),
             Error::Transport(failed),
-            Error::Decode(Undecodable { message: scrubbed(), path, offset, advice }),
+            Error::Decode(Undecodable { message: message(), path, offset, advice }),
             Error::File(FileError::new(SECRET, io_error())),
-            Error::GivenUp { text: scrubbed(), cause: Box::new(Error::Argument(text())) },
+            Error::GivenUp { text: message(), cause: Box::new(Error::Argument(text())) },
         ]
     }
 
@@ -503,7 +503,7 @@ mod tests {
         for error in errors() {
             assert!(error.to_string().contains(SECRET), "{error}");
             let error = error.scrubbed(&scrubber);
-            let texts = [error.to_string(), error.found(), error.advice().1.to_string()];
+            let texts = [error.to_string(), error.problem(), error.advice().1.to_string()];
             assert!(!texts.concat().contains(SECRET), "{texts:?}");
         }
     }

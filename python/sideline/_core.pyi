@@ -376,7 +376,8 @@ class Table:
         """Return a list with a dict for each row; times are aware datetimes. Needs no library.
 
         A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-        ``<out of range>`` beyond that. `to_arrow()` and `to_polars()` keep it unchanged.
+        ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
+        `to_polars()` as far as polars can show it: beyond 260,000 years it is null.
 
         >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
         {'gender': 'MEN', 'sport': 'BASKETBALL'}

@@ -16,11 +16,11 @@ impl<'a> Lookup<'a> {
 
     pub(super) fn text(
         &mut self,
-        given: Option<String>,
+        argument: Option<String>,
         parameter: &'static str,
         name: &'static str,
     ) -> Result<Option<String>> {
-        let (value, source) = match given {
+        let (value, source) = match argument {
             Some(value) if value.is_empty() => {
                 let text = format!("{parameter} is empty; leave it out to read it from {name}");
                 return Err(Error::configuration(text));
@@ -37,11 +37,11 @@ impl<'a> Lookup<'a> {
 
     pub(super) fn secret(
         &mut self,
-        given: Option<Secret>,
+        argument: Option<Secret>,
         parameter: &'static str,
         name: &'static str,
     ) -> Result<Option<Secret>> {
-        Ok(self.text(given.map(|secret| secret.0), parameter, name)?.map(Secret))
+        Ok(self.text(argument.map(|secret| secret.0), parameter, name)?.map(Secret))
     }
 
     /// The parameter or the variable that gave the last value.

@@ -202,7 +202,7 @@ impl From<StreamOpenError> for ConnectFailure {
         let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
         // A stream retries by itself, so that advice is left out.
         let advises_retry = matches!(error.advice().0, Advice::TryAgain);
-        let reason = if advises_retry { error.found() } else { error.to_string() };
+        let reason = if advises_retry { error.problem() } else { error.to_string() };
         ConnectFailure { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
     }
 }

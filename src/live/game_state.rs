@@ -49,7 +49,7 @@ pub(super) struct Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let is_refusal = matches!(&error, Error::Api(error) if REFUSALS.contains(&error.status));
-        Failure { why: error.found(), is_refusal }
+        Failure { why: error.problem(), is_refusal }
     }
 }
 

@@ -18,7 +18,7 @@ pub enum GapReason {
 }
 
 impl GapReason {
-    const NAMED: [Self; 4] = [GapReason::Overflow, GapReason::Restarted, GapReason::Damaged, GapReason::TornEnd];
+    const CLOSED_SET: [Self; 4] = [GapReason::Overflow, GapReason::Restarted, GapReason::Damaged, GapReason::TornEnd];
 
     pub fn as_str(&self) -> &str {
         match self {
@@ -39,8 +39,8 @@ impl GapReason {
 /// From a journal's line or Python's notice.
 impl From<String> for GapReason {
     fn from(text: String) -> Self {
-        let named = Self::NAMED.into_iter().find(|reason| reason.as_str() == text);
-        named.unwrap_or(GapReason::Other(text))
+        let reason = Self::CLOSED_SET.into_iter().find(|reason| reason.as_str() == text);
+        reason.unwrap_or(GapReason::Other(text))
     }
 }
 

@@ -242,11 +242,11 @@ fn at_of(item: &Item) -> SystemTime {
 fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
     let group = MergeGroup::of(&item);
     let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
-    let merged = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
+    let note = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
     match &mut item {
-        Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {merged}"),
+        Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {note}"),
         Item::Notice(Notice::Gap { reason, .. }) if !matches!(group, MergeGroup::Overflow | MergeGroup::Restart) => {
-            *reason = format!("{reason} {merged}").into();
+            *reason = format!("{reason} {note}").into();
         }
         _ => {}
     }

@@ -20,7 +20,7 @@ pub enum ItemTable {
 
 impl ItemTable {
     /// Fails for another name.
-    pub fn named(name: &str) -> Result<Self> {
+    pub fn of_name(name: &str) -> Result<Self> {
         if name == ITEMS.name {
             return Ok(ItemTable::LiveItems);
         }

@@ -240,7 +240,8 @@ impl CoreClient {
 
     /// The exception of an error, whose text never shows a secret of this client.
     pub(super) fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
-        let scrubber = self.transport.get().map_or_else(|| self.config.scrubber(), |own| own.scrubber().clone());
+        let scrubber =
+            self.transport.get().map_or_else(|| self.config.scrubber(), |transport| transport.scrubber().clone());
         errors::raise(py, error.scrubbed(&scrubber))
     }
 

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The exception of an error.
 pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
-    let (advice, found) = (error.advice(), error.found());
+    let (advice, found) = (error.advice(), error.problem());
     let fields = PyDict::new(py);
     let error = if let Error::GivenUp { cause, .. } = error { *cause } else { error };
     let Some(class) = error.class_name() else { return builtin(py, &error, text) };

@@ -300,7 +300,7 @@ impl CoreStream {
     fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
         errors::guard(py, || {
             let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-            let table = live::table::ItemTable::named(name).map_err(|e| errors::raise(py, e))?;
+            let table = live::table::ItemTable::of_name(name).map_err(|e| errors::raise(py, e))?;
             let batch = py.detach(|| match table {
                 live::table::ItemTable::LiveItems => live::table::items(&items),
                 live::table::ItemTable::StatUpdates => live::table::stat_updates(&items).map(|(batch, problems)| {
@@ -526,8 +526,8 @@ fn notice_class(object: &Bound<'_, PyAny>) -> PyResult<NoticeClass> {
     let classes: Vec<String> = classes.collect::<PyResult<_>>()?;
     let below = classes.iter().position(|class| class == "Notice").and_then(|base| classes[..base].last());
     let name = below.cloned().unwrap_or_else(|| convert::kind(object));
-    let named = NoticeClass::ALL.into_iter().find(|class| class.name() == name);
-    named.ok_or_else(|| PyValueError::new_err(format!("{name} is no item of a stream")))
+    let notice_class = NoticeClass::ALL.into_iter().find(|class| class.name() == name);
+    notice_class.ok_or_else(|| PyValueError::new_err(format!("{name} is no item of a stream")))
 }
 
 /// A time of receipt as Python's times have it, so that it can be compared with those of notices.

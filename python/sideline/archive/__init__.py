@@ -211,15 +211,15 @@ class Archive:
         if on_error not in ("keep", "raise"):
             raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
         window = None if correction_window is None else as_timedelta("correction_window", correction_window)
-        teams, games, wanted = self._check_sync(team_ids, game_ids, start, end, tables)
-        report = self._run(wanted, teams, games, start, end, window=window, progress=progress)
+        teams, games, operations = self._check_sync(team_ids, game_ids, start, end, tables)
+        report = self._run(operations, teams, games, start, end, window=window, progress=progress)
         if on_error == "raise":
             report.raise_if_incomplete()
         return report
 
     def _run(
         self,
-        wanted: frozenset[str],
+        operations: frozenset[str],
         teams: list[int] | None,
         games: list[str] | None,
         start: "Time | None",
@@ -228,9 +228,9 @@ class Archive:
     ) -> SyncReport:
         client = self._client_of_sync()
         before = _drift_counts(client)
-        run = Sync(self._store, client, wanted=wanted, clock=self._clock, **options)
+        run = Sync(self._store, client, wanted=operations, clock=self._clock, **options)
         run.run(teams, games, start, end)
-        if "locations" in wanted:
+        if "locations" in operations:
             _tracking.update(self._store)
         return SyncReport(
             _table_of("coverage", run.account()),

@@ -176,7 +176,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
         Err(TryLockError::Error(error)) => Err(file_error(path, error)),
         Err(TryLockError::WouldBlock) => {
             let message = "another recorder writes to this journal".into();
-            Err(Error::File(FileError::locked(path.display().to_string(), message)))
+            Err(Error::File(FileError::of_lock(path.display().to_string(), message)))
         }
     }
 }
