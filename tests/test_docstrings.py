@@ -144,7 +144,7 @@ def test_the_example_runs(
         "session_id": session_id,
         "session_start": game["results"][0]["started_at"],
     }
-    if example.name.startswith("sideline.archive"):
+    if example.name.startswith(("sideline.archive", "sideline.errors.QueryError")):
         at_hand |= {"archive": request.getfixturevalue("archived"), "games": 1}
     example.globs = {**at_hand, "Timeout": sideline.Timeout}
     out: list[str] = []

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from archives import Killed, killed_after
 from hypothesis import HealthCheck, Phase, note, settings, strategies as st
@@ -26,6 +25,7 @@ from trust import COMPARED, KINDS, LIES, PARENTS, Memory, fault_options, shown, 
 import sideline
 
 require(*ARCHIVE, extra="archive")
+duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
 
 EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

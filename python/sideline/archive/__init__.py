@@ -293,7 +293,8 @@ class Archive:
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         6
-        >>> fresh = sideline.Archive("season", client).scan("shots", refresh=True)
+        >>> season = sideline.Archive("season", client)
+        >>> fresh = season.scan("shots", refresh=True, start="2026-07-01", end="2027-07-01")
         >>> fresh.filter(game_id=game_id).collect().height > 0
         True
         """

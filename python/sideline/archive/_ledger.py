@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .._rows import library
+from . import _arrow
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, Unit, is_list
 from ._read import coverage_of
@@ -83,7 +84,7 @@ def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
     for attempt in range(_MAX_ATTEMPTS + 1 if listed_at else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
         stored = store.rows(table)
-        names, oldest = stored["listed"], pa.scalar(now() - _MAX_READ_AGE, stored["listed_at"].type)
+        names, oldest = stored["listed"], _arrow.array([now() - _MAX_READ_AGE], stored["listed_at"].type)[0]
         is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
         others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
