@@ -86,6 +86,20 @@ def test_a_filter_by_a_key_of_an_empty_archive_requests_only_its_bodies(league: 
     assert len(league.requests.all("shots")) <= len(event.sessions)
 
 
+@pytest.mark.parametrize("table", ["games", "sessions", "events"])
+def test_a_table_that_was_never_stored_is_read_for_a_known_game(
+    archive: sideline.Archive, client: sideline.Client, league: Service, tmp_path: Path, table: Any
+) -> None:
+    archive.sync(**SPAN, tables="shots")
+    complete = sideline.Archive(tmp_path / "complete", client)
+    complete.sync(**SPAN, tables=table)
+    game_id = games_of(league)[0].id
+    expected = complete.scan(table).filter(game_id=game_id).collect()
+    assert expected.height > 0
+    rows = archive.scan(table, refresh=True).filter(game_id=game_id).collect()
+    assert rows.height == expected.height
+
+
 def test_an_unknown_game_has_no_row_and_is_not_requested_twice(league: Service, archive: sideline.Archive) -> None:
     frame = archive.scan("shots", refresh=True, **SPAN).filter(game_id="no-such-game")
     assert frame.collect().height == 0

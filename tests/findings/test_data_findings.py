@@ -29,10 +29,6 @@ ALL = ("games", "events", "sessions", "location_windows", "player_stats", "box_s
 ALL += ("possessions", "possession_events", "possession_players", "shots")
 
 
-def red(number: int, clause: str) -> Any:
-    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=f"data {number}: {clause}")
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Archives of the season that tests copy: `lists` of two tables of each session, `whole` of all tables."""

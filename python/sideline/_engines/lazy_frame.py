@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from .._client import planned_units
-from .._rows import SCHEMAS, library
+from .._rows import SCHEMAS, library, terms
 from .parts import BATCH_SIZE, tables
 from .plan import Plan, PlanUnit
 from .planner import Selection, make_plan
@@ -60,9 +60,9 @@ class _Source:
             return
         needed_columns = columns if predicate is None else list(dict.fromkeys((*columns, *predicate.meta.root_names())))
         # A limit with a predicate counts the rows before it, which must then be the same rows.
-        terms = [] if predicate is None or n_rows is not None else _terms(predicate)
+        key_terms = [] if predicate is None or n_rows is not None else _terms_of_keys(predicate)
         complete_plan = self._plan()
-        units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, terms))
+        units = tuple(unit for unit in planned_units(complete_plan) if _may_hold(unit, key_terms))
         narrowed_plan = replace(complete_plan, columns=tuple(needed_columns), _units=units)
         # The first unit probably has enough rows for a `head`, which an engine may apply after this.
         sizes = chain((2**power for power in range(1, 5)), repeat(BATCH_SIZE))
@@ -84,7 +84,7 @@ class _Source:
             return self._complete_plan
 
 
-def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
+def _may_hold(unit: PlanUnit, key_terms: "Sequence[polars.Expr]") -> bool:
     """Return whether a row of the unit may match the terms, by evaluating the terms on the keys that are known."""
     pl = library("polars", "polars")
     keys_of_unit: dict[str, str | None] = {} if unit.session_id is None else {"session_id": unit.session_id}
@@ -93,7 +93,7 @@ def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
     if not keys_of_unit:
         return True
     keys = pl.DataFrame([keys_of_unit], schema=dict.fromkeys(keys_of_unit, pl.String))
-    for term in terms:
+    for term in key_terms:
         try:
             keys = keys.filter(term) if set(term.meta.root_names()) <= keys_of_unit.keys() else keys
         except pl.exceptions.PolarsError:
@@ -101,12 +101,6 @@ def _may_hold(unit: PlanUnit, terms: "Sequence[polars.Expr]") -> bool:
     return bool(keys.height)
 
 
-def _terms(predicate: "polars.Expr") -> "list[polars.Expr]":
+def _terms_of_keys(predicate: "polars.Expr") -> "list[polars.Expr]":
     """Return the terms of an AND that use only keys."""
-    # The text and JSON of an expression have no fixed form, so it is rebuilt from its parts and compared.
-    inputs = predicate.meta.pop()
-    for left, right in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
-        if (left & right).meta.eq(predicate):
-            return [*_terms(left), *_terms(right)]
-    names = set(predicate.meta.root_names())
-    return [predicate] if names and names <= _KEYS else []
+    return [term for term in terms(predicate) if _KEYS.issuperset(term.meta.root_names()) and term.meta.root_names()]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         library as library,
         schema_to_arrow as schema_to_arrow,
         tables_of as tables_of,
+        terms as terms,
         to_arrow as to_arrow,
         to_csv as to_csv,
         to_pandas as to_pandas,
@@ -47,7 +48,7 @@ else:
         {
             "drift": "check_drift report_drift",
             "files": "replaced_file replaced_path",
-            "frames": "library schema_to_arrow tables_of to_arrow to_csv to_pandas to_parquet to_polars",
+            "frames": "library schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars",
             "names": "Found with_names",
             "notebook": (
                 "Part facts_html facts_part html notebook_html payload_html rows_part schema_html table_html table_part"

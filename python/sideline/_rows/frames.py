@@ -182,3 +182,13 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
 def _plain(frame: "polars.DataFrame") -> "polars.DataFrame":
     pl = library("polars", "polars")
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def terms(predicate: "polars.Expr") -> "list[polars.Expr]":
+    """Return the terms of an AND."""
+    # The text and JSON of an expression have no fixed form, so it is rebuilt from its parts and compared.
+    inputs = predicate.meta.pop()
+    for left, right in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
+        if (left & right).meta.eq(predicate):
+            return [*terms(left), *terms(right)]
+    return [predicate]

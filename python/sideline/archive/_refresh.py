@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._core import _epoch_ms
-from .._rows import library
+from .._rows import library, terms
 from . import _plan, _read
 from ._ledger import READ, mark_listed
 from ._store import Store, now, public_schema
@@ -22,6 +22,9 @@ _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
 
 _KEYS = ("session_id", "game_id")
+
+_OF_A_GAME = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS, "game", "team_events"}
+"""What a sync of games by their ids requests; it reads neither the schedule nor rosters."""
 
 _TURNS_OF_THREADS: dict[str, Lock] = {}
 
@@ -112,18 +115,20 @@ def bring_up_to_date(
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
-    rows = _read.coverage(store, ("session_id", "event_id", "game_id", "starts_at"))
+    if start is not None and marks.covers(operations, start, end):
+        return
+    rows = _read.coverage(store, ("session_id", "game_id", "starts_at"))
     if start is None:
         starts = [row["starts_at"] for row in rows if row["starts_at"] is not None]
         start = min(starts, default=None)
-    if start is not None and marks.covers(operations, start, end):
-        return
+        if start is not None and marks.covers(operations, start, end):
+            return
     ids = None if predicate is None else ids_of(predicate)
     if ids is not None:
         ids = {key for key in ids if not marks.has(operations, key)}
         if not ids:
             return
-        games = _games(rows, ids)
+        games = _games(rows, ids) if _OF_A_GAME.issuperset(operations) else None
         if games is not None:
             sync(Need([name], games, None, None, None, fresh_after))
         else:
@@ -188,19 +193,9 @@ def _bounds(scope: str) -> tuple[int, int | None]:
     return int(first), int(last) if last else None
 
 
-def _terms(predicate: "polars.Expr") -> "list[polars.Expr]":
-    """Return the terms of an AND."""
-    inputs = predicate.meta.pop()
-    if len(inputs) == 2:
-        for left, right in (inputs, inputs[::-1]):
-            if (left & right).meta.eq(predicate):
-                return [*_terms(left), *_terms(right)]
-    return [predicate]
-
-
 def ids_of(predicate: "polars.Expr") -> set[str] | None:
     """Return the ids of games or sessions of which alone rows can match; `None` if the predicate names none."""
-    for term in _terms(predicate):
+    for term in terms(predicate):
         names = set(term.meta.root_names())
         if len(names) == 1 and names <= set(_KEYS) and (ids := _ids(term)) is not None:
             return ids
@@ -230,7 +225,7 @@ def dates(predicate: "polars.Expr") -> tuple[datetime | None, datetime | None]:
     pl = library("polars", "archive")
     first: datetime | None = None
     last: datetime | None = None
-    for term in _terms(predicate):
+    for term in terms(predicate):
         inputs = term.meta.pop()
         if len(inputs) != 2:
             continue
