@@ -1,9 +1,12 @@
 //! Settings: base URLs of each environment, credentials, limits and timeouts.
 
+mod headers;
 mod lookup;
 mod proxy;
 mod settings;
 
+pub use headers::FurtherHeader;
+pub(crate) use headers::is_reserved_header;
 pub(crate) use proxy::Proxies;
 pub(crate) use proxy::Route;
 pub use settings::Setting;
@@ -140,6 +143,7 @@ pub struct ClientOptions {
     pub proxy: Option<Secret>,
     pub ca_bundle: Option<String>,
     pub user_agent: Option<String>,
+    pub headers: Vec<FurtherHeader>,
     pub allow_http: bool,
     pub api_key_in: Option<String>,
     pub token_path: Option<String>,
@@ -169,6 +173,7 @@ pub struct Config {
     pub(crate) proxies: Proxies,
     pub ca_bundle: Option<String>,
     pub user_agent: String,
+    pub headers: Vec<FurtherHeader>,
     pub allow_http: bool,
     pub(crate) key_place: KeyPlace,
     /// With `{game_id}` as one of its segments.
@@ -182,7 +187,8 @@ impl Config {
     /// Hides the secrets that no output may show.
     pub fn scrubber(&self) -> Scrubber {
         let own = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
-        Scrubber::new(&own.chain(self.proxies.secrets()).collect::<Vec<_>>())
+        let further = headers::secrets(&self.headers);
+        Scrubber::new(&own.chain(self.proxies.secrets()).chain(further).collect::<Vec<_>>())
     }
 }
 
@@ -197,7 +203,7 @@ impl ClientOptions {
     fn scrubber(&self, variable: &dyn Fn(&str) -> Option<String>) -> Scrubber {
         let explicit = [&self.secret, &self.api_key].into_iter().flatten().map(|secret| secret.0.clone());
         let secrets = explicit.chain(["SIDELINE_SECRET", "SIDELINE_API_KEY"].into_iter().filter_map(variable));
-        Scrubber::new(&secrets.collect::<Vec<_>>())
+        Scrubber::new(&secrets.chain(headers::secrets(&self.headers)).collect::<Vec<_>>())
     }
 
     fn checked(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
@@ -247,6 +253,7 @@ impl ClientOptions {
             // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: lookup.text(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
             user_agent: checked_user_agent(self.user_agent)?,
+            headers: headers::checked(self.headers)?,
             allow_http: self.allow_http,
             key_place: checked_key_place(self.api_key_in.as_deref())?,
             token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,

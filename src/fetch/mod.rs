@@ -249,6 +249,19 @@ async fn run_counted(
     call: &Call,
     attempts: &Attempts<'_>,
 ) -> std::result::Result<Payload, FetchError> {
+    let transport = &transport.for_operation(call.first()?.operation);
+    let result = send_all(transport, call, attempts).await;
+    if let Err(FetchError { error, .. }) = &result {
+        transport.trace().record_error(error);
+    }
+    result
+}
+
+async fn send_all(
+    transport: &Transport,
+    call: &Call,
+    attempts: &Attempts<'_>,
+) -> std::result::Result<Payload, FetchError> {
     let first = call.first()?;
     let is_single = call.requests.len() == 1;
     let send = async |request| {

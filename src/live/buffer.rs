@@ -302,7 +302,6 @@ impl Buffer {
     }
 
     /// Approximate size of the buffered items in bytes.
-    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.inner().queue.bytes()
     }

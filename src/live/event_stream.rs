@@ -26,6 +26,8 @@ pub(super) const MAX_ID_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(super) struct EventStreamConnector {
     transport: Transport,
+    /// Reports the current connection.
+    connection: Transport,
     request: Request,
     limit: usize,
     silence_limit: Duration,
@@ -40,6 +42,7 @@ impl EventStreamConnector {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
         EventStreamConnector {
+            connection: transport.clone(),
             transport,
             request,
             limit,
@@ -51,7 +54,7 @@ impl EventStreamConnector {
     }
 
     async fn open(&self, id: &str) -> Result<reqwest::Response, ConnectFailure> {
-        Ok(self.transport.open_event_stream(&self.request, id, self.silence_limit).await?)
+        Ok(self.connection.open_event_stream(&self.request, id, self.silence_limit).await?)
     }
 
     /// Returns the id to send, or why it is not sent.
@@ -74,6 +77,28 @@ impl Connector for EventStreamConnector {
     type Connection = EventStreamConnection;
 
     async fn connect(&mut self) -> Result<EventStreamConnection, ConnectFailure> {
+        self.connection = self.transport.for_operation(self.request.operation);
+        let connected = self.connect_once().await;
+        if let Err(failure) = &connected {
+            failure.record(self.connection.trace());
+            self.connection = self.transport.clone();
+        }
+        connected
+    }
+
+    fn disconnected(&mut self, connection: EventStreamConnection, why: &Disconnect) {
+        why.record(self.connection.trace());
+        self.connection = self.transport.clone();
+        self.last_event_id = connection.decoder.last_event_id().clone();
+    }
+
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
+    }
+}
+
+impl EventStreamConnector {
+    async fn connect_once(&mut self) -> Result<EventStreamConnection, ConnectFailure> {
         let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
@@ -97,14 +122,6 @@ impl Connector for EventStreamConnector {
         let decoder = SseDecoder::new(self.limit, last_event_id);
         let scrubber = self.transport.scrubber().clone();
         Ok(EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None })
-    }
-
-    fn disconnected(&mut self, connection: EventStreamConnection) {
-        self.last_event_id = connection.decoder.last_event_id().clone();
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
     }
 }
 

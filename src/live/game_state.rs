@@ -146,11 +146,15 @@ fn session_ids(transport: &Transport, game: &Request, response: &Response) -> Re
 }
 
 async fn send(transport: &Transport, request: &Request) -> Result<Response, Failure> {
-    let response = transport.send_for(request, Purpose::GameState).await?;
-    match response.refusal {
-        Some(refusal) => Err((*refusal).into()),
+    let transport = transport.for_operation(request.operation);
+    let response = transport.send_for(request, Purpose::GameState).await.and_then(|response| match response.refusal {
+        Some(refusal) => Err(*refusal),
         None => Ok(response),
-    }
+    });
+    response.map_err(|error| {
+        transport.trace().record_error(&error);
+        error.into()
+    })
 }
 
 fn text(response: &Response) -> String {

@@ -8,6 +8,7 @@ use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
+use crate::transport::Trace;
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -20,7 +21,7 @@ pub(super) trait Connector: Send {
     /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
     fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
     /// Takes back a connection that has ended.
-    fn disconnected(&mut self, connection: Self::Connection);
+    fn disconnected(&mut self, connection: Self::Connection, why: &Disconnect);
     /// Returns once why the newest connection does not resume where the previous one ended.
     fn take_resume_failure(&mut self) -> Option<Scrubbed> {
         None
@@ -58,6 +59,13 @@ pub(super) struct ReadCounts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Disconnect(pub Scrubbed);
 
+impl Disconnect {
+    /// Reports it as the end of a connection.
+    pub(super) fn record(&self, trace: &Trace) {
+        trace.record_failure("disconnected", self.0.clone());
+    }
+}
+
 /// Why an attempt to connect failed.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectFailure {
@@ -70,6 +78,17 @@ pub(super) struct ConnectFailure {
     pub wait: Option<Duration>,
     /// Whether it ends the stream regardless of `give_up_on` (a missing credential, an untrusted certificate).
     pub is_final: bool,
+}
+
+impl ConnectFailure {
+    /// Reports it as the end of a connection.
+    pub(super) fn record(&self, trace: &Trace) {
+        match (&self.error, self.status) {
+            (Some(error), _) => trace.record_error(error),
+            (None, Some(status)) => trace.record_failure(&status.to_string(), self.reason.clone()),
+            (None, None) => trace.record_failure("TransportError", self.reason.clone()),
+        }
+    }
 }
 
 /// Maximum of bytes read while the buffer is full, so that pings are answered; one read may exceed it.
@@ -111,7 +130,7 @@ pub(super) async fn run<C: Connector>(
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
-                connector.disconnected(connection);
+                connector.disconnected(connection, &end.disconnect);
                 let Disconnect(mut reason) = end.disconnect;
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 if end.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {

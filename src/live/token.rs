@@ -5,7 +5,7 @@ use crate::config::Secret;
 use crate::error::{Error, RequestContext, RequestError, Result};
 use crate::operation::{self, Request, Value};
 use crate::scrub::{Scrubbed, Scrubber};
-use crate::transport::{Purpose, Response, Transport};
+use crate::transport::{Attempts, Purpose, Response, Transport};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reader::{Body, Value as JsonValue};
 use std::borrow::Cow;
@@ -60,8 +60,7 @@ impl TokenSource {
                 Ok(Token { secret: current.clone(), is_refusal_final: request.is_none(), is_fresh: false })
             }
             (None, Some(request)) => {
-                let secret = token_of(&transport.send_for(request, Purpose::Stream(silence_limit)).await?)?;
-                transport.scrubber().learn(secret.expose());
+                let secret = request_token(transport, request, Purpose::Stream(silence_limit)).await?;
                 self.current = Some(secret.clone());
                 Ok(Token { secret, is_refusal_final: true, is_fresh: true })
             }
@@ -91,9 +90,17 @@ impl Token {
 
 /// Requests a fresh token for a game.
 pub async fn subscription_token(transport: &Transport, request: &Request) -> Result<Secret> {
-    let secret = token_of(&transport.send(request).await?)?;
-    transport.scrubber().learn(secret.expose());
-    Ok(secret)
+    request_token(transport, request, Purpose::Call(&Attempts::default())).await
+}
+
+async fn request_token(transport: &Transport, request: &Request, purpose: Purpose<'_>) -> Result<Secret> {
+    let transport = transport.for_operation(request.operation);
+    let secret = transport.send_for(request, purpose).await.and_then(|response| token_of(&response));
+    match &secret {
+        Ok(secret) => transport.scrubber().learn(secret.expose()),
+        Err(error) => transport.trace().record_error(error),
+    }
+    secret
 }
 
 fn token_of(response: &Response) -> Result<Secret> {

@@ -17,7 +17,7 @@ use crate::advice::Advice;
 use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::machine;
-use crate::operation::encode;
+use crate::operation::{self, encode};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{StreamOpenError, Transport, no_response};
 use base64::Engine;
@@ -64,6 +64,8 @@ pub struct LiveSubscription {
 #[derive(Debug)]
 pub(super) struct WebsocketConnector {
     transport: Transport,
+    /// Reports the current connection.
+    connection: Transport,
     token_source: TokenSource,
     /// Scheme, host and path, for the HTTP client.
     address: String,
@@ -94,6 +96,7 @@ impl WebsocketConnector {
         let address = format!("{http}{PATH}");
         let sequence = Sequence::new(last_seq);
         Ok(WebsocketConnector {
+            connection: transport.clone(),
             transport,
             token_source,
             address,
@@ -131,7 +134,7 @@ impl WebsocketConnector {
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
         let limit = self.options.silence_limit;
-        let response = self.transport.open_websocket(&url, headers, scrubber, limit).await?;
+        let response = self.connection.open_websocket(&url, headers, scrubber, limit).await?;
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
         match timeout(limit, response.upgrade()).await {
             Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
@@ -153,6 +156,34 @@ impl Connector for WebsocketConnector {
     type Connection = WebsocketConnection;
 
     async fn connect(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
+        self.connection = self.transport.for_operation(operation::LIVE);
+        let connected = self.connect_once().await;
+        if let Err(failure) = &connected {
+            failure.record(self.connection.trace());
+            self.connection = self.transport.clone();
+        }
+        connected
+    }
+
+    fn disconnected(&mut self, mut connection: WebsocketConnection, why: &Disconnect) {
+        why.record(self.connection.trace());
+        self.connection = self.transport.clone();
+        connection.sequence.reconnect();
+        let is_refused = connection.is_resumed && connection.is_closed_by_service;
+        self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
+        if connection.is_token_rejected {
+            self.token_source.discard_refused();
+        }
+        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
+    }
+
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
+    }
+}
+
+impl WebsocketConnector {
+    async fn connect_once(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
         let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
@@ -163,7 +194,7 @@ impl Connector for WebsocketConnector {
         });
         let mut is_second_token = false;
         loop {
-            let token = match self.token_source.token(&self.transport, limit).await {
+            let token = match self.token_source.token(&self.connection, limit).await {
                 Ok(token) => token,
                 Err(error) => {
                     let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
@@ -205,20 +236,6 @@ impl Connector for WebsocketConnector {
                 }
             }
         }
-    }
-
-    fn disconnected(&mut self, mut connection: WebsocketConnection) {
-        connection.sequence.reconnect();
-        let is_refused = connection.is_resumed && connection.is_closed_by_service;
-        self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
-        if connection.is_token_rejected {
-            self.token_source.discard_refused();
-        }
-        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
     }
 }
 

@@ -177,6 +177,8 @@ fn single(request: Request) -> Call {
 
 /// The token of a game's websocket. The response is the token, in an undocumented shape.
 pub(crate) const SUBSCRIPTION_TOKEN: &str = "subscription_token";
+/// The websocket, which is no request.
+pub(crate) const LIVE: &str = "live";
 
 /// What stays as it is in a query: the unreserved characters, and those that ids and composite ids are written with.
 const IN_QUERY: &AsciiSet =

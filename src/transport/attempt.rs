@@ -7,6 +7,7 @@ use super::inflate::{self, InflateError, InflateStep, Inflation};
 use super::memory::Lease;
 use super::redirect::{self, Redirect};
 use super::response::{ClockOffsets, ReceivedResponse};
+use super::trace::Trace;
 use super::{Shared, clock};
 use crate::error::Result;
 use crate::machine;
@@ -56,13 +57,16 @@ pub(super) async fn attempt(
     authenticated: &AuthenticatedRequest,
     display_url: &Scrubbed,
     lease: &Lease,
+    span: &Trace,
 ) -> Result<Attempt> {
     let mut url = authenticated.url().clone();
     let mut redirects = 0;
     loop {
         let applied = shared.clock.offset_ms();
         let sent = machine::now();
-        let response = match client.execute(authenticated.sign(&url, sent, applied)?).await {
+        let mut request = authenticated.sign(&url, sent, applied)?;
+        span.propagate(request.headers_mut());
+        let response = match client.execute(request).await {
             Ok(response) => response,
             Err(error) => return Ok(Attempt::Error(error)),
         };

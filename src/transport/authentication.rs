@@ -1,13 +1,14 @@
 //! Requests with their URL and credential. Each attempt is signed again, because the signature covers the date.
 
 use super::clock;
-use super::http::header_value;
+use super::http::{further_headers, header_value};
 use crate::config::{Config, KeyPlace, Secret};
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::signer;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::header::HeaderMap;
 use reqwest::{Method, header};
 use std::time::SystemTime;
 use url::Url;
@@ -31,6 +32,8 @@ pub(super) struct AuthenticatedRequest {
     /// Without the key.
     url: Url,
     credential: Credential,
+    /// Of `headers=`.
+    further_headers: HeaderMap,
 }
 
 impl AuthenticatedRequest {
@@ -57,7 +60,7 @@ impl AuthenticatedRequest {
         let address = format!("{base}{}{query}", request.path).replace(' ', "%20");
         let url = Url::parse(&address)
             .map_err(|error| Error::Argument(format!("the path {:?} cannot be sent: {error}", request.path)))?;
-        Ok(AuthenticatedRequest { url, credential })
+        Ok(AuthenticatedRequest { url, credential, further_headers: further_headers(config)? })
     }
 
     pub(super) fn url(&self) -> &Url {
@@ -87,6 +90,7 @@ impl AuthenticatedRequest {
         };
         let mut request = reqwest::Request::new(Method::GET, self.add_key(url));
         let headers = request.headers_mut();
+        headers.extend(self.further_headers.clone());
         headers.insert(header::DATE, header_value(&date, "the date")?);
         headers.insert(header::HOST, header_value(&host, "the host")?);
         headers.insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));

@@ -5,7 +5,8 @@ use super::attempt_error::{AttemptError, error_chain};
 use super::simulated::{Limits, SimulatedClient};
 use crate::config::{Config, Route};
 use crate::error::{Error, Result};
-use reqwest::{Certificate, NoProxy, Proxy, Request, Response, header::HeaderValue, redirect};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, NoProxy, Proxy, Request, Response, redirect};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -126,6 +127,23 @@ pub(super) fn check_proxy(config: &Config, base: &Url) -> Result<()> {
 pub(super) fn header_value(text: &str, name: &str) -> Result<HeaderValue> {
     HeaderValue::from_bytes(text.as_bytes())
         .map_err(|_| Error::Argument(format!("{name} contains a control character, which a header cannot carry")))
+}
+
+/// The headers of `headers=`, which every request carries.
+pub(super) fn further_headers(config: &Config) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for header in &config.headers {
+        let Some(value) = &header.value else {
+            return Err(Error::configuration(format!(
+                "the header {:?} has no value here, because a pickle carries no credentials: build the client where it is used",
+                header.name
+            )));
+        };
+        let mut value = header_value(value.expose(), "headers")?;
+        value.set_sensitive(header.is_credential());
+        headers.insert(HeaderName::try_from(&header.name).map_err(|error| Error::internal(error.to_string()))?, value);
+    }
+    Ok(headers)
 }
 
 /// Fails if the added authorities cannot be read. An unchanged file is not read again for the next client.

@@ -19,6 +19,7 @@
 //! | `rate` | the rate limiter: pure |
 //! | `memory` | limits the bytes of responses in memory |
 //! | `retry_log` | limits the warnings about retries |
+//! | `trace` | reports calls, attempts and connections to a tracing system |
 
 mod attempt;
 mod attempt_error;
@@ -42,6 +43,7 @@ mod retry_log;
 mod send;
 #[cfg(test)]
 pub(crate) mod simulated;
+mod trace;
 
 pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
@@ -49,6 +51,8 @@ pub(crate) use outage::{Attempts, Outage};
 pub use probe::ProbeFailure;
 pub use probe::{Probe, Stage};
 pub(crate) use send::{Purpose, no_response};
+pub(crate) use trace::Trace;
+pub use trace::{AttemptStart, Span, SpanEnd};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
@@ -109,6 +113,7 @@ impl Response {
 pub struct Transport {
     shared: Arc<Shared>,
     call: Option<Arc<CallLimits>>,
+    trace: Trace,
 }
 
 /// The timeouts of one call, as the user gives them. `None`: as in the client.
@@ -205,7 +210,7 @@ impl Transport {
             reached: AtomicBool::new(false),
             body_limit,
         };
-        Transport { shared: Arc::new(shared), call: None }
+        Transport { shared: Arc::new(shared), call: None, trace: Trace::default() }
     }
 
     /// Returns a transport for one call with other timeouts.
@@ -222,7 +227,22 @@ impl Transport {
         let is_shared = is_same(limits.connect, config.timeouts.connect) && is_same(limits.read, config.timeouts.read);
         let own_clients = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
         let max_retries = config.max_retries;
-        Transport { shared: self.shared.clone(), call: Some(Arc::new(CallLimits { total, max_retries, own_clients })) }
+        let call = Some(Arc::new(CallLimits { total, max_retries, own_clients }));
+        Transport { call, ..self.clone() }
+    }
+
+    /// Returns a transport whose calls and connections are reported within a span.
+    pub fn with_span(self, span: Option<Arc<dyn Span>>) -> Self {
+        Transport { trace: Trace::new(span), ..self }
+    }
+
+    /// Returns a transport whose requests are reported as parts of one operation.
+    pub(crate) fn for_operation(&self, name: &'static str) -> Self {
+        Transport { trace: self.trace.operation(name), ..self.clone() }
+    }
+
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     pub fn config(&self) -> &Config {
@@ -244,7 +264,7 @@ impl Transport {
         tokio::select! {
             biased;
             () = self.closed() => Err(Error::Closed),
-            result = send::send(&self.shared, request, purpose, call) => result,
+            result = send::send(&self.shared, request, purpose, call, &self.trace) => result,
         }
     }
 

@@ -6,6 +6,7 @@ use super::http::HttpClient;
 use super::redirect::Redirect;
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
+use super::trace::Trace;
 use super::{Shared, Transport, attempt, http};
 use crate::error::{Error, RequestContext, Result};
 use crate::machine;
@@ -80,12 +81,14 @@ impl Transport {
                 http::header_value(last_event_id, "the last event id").map_err(StreamOpenError::without_response)?;
             headers.insert(HeaderName::from_static("last-event-id"), id);
         }
+        let display_url = authenticated.display_url(scrubber);
+        let span = self.trace().attempt(authenticated.url(), &display_url, 0);
         let mut url = authenticated.url().clone();
         let mut redirects = 0;
         loop {
             let mut signed = authenticated.sign(&url, machine::now(), 0).map_err(StreamOpenError::without_response)?;
             signed.headers_mut().extend(headers.clone());
-            let response = execute(&client, signed, scrubber, &authenticated.display_url(scrubber), limit).await?;
+            let response = execute(&client, signed, scrubber, &display_url, limit, &span).await?;
             let redirect_refusal = match attempt::evaluate_redirect(shared, &response, &url, redirects) {
                 Redirect::Follow(to) => {
                     (url, redirects) = (to, redirects + 1);
@@ -94,10 +97,14 @@ impl Transport {
                 Redirect::Refused(why) => Some(why),
                 Redirect::No => None,
             };
-            return match response.status().as_u16() {
+            let opened = match response.status().as_u16() {
                 200 => check_event_stream(shared, response, &url),
                 _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
             };
+            if let Err(StreamOpenError { error, .. }) = &opened {
+                span.record_error(error);
+            }
+            return opened;
         }
     }
 
@@ -112,29 +119,43 @@ impl Transport {
         let shared = &*self.shared;
         let client = shared.stream_client(StreamKind::Websocket, url).map_err(StreamOpenError::without_response)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
-        *request.headers_mut() = headers;
-        let response = execute(&client, request, scrubber, &scrubber.url(url.as_str()), limit).await?;
+        *request.headers_mut() = http::further_headers(&shared.config).map_err(StreamOpenError::without_response)?;
+        request.headers_mut().extend(headers);
+        let display_url = scrubber.url(url.as_str());
+        let span = self.trace().attempt(url, &display_url, 0);
+        let response = execute(&client, request, scrubber, &display_url, limit, &span).await?;
         match response.status().as_u16() {
             101 => Ok(response),
-            _ => Err(read_error(shared, response, scrubber, url, None, Auth::ApiKey, limit).await),
+            _ => {
+                let failure = read_error(shared, response, scrubber, url, None, Auth::ApiKey, limit).await;
+                span.record_error(&failure.error);
+                Err(failure)
+            }
         }
     }
 }
 
 async fn execute(
     client: &HttpClient,
-    request: reqwest::Request,
+    mut request: reqwest::Request,
     scrubber: &Scrubber,
     display_url: &Scrubbed,
     limit: Duration,
+    span: &Trace,
 ) -> std::result::Result<Response, StreamOpenError> {
+    span.propagate(request.headers_mut());
     let open_error = |error: AttemptError| {
         StreamOpenError::without_response(error.into_error(scrubber, request_context(display_url.clone())))
     };
-    match timeout(limit, client.execute(request)).await {
+    let executed = match timeout(limit, client.execute(request)).await {
         Ok(executed) => executed.map_err(open_error),
         Err(_) => Err(StreamOpenError::without_response(Error::Transport(no_response(limit).into()))),
+    };
+    match &executed {
+        Ok(response) => span.record_status(response.status().as_u16()),
+        Err(failure) => span.record_error(&failure.error),
     }
+    executed
 }
 
 /// The elapsed time is not measured for streams.

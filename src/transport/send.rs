@@ -9,6 +9,7 @@ use super::memory::Lease;
 use super::outage::Attempts;
 use super::response::{self, ClockOffsets, ReceivedResponse};
 use super::retry::{self, FailureKind, RetryState};
+use super::trace::Trace;
 use super::{CallLimits, Response, Shared};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
@@ -38,8 +39,9 @@ pub(super) async fn send(
     request: &Request,
     purpose: Purpose<'_>,
     limits: Option<&CallLimits>,
+    trace: &Trace,
 ) -> Result<Response> {
-    let mut retries = RetryContext::new(shared, request, purpose, limits)?;
+    let mut retries = RetryContext::new(shared, request, purpose, limits, trace)?;
     loop {
         let failure = match retries.attempt().await? {
             AttemptOutcome::Response(response) => return Ok(response),
@@ -85,6 +87,7 @@ struct RetryContext<'a> {
     client: HttpClient,
     display_url: Scrubbed,
     purpose: Purpose<'a>,
+    trace: &'a Trace,
     total: Duration,
     max_retries: u32,
     attempts: u32,
@@ -101,6 +104,7 @@ impl<'a> RetryContext<'a> {
         request: &'a Request,
         purpose: Purpose<'a>,
         limits: Option<&CallLimits>,
+        trace: &'a Trace,
     ) -> Result<Self> {
         let scrubber = &shared.scrubber;
         let authenticated =
@@ -123,6 +127,7 @@ impl<'a> RetryContext<'a> {
             authenticated,
             client,
             purpose,
+            trace,
             total,
             max_retries,
             attempts: 0,
@@ -143,11 +148,21 @@ impl<'a> RetryContext<'a> {
         if let Some(counter) = self.counter() {
             counter.record_attempt();
         }
+        let span = self.trace.attempt(self.authenticated.url(), &self.display_url, self.attempts - 1);
+        let outcome = self.attempt_from(start, permit, &span).await;
+        match &outcome {
+            Ok(AttemptOutcome::Failed(FailedAttempt { error, .. })) | Err(error) => span.record_error(error),
+            Ok(_) => {}
+        }
+        outcome
+    }
+
+    async fn attempt_from(&mut self, start: Instant, permit: Permit<'a>, span: &Trace) -> Result<AttemptOutcome> {
         let silence_limit =
             self.silence_limit().filter(|limit| *limit < self.deadline.saturating_duration_since(start));
         let deadline = silence_limit.map_or(self.deadline, |limit| start + limit);
         let lease = Arc::new(self.shared.memory.lease());
-        let attempt = attempt::attempt(self.shared, &self.client, &self.authenticated, &self.display_url, &lease);
+        let attempt = attempt::attempt(self.shared, &self.client, &self.authenticated, &self.display_url, &lease, span);
         let attempt = attempt::run_until(deadline, &lease, attempt).await;
         self.deadline += lease.wait_time();
         let document_status = match &attempt {
@@ -166,6 +181,7 @@ impl<'a> RetryContext<'a> {
                 Ok(AttemptOutcome::Failed(FailedAttempt { kind, error, document: None }))
             }
             Attempt::Response(received, offsets) => {
+                span.record_status(received.status);
                 log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", received.url, received.status);
                 if received.status == 200 && document_status.is_none() {
                     return Ok(AttemptOutcome::Response(self.accept(received, lease)));

@@ -3,7 +3,7 @@
 use crate::client::{CoreClient, with_pickle_hint};
 use crate::payload::PyPayload;
 use crate::table::PyTable;
-use crate::{capsule, convert, errors, memory, runtime, to_dicts};
+use crate::{capsule, convert, errors, memory, runtime, to_dicts, trace};
 use futures_util::FutureExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
@@ -229,8 +229,9 @@ fn fetched(
     let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
     let rest = convert::arguments(operation, arguments)?;
     let timeout = convert::timeout(*timeout)?;
+    let span = trace::current(py)?;
     let prepare = || {
-        let transport = client.transport()?.with_timeout(timeout);
+        let transport = client.transport()?.with_timeout(timeout).with_span(span.clone());
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
         Ok::<_, Error>((transport, client.drift_record()?, plan?))
     };

@@ -2,20 +2,20 @@
 
 use crate::payload::{self, PyPayload};
 use crate::table::PyTable;
-use crate::{convert, errors, interpreter_exit, logging, runtime};
+use crate::{convert, errors, interpreter_exit, logging, runtime, trace};
 use futures_util::FutureExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyInt, PyString};
-use sideline::config::{ClientOptions, Config, Environment, Secret, SettingSource, Sport, Timeouts};
+use pyo3::types::{PyDict, PyInt, PyMapping, PyString};
+use sideline::config::{ClientOptions, Config, Environment, FurtherHeader, Secret, SettingSource, Sport, Timeouts};
 use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
 use sideline::live;
 use sideline::machine;
 use sideline::operation::{self, Arguments, Value};
-use sideline::transport::{CallTimeout, Probe, Stage, Transport, certificate};
+use sideline::transport::{CallTimeout, Probe, Span, Stage, Transport, certificate};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -62,8 +62,9 @@ impl CoreClient {
     ) -> PyResult<PyPayload> {
         errors::guard(py, || {
             let arguments = convert::arguments(operation, arguments)?;
-            let future =
-                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
+            let future = self
+                .request(operation, &arguments, convert::timeout(timeout)?, trace::current(py)?)
+                .map_err(|e| self.raise(py, e))?;
             runtime::wait(py, future)?.into_payload(py)
         })
     }
@@ -77,8 +78,9 @@ impl CoreClient {
     ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
             let arguments = convert::arguments(operation, arguments)?;
-            let future =
-                self.request(operation, &arguments, convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
+            let future = self
+                .request(operation, &arguments, convert::timeout(timeout)?, trace::current(py)?)
+                .map_err(|e| self.raise(py, e))?;
             runtime::awaitable(py, future)
         })
     }
@@ -176,6 +178,13 @@ impl CoreClient {
         &self.config.base_url
     }
 
+    /// Return the names and values of `headers=`; `None` for a credential.
+    #[getter]
+    fn headers(&self) -> Vec<(&str, Option<&str>)> {
+        let headers = self.config.headers.iter();
+        headers.map(|header| (header.name.as_str(), header.shown())).collect()
+    }
+
     #[getter]
     fn username(&self) -> Option<&str> {
         self.config.username.as_deref()
@@ -214,9 +223,10 @@ impl CoreClient {
         timeout: Option<CallTimeout>,
     ) -> PyResult<impl Future<Output = TokenResult> + Send + 'static + use<>> {
         let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
+        let span = trace::current(game_id.py())?;
         let prepare = || {
             Ok((
-                self.transport()?.with_timeout(timeout),
+                self.transport()?.with_timeout(timeout).with_span(span.clone()),
                 operation::call("subscription_token", &arguments, &self.config)?,
             ))
         };
@@ -263,8 +273,9 @@ impl CoreClient {
         operation: &str,
         arguments: &Arguments,
         timeout: Option<CallTimeout>,
+        span: Option<Arc<dyn Span>>,
     ) -> Result<impl Future<Output = CallResult> + Send + 'static + use<>> {
-        let transport = self.transport()?.with_timeout(timeout);
+        let transport = self.transport()?.with_timeout(timeout).with_span(span);
         let call = operation::call(operation, arguments, &self.config)?;
         let (unpickled, drift) = (self.unpickled, self.drift_record()?);
         let fetched = async move {
@@ -423,11 +434,28 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
         proxy: option(given, "proxy")?.map(|text: String| Secret::new(text)),
         ca_bundle: option(given, "ca_bundle")?,
         user_agent: option(given, "user_agent")?,
+        headers: further_headers(given)?,
         allow_http: option(given, "allow_http")?.unwrap_or(false),
         api_key_in: option(given, "api_key_in")?,
         token_path: option(given, "token_path")?,
         token_parameter: option(given, "token_parameter")?,
     })
+}
+
+/// The values stay out of errors: they may be credentials.
+fn further_headers(given: &Bound<'_, PyDict>) -> PyResult<Vec<FurtherHeader>> {
+    let Some(headers) = given.get_item("headers")?.filter(|headers| !headers.is_none()) else { return Ok(Vec::new()) };
+    let wrong = |kind: String| PyTypeError::new_err(format!("headers is a mapping of names to texts, not {kind}"));
+    let Ok(headers) = headers.cast::<PyMapping>() else { return Err(wrong(convert::kind(&headers).to_string())) };
+    let header = |item: Bound<'_, PyAny>| {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let text = |value: &Bound<'_, PyAny>| {
+            value.extract::<String>().map_err(|_| wrong(format!("of {}", convert::kind(value))))
+        };
+        let value = if value.is_none() { None } else { Some(Secret::new(text(&value)?)) };
+        Ok(FurtherHeader { name: text(&name)?, value })
+    };
+    headers.items()?.iter().map(header).collect()
 }
 
 pub(super) fn option<'py, T>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>

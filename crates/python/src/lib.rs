@@ -16,7 +16,7 @@
 //! | [`errors`] | exceptions out |
 //! | [`runtime`], [`sideline::fork_safe`], [`interpreter_exit`] | the threads, and how they survive a fork and the interpreter's exit |
 //! | [`loop_waker`], [`wait`] | completing what an event loop awaits: calls; stream items |
-//! | [`logging`] | log records in Python's `logging` |
+//! | [`logging`], [`trace`] | log records in Python's `logging`; spans in OpenTelemetry |
 
 #![allow(missing_debug_implementations, reason = "these classes show themselves by `__repr__`")]
 // Waits for the interpreter, which has no other clock.
@@ -47,6 +47,7 @@ mod simulator;
 mod stream;
 mod table;
 mod to_dicts;
+mod trace;
 mod tracking;
 mod wait;
 

@@ -5,7 +5,7 @@ use crate::dicts;
 use crate::payload::{datetime, parse_sport};
 use crate::table::PyTable;
 use crate::wait::{self, Wait};
-use crate::{convert, errors, interpreter_exit, runtime};
+use crate::{convert, errors, interpreter_exit, runtime, trace};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
@@ -285,6 +285,7 @@ impl CoreStream {
             ("unreadable", unreadable),
         ];
         numbers.into_iter().try_for_each(|(name, number)| stats.set_item(name, number))?;
+        stats.set_item("buffer_bytes", stream.buffer().bytes())?;
         stats.set_item("lag", stream.lag().as_secs_f64())?;
         Ok(stats)
     }
@@ -561,8 +562,9 @@ pub(crate) fn live_stats(
     errors::guard(py, || {
         let arguments = convert::arguments("live_stats", arguments)?;
         let options = read_options(options)?;
+        let span = trace::current(py)?;
         let stream = || -> Result<Stream> {
-            live::event_stream(client.get().transport()?, operation::live_stats(&arguments)?, options)
+            live::event_stream(client.get().transport()?.with_span(span), operation::live_stats(&arguments)?, options)
         };
         stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
@@ -609,7 +611,9 @@ pub(crate) fn websocket(
         };
         // The service does not answer for an unknown source, so a stream without notices would wait forever.
         let options = StreamOptions { first_quiet: !subscription.sources.is_empty(), ..read_options(options)? };
-        let stream = || -> Result<Stream> { live::websocket(client.get().transport()?, subscription, options) };
+        let span = trace::current(py)?;
+        let stream =
+            || -> Result<Stream> { live::websocket(client.get().transport()?.with_span(span), subscription, options) };
         stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })
 }

@@ -1,6 +1,7 @@
 """What both clients share: options, pickling, drift, scans; nothing of it waits for a response."""
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from .._core import CoreClient, Payload, Table
@@ -51,6 +52,7 @@ class BaseClient(Streams):
         proxy: str | None = None,
         ca_bundle: str | os.PathLike[str] | None = None,
         user_agent: str | None = None,
+        headers: Mapping[str, str] | None = None,
         allow_http: bool = False,
         strict: bool = False,
         api_key_in: Literal["query", "header"] = "query",
@@ -81,13 +83,16 @@ class BaseClient(Streams):
                 "token_path": token_path,
                 "token_parameter": token_parameter,
             }
-            self._core = CoreClient({**self._options, "proxy": proxy, "secret": secret, "api_key": api_key})
+            secrets = {"proxy": proxy, "secret": secret, "api_key": api_key, "headers": headers}
+            self._core = CoreClient({**self._options, **secrets})
+            self._options["headers"] = dict(self._core.headers)
         except BaseException:
             self._options = {}
             raise
         finally:
             # What a traceback shows of its frames must not be these; an address may hold a password by mistake.
-            del secret, api_key, proxy, base_url, websocket_url, broadcast_base_url
+            secrets = {}
+            del secret, api_key, proxy, headers, base_url, websocket_url, broadcast_base_url
 
     def drift(self) -> Table:
         """Return the unknown fields in this client's responses so far: fields that the service added or renamed.

@@ -1,6 +1,7 @@
 """The options of a client, as type checkers see them where a call passes them on."""
 
 import os
+from collections.abc import Mapping
 from typing import Literal, TypedDict
 
 from .timeout import Timeout
@@ -27,6 +28,7 @@ class ClientOptions(TypedDict, total=False):
     proxy: str | None
     ca_bundle: str | os.PathLike[str] | None
     user_agent: str | None
+    headers: Mapping[str, str] | None
     allow_http: bool
     strict: bool
     api_key_in: Literal["query", "header"]

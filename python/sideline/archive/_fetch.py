@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -326,7 +327,8 @@ def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], thread
                 future.set_exception(error)
 
     for _ in range(min(threads, len(items))):
-        Thread(target=run, name="sideline archive", daemon=True).start()
+        # Their requests belong to the caller's span.
+        Thread(target=copy_context().run, args=(run,), name="sideline archive", daemon=True).start()
     try:
         for future in futures:
             # Wait in steps: once polars is imported, Ctrl-C does not interrupt a wait.

@@ -2,9 +2,11 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate
+from sys import modules
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -87,11 +89,13 @@ class Sync:
         self.rows: int = 0
         self.outcomes: list[Outcome] = []
         self.corrections: list[dict[str, Any]] = []
+        self._report: Callable[[Iterable[Outcome]], None]
 
     def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         """Request and store everything that is due."""
         try:
-            self._run(team_ids, game_ids, start, end)
+            with _traced() as self._report:
+                self._run(team_ids, game_ids, start, end)
         finally:
             self._store.forget_files()
 
@@ -112,19 +116,23 @@ class Sync:
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
         if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
-            self.outcomes += [*lists.outcomes, *lists.missing_games]
+            self._add([*lists.outcomes, *lists.missing_games])
             return
         withdrawn = self._withdrawals(first, last) if game_ids is None else []
         problems, withdrawn_within = self._problems()
-        self.outcomes += [*lists.outcomes, *lists.missing_games]
+        self._add([*lists.outcomes, *lists.missing_games])
         self._update_holes(problems)
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
         for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
             self._write(outcomes)
-            self.outcomes += outcomes
+            self._add(outcomes)
         self._fetch_due(game_ids is None)
         # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
         self.outcomes.sort(key=lambda outcome: self._order.get(outcome.unit.name, -1))
+
+    def _add(self, outcomes: list[Outcome]) -> None:
+        self.outcomes += outcomes
+        self._report(outcomes)
 
     def account(self) -> list[Row]:
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
@@ -392,7 +400,7 @@ class Sync:
         left = []
         for group in groups:
             done = [unit for unit in group if is_done(unit)]
-            self.outcomes += [_done_elsewhere(unit, rows[unit.name]) for unit in done]
+            self._add([_done_elsewhere(unit, rows[unit.name]) for unit in done])
             self.done += len(done)
             left.append([unit for unit in group if unit not in done])
         return [group for group in left if group]
@@ -470,10 +478,19 @@ class Sync:
             outcome.release()
         trim()
         # Stored fragments are not reported, because their list is.
-        self.outcomes += [*problems, *units]
+        self._add([*problems, *units])
         self._stored_chunks += 1
         if self._stored_chunks % self._settings.compact_interval == 0:
             self._compact()
+
+
+def _traced() -> AbstractContextManager[Callable[[Iterable[Outcome]], None]]:
+    """Report the sync to OpenTelemetry if the program uses it."""
+    if "opentelemetry.trace" not in modules:
+        return nullcontext(lambda _: None)
+    from .._companions import trace_sync
+
+    return trace_sync()
 
 
 def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:

@@ -31,5 +31,7 @@ class StreamStats:
     """Updates dropped from a full buffer, by the `overflow` option."""
     unreadable: int
     """Rows that `batches`, `display`, `serve` and recovery left out, because a value or an id is unreadable."""
+    buffer_bytes: int
+    """Approximate bytes of the items that wait to be taken."""
     lag: float
     """Seconds that the oldest update has waited to be taken."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from os import PathLike
+from sys import modules
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, Self
@@ -73,6 +74,10 @@ class LiveStream(Generic[Item]):
         self._core = core
         self._title = title
         self._life = _Life(core)
+        if "opentelemetry.metrics" in modules:
+            from .._companions import observe_stream
+
+            observe_stream(self, title)
 
     def __iter__(self) -> Iterator[Item]:
         self._life.check_not_ended()

@@ -1,0 +1,84 @@
+//! Spans of OpenTelemetry. Without a program that imported it, nothing is imported and nothing is reported.
+
+use crate::interpreter_exit;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sideline::transport::{AttemptStart, Span, SpanEnd};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A span of `sideline._companions`.
+#[derive(Debug)]
+struct PySpan {
+    span: Py<PyAny>,
+    /// It is the caller's, who ends it.
+    is_callers: bool,
+}
+
+/// Return what reports calls within the caller's current span; `None` while the program has not imported OpenTelemetry,
+/// and so has set no provider.
+pub(crate) fn current(py: Python<'_>) -> PyResult<Option<Arc<dyn Span>>> {
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    if !modules.cast::<PyDict>()?.contains(intern!(py, "opentelemetry.trace"))? {
+        return Ok(None);
+    }
+    let current = py.import(intern!(py, "sideline._companions"))?.call_method0(intern!(py, "current_trace"))?;
+    Ok(Some(Arc::new(PySpan { span: current.unbind(), is_callers: true })))
+}
+
+impl PySpan {
+    /// Runs work that reports something. What a tracing system raises must not fail a request.
+    fn report<T>(&self, work: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
+        if interpreter_exit::is_exiting() {
+            return None;
+        }
+        Python::try_attach(|py| {
+            // A span may end while an exception is on its way.
+            let raised = PyErr::take(py);
+            let reported = interpreter_exit::attached(py, || work(py, self.span.bind(py)));
+            let reported = reported.map_err(|error| error.write_unraisable(py, Some(self.span.bind(py)))).ok();
+            if let Some(raised) = raised {
+                raised.restore(py);
+            }
+            reported
+        })
+        .flatten()
+    }
+
+    fn child(child: Bound<'_, PyAny>) -> Option<Arc<dyn Span>> {
+        (!child.is_none()).then(|| Arc::new(PySpan { span: child.unbind(), is_callers: false }) as Arc<dyn Span>)
+    }
+}
+
+impl Span for PySpan {
+    fn operation(&self, name: &'static str, at: SystemTime) -> Option<Arc<dyn Span>> {
+        self.report(|py, span| Ok(Self::child(span.call_method1(intern!(py, "operation"), (name, nanoseconds(at)))?)))
+            .flatten()
+    }
+
+    fn attempt(&self, attempt: &AttemptStart<'_>) -> Option<Arc<dyn Span>> {
+        let AttemptStart { url, host, port, resends, at } = attempt;
+        let url: &str = url;
+        let arguments = (url, host, port, resends, nanoseconds(*at));
+        self.report(|py, span| Ok(Self::child(span.call_method1(intern!(py, "attempt"), arguments)?))).flatten()
+    }
+
+    fn headers(&self) -> Vec<(String, String)> {
+        self.report(|py, span| span.call_method0(intern!(py, "headers"))?.extract()).unwrap_or_default()
+    }
+
+    fn end(&self, end: &SpanEnd) {
+        if self.is_callers {
+            return;
+        }
+        let SpanEnd { status, error, at, elapsed } = end;
+        let error = error.as_ref().map(|(kind, text)| (kind.as_str(), &**text));
+        let arguments = (status, error, nanoseconds(*at), elapsed.as_secs_f64());
+        self.report(|py, span| span.call_method1(intern!(py, "end"), arguments).map(drop));
+    }
+}
+
+fn nanoseconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,207 @@
+"""Spans and metrics of OpenTelemetry (docs/traces.md). It is imported once the program has imported OpenTelemetry.
+
+The extension calls `current_trace` and the methods of what it returns.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from time import time_ns
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from opentelemetry import metrics, propagate, trace
+from opentelemetry.context import Context, get_current
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from .._core import __version__
+
+Attributes = dict[str, str | int]
+
+_DURATION_BOUNDARIES = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""Those of the semantic conventions."""
+
+_tracer = trace.get_tracer("sideline", __version__)
+_meter = metrics.get_meter("sideline", __version__)
+_duration = _meter.create_histogram(
+    "http.client.request.duration",
+    "s",
+    "Duration of HTTP client requests.",
+    explicit_bucket_boundaries_advisory=_DURATION_BOUNDARIES,
+)
+_retries = _meter.create_counter("sideline.request.retries", "{request}", "Requests that were sent again.")
+_units = _meter.create_counter("sideline.sync.units", "{unit}", "Units of syncs, by status.")
+
+
+class Trace:
+    """The caller's place in a trace: operations begin within its current span."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def operation(self, name: str, at: int) -> "OperationSpan":
+        """Begin the span of a call or of a connection; times are nanoseconds since the epoch."""
+        span = _tracer.start_span(f"sideline.{name}", self._context, start_time=at)
+        return OperationSpan(name, span, trace.set_span_in_context(span, self._context))
+
+
+class OperationSpan(Trace):
+    """The span of a call or of a connection."""
+
+    def __init__(self, name: str, span: Span, context: Context) -> None:
+        super().__init__(context)
+        self._name = name
+        self._span = span
+
+    def attempt(self, url: str, host: str, port: int, resends: int, at: int) -> "AttemptSpan":
+        """Begin the span of one request; `resends`: how often it was sent before."""
+        attributes: Attributes = {"http.request.method": "GET", "server.address": host, "server.port": port}
+        if resends:
+            _retries.add(1, {"sideline.operation": self._name})
+        span = _tracer.start_span("GET", self._context, SpanKind.CLIENT, {**attributes, "url.full": url}, start_time=at)
+        if resends:
+            span.set_attribute("http.request.resend_count", resends)
+        return AttemptSpan(span, trace.set_span_in_context(span, self._context), attributes)
+
+    def end(self, status: int | None, error: tuple[str, str] | None, at: int, seconds: float) -> None:
+        """End the span; `error` has a type and a text."""
+        _end(self._span, error, at)
+
+
+class AttemptSpan:
+    """The span of one request."""
+
+    def __init__(self, span: Span, context: Context, attributes: Attributes) -> None:
+        self._span = span
+        self._context = context
+        self._attributes = attributes
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Return the headers that name this span to the service, by the program's propagator."""
+        headers: dict[str, str] = {}
+        propagate.inject(headers, self._context)
+        return list(headers.items())
+
+    def end(self, status: int | None, error: tuple[str, str] | None, at: int, seconds: float) -> None:
+        """End the span and record its duration. A request without a response or an error was cancelled."""
+        answer: Attributes = {}
+        if status is not None:
+            answer = {"http.response.status_code": status, "network.protocol.version": "1.1"}
+            if status >= 400 and error is None:
+                error = str(status), ""
+        elif error is None:
+            error = "cancelled", "the request was cancelled"
+        self._span.set_attributes(answer)
+        _end(self._span, error, at)
+        if error is not None:
+            answer["error.type"] = error[0]
+        _duration.record(seconds, {**self._attributes, **answer}, self._context)
+
+
+def current_trace() -> Trace:
+    """Return the caller's place in a trace."""
+    return Trace(get_current())
+
+
+def _end(span: Span, error: tuple[str, str] | None, at: int) -> None:
+    if error is not None:
+        kind, text = error
+        span.set_attribute("error.type", kind)
+        span.set_status(Status(StatusCode.ERROR, text or None))
+    span.end(at)
+
+
+class _Unit(Protocol):
+    name: str
+    operation: str
+
+
+class _Outcome(Protocol):
+    unit: _Unit
+    status: str
+    fetched_at: datetime
+    error: str | None
+    rows: int
+    attempts: int
+
+
+@contextmanager
+def trace_sync() -> Iterator[Callable[[Iterable[_Outcome]], None]]:
+    """Report a sync as a span, which has its requests and its units as children; yields what reports units."""
+    with _tracer.start_as_current_span("sideline.sync"):
+        context = get_current()
+
+        def report(outcomes: Iterable[_Outcome]) -> None:
+            for outcome in outcomes:
+                _units.add(1, {"sideline.unit.status": outcome.status}, context)
+                _report_unit(outcome, context)
+
+        yield report
+
+
+def _report_unit(outcome: _Outcome, context: Context) -> None:
+    end = time_ns()
+    span = _tracer.start_span(
+        "sideline.sync.unit",
+        context,
+        attributes={
+            "sideline.unit": outcome.unit.name,
+            "sideline.operation": outcome.unit.operation,
+            "sideline.unit.status": outcome.status,
+            "sideline.unit.rows": outcome.rows,
+            "sideline.unit.attempts": outcome.attempts,
+        },
+        start_time=min(end, int(outcome.fetched_at.timestamp() * 1e9)),
+    )
+    _end(span, None if outcome.error is None else (outcome.status, outcome.error), end)
+
+
+class _Stats(Protocol):
+    lag: float
+    open_gaps: int
+    reconnects: int
+    unreadable: int
+    buffer_bytes: int
+
+
+class _Stream(Protocol):
+    @property
+    def state(self) -> str: ...
+    @property
+    def stats(self) -> _Stats: ...
+
+
+_titles: WeakKeyDictionary[_Stream, str] = WeakKeyDictionary()
+"""The streams that exist, with their titles."""
+
+
+def observe_stream(stream: _Stream, title: str) -> None:
+    """Report the counters of a stream with each collection of metrics, while it exists."""
+    _titles[stream] = title
+
+
+def _observed(name: str, *, when_closed: bool) -> list[Callable[[CallbackOptions], Iterable[Observation]]]:
+    def observe(options: CallbackOptions) -> Iterable[Observation]:
+        for stream, title in list(_titles.items()):
+            if when_closed or stream.state != "closed":
+                yield Observation(getattr(stream.stats, name), {"sideline.stream": title})
+
+    return [observe]
+
+
+_meter.create_observable_gauge(
+    "sideline.stream.lag", _observed("lag", when_closed=False), "s", "How long the oldest update has waited."
+)
+_meter.create_observable_up_down_counter(
+    "sideline.stream.open_gaps", _observed("open_gaps", when_closed=False), "{gap}", "Gaps that are neither closed nor final."
+)
+_meter.create_observable_counter(
+    "sideline.stream.reconnects", _observed("reconnects", when_closed=True), "{connection}", "Connections after the first."
+)
+_meter.create_observable_counter(
+    "sideline.stream.unreadable", _observed("unreadable", when_closed=True), "{row}", "Rows that are left out."
+)
+_meter.create_observable_up_down_counter(
+    "sideline.stream.buffer", _observed("buffer_bytes", when_closed=False), "By", "Bytes that wait to be taken."
+)

@@ -1,0 +1,123 @@
+//! Reports calls, attempts and connections to a tracing system. The border to Python provides one; without it nothing is
+//! reported.
+
+use crate::config::is_reserved_header;
+use crate::error::Error;
+use crate::machine;
+use crate::scrub::Scrubbed;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use tokio::time::Instant;
+use url::Url;
+
+/// A span of a tracing system.
+pub trait Span: Send + Sync + Debug {
+    /// Begins a call of an operation, or a connection of a stream, within this span.
+    fn operation(&self, name: &'static str, at: SystemTime) -> Option<Arc<dyn Span>>;
+    /// Begins an attempt within this span.
+    fn attempt(&self, attempt: &AttemptStart<'_>) -> Option<Arc<dyn Span>>;
+    /// Returns the headers that name this span to the service.
+    fn headers(&self) -> Vec<(String, String)>;
+    fn end(&self, end: &SpanEnd);
+}
+
+/// An attempt that begins.
+#[derive(Debug)]
+pub struct AttemptStart<'a> {
+    pub url: &'a Scrubbed,
+    pub host: &'a str,
+    pub port: u16,
+    /// How many attempts of the same request precede it.
+    pub resends: u32,
+    pub at: SystemTime,
+}
+
+/// How a span ended.
+#[derive(Debug)]
+pub struct SpanEnd {
+    /// The status of the response.
+    pub status: Option<u16>,
+    /// The error's class or status, and its text.
+    pub error: Option<(String, Scrubbed)>,
+    pub at: SystemTime,
+    pub elapsed: Duration,
+}
+
+/// A span, or none. It ends with its last clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trace(Option<Arc<OpenSpan>>);
+
+#[derive(Debug)]
+struct OpenSpan {
+    span: Arc<dyn Span>,
+    begun: Instant,
+    status: Mutex<Option<u16>>,
+    error: Mutex<Option<(String, Scrubbed)>>,
+}
+
+impl Trace {
+    pub(super) fn new(span: Option<Arc<dyn Span>>) -> Self {
+        let open = |span| {
+            Arc::new(OpenSpan { span, begun: Instant::now(), status: Mutex::default(), error: Mutex::default() })
+        };
+        Trace(span.map(open))
+    }
+
+    pub(super) fn operation(&self, name: &'static str) -> Trace {
+        Trace::new(self.0.as_ref().and_then(|open| open.span.operation(name, machine::now())))
+    }
+
+    pub(super) fn attempt(&self, url: &Url, display_url: &Scrubbed, resends: u32) -> Trace {
+        let Some(open) = &self.0 else { return Trace::default() };
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        Trace::new(open.span.attempt(&AttemptStart { url: display_url, host, port, resends, at: machine::now() }))
+    }
+
+    /// Adds the headers that name this span to the service.
+    pub(super) fn propagate(&self, headers: &mut HeaderMap) {
+        let Some(open) = &self.0 else { return };
+        for (name, value) in open.span.headers() {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
+                && !is_reserved_header(name.as_str())
+            {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    pub(super) fn record_status(&self, status: u16) {
+        if let Some(open) = &self.0 {
+            *open.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        }
+    }
+
+    pub(crate) fn record_error(&self, error: &Error) {
+        if self.0.is_some() {
+            let kind = match error {
+                Error::Api(response) => response.status.to_string(),
+                other => other.class_name().unwrap_or("ValueError").to_owned(),
+            };
+            self.record_failure(&kind, Scrubbed::local(error.problem()));
+        }
+    }
+
+    /// Records a failure of a kind that is not an error.
+    pub(crate) fn record_failure(&self, kind: &str, why: Scrubbed) {
+        if let Some(open) = &self.0 {
+            *open.error.lock().unwrap_or_else(PoisonError::into_inner) = Some((kind.to_owned(), why));
+        }
+    }
+}
+
+impl Drop for OpenSpan {
+    fn drop(&mut self) {
+        self.span.end(&SpanEnd {
+            status: self.status.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
+            error: self.error.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
+            at: machine::now(),
+            elapsed: self.begun.elapsed(),
+        });
+    }
+}
