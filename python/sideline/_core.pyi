@@ -555,8 +555,7 @@ class CoreBoxScore:
     @property
     def problems(self) -> list[tuple[datetime, str, str]]:
         """Time of receipt, path and reason of the last rows that were left out."""
-    @property
-    def stale(self) -> bool: ...
+    def is_stale(self, delay_s: float = 0.0) -> bool: ...
     @property
     def updated_at(self) -> datetime | None: ...
 

@@ -712,9 +712,11 @@ impl CoreBoxScore {
         self.lock().problems().map(problem).collect()
     }
 
-    #[getter]
-    fn stale(&self) -> bool {
-        self.lock().is_stale(SystemTime::now())
+    /// Whether values may be missing, of a box score whose items are applied this many seconds late.
+    #[pyo3(signature = (delay_s = 0.0))]
+    fn is_stale(&self, delay_s: f64) -> bool {
+        let delay = Duration::try_from_secs_f64(delay_s).unwrap_or_default();
+        self.lock().is_stale(SystemTime::now().checked_sub(delay).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
     #[getter]

@@ -6,14 +6,17 @@ if TYPE_CHECKING:
     from .access import (
         check_sync as check_sync,
         core_of as core_of,
+        core_of_score as core_of_score,
         core_of_stream as core_of_stream,
         drift_of as drift_of,
         finding_of as finding_of,
+        game_of as game_of,
         in_zone as in_zone,
         is_entered as is_entered,
         keep_alive as keep_alive,
         options_of as options_of,
         planned_units as planned_units,
+        players_of as players_of,
         refusal_of as refusal_of,
         shape_of as shape_of,
         size_of as size_of,
@@ -72,9 +75,9 @@ else:
         __name__,
         {
             "access": (
-                "check_sync core_of core_of_stream drift_of finding_of in_zone is_entered keep_alive options_of "
-                "planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
-                "waits with_texts"
+                "check_sync core_of core_of_score core_of_stream drift_of finding_of game_of in_zone is_entered "
+                "keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of store_of "
+                "table_from_arrow title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

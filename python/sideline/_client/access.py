@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import TypeVar
 
-    from .._core import CoreStream
+    from .._core import CoreBoxScore, CoreStream
     from .._engines import Plan, PlanUnit
     from ..archive import Archive, Store
     from ..batch import BaseBatch
     from ..errors import DecodeError, SidelineError
-    from ..live import LiveStream
+    from ..live import LiveBoxScore, LiveStream
     from .base import BaseClient
     from .client import Client
     from .types import Sport
@@ -71,6 +71,21 @@ def planned_units(plan: "Plan") -> "tuple[PlanUnit, ...]":
 def core_of_stream(stream: "LiveStream") -> "CoreStream":
     """Return a stream's half in Rust."""
     return stream._core
+
+
+def core_of_score(score: "LiveBoxScore") -> "CoreBoxScore":
+    """Return a live box score's half in Rust."""
+    return score._core
+
+
+def players_of(score: "LiveBoxScore") -> "Mapping[int, tuple[str, str | None]]":
+    """Return name and jersey number of each player of the rosters that a live box score has, by id."""
+    return score._players
+
+
+def game_of(stream: "LiveStream") -> str | None:
+    """Return the id of a stream's game, if it is known."""
+    return stream._game_id
 
 
 def title_of(stream: "LiveStream") -> str:

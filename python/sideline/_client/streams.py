@@ -124,7 +124,7 @@ class Streams:
         from ..live import LiveStream
 
         core = _live_stats(self._core, {"schedule_id": schedule_id, "mock": mock}, options)
-        return LiveStream(core, f"live_stats {schedule_id}")
+        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id))
 
     def live(
         self,
@@ -202,4 +202,4 @@ class Streams:
         finally:
             # A traceback with locals must not show it.
             del token
-        return LiveStream(core, f"live {game_id or 'by token'}")
+        return LiveStream(core, f"live {game_id or 'by token'}", None if game_id is None else str(game_id))

@@ -4,18 +4,19 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .._client import core_of_stream
 from .._core import Update
-from ..errors import DecodeError, SidelineError
+from ..errors import DecodeError, PermissionDenied, SidelineError
 from ._client import open_client
 from ._parser import Commands, add_command, port, print_error
 from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
 
 if TYPE_CHECKING:
     from .._client import Client
-    from ..live import LiveBoxScore, LiveStream
+    from ..live import Listener, LiveBoxScore, LiveStream
 
 
 def add(commands: Commands) -> None:
@@ -40,14 +41,33 @@ def add(commands: Commands) -> None:
     )
     form.add_argument("--serve", action="store_true", help="print the address of a page that shows the game")
     parser.add_argument("--port", type=port, metavar="PORT", help="with --serve: its port (default: any free port)")
+    parser.add_argument(
+        "--feed",
+        action="store_true",
+        help="with --serve: also /score.json, /feed.json, /feed.csv, /feed.xml, /overlay and /healthz (docs/on-air.md)",
+    )
+    parser.add_argument(
+        "--delay",
+        type=float,
+        metavar="SECONDS",
+        help="with --serve: show the game as it was this many seconds ago, like delayed pictures",
+    )
+    parser.add_argument(
+        "--host", metavar="HOST", help="with --serve: the address to listen at (default: 127.0.0.1); needs --token"
+    )
+    parser.add_argument(
+        "--token", metavar="TOKEN", help="with --serve: what each address must have as ?token=, which is not printed"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Show the game until it ends or Ctrl-C."""
-    from ..live import can_redraw, in_terminal
+    from ..live import Listener, can_redraw, in_terminal
 
-    if args.port is not None and not args.serve:
-        args.parser.error("--port needs --serve")
+    for option in ("port", "feed", "delay", "host", "token"):
+        if getattr(args, option) and not args.serve:
+            args.parser.error(f"--{option} needs --serve")
+    listener = Listener(args.host or "127.0.0.1", args.port or 0, args.token, has_feed=args.feed)
     refusal = Refusal()
     args.game_id = args.game_id if args.game is None else args.game
     is_redrawn = not args.as_json and can_redraw()
@@ -57,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         score = score_so_far(client, args.game_id if args.serve or is_redrawn else None)
         with until_stopped() as is_stopped, stream:
             if args.serve:
-                _serve(stream, score, refusal, is_stopped, args.port or 0)
+                _serve(stream, score, refusal, is_stopped, listener, args.delay or 0.0)
             elif is_redrawn:
                 in_terminal(stream, score, refusal.add, is_stopped)
             else:
@@ -77,13 +97,20 @@ def score_so_far(client: "Client", game_id: str | None) -> "LiveBoxScore":
         for team in (sides.get("home_team_id"), sides.get("away_team_id")):
             if team is not None:
                 score.seed(client.team_game_stats(team, game_id=game_id))
+                with suppress(PermissionDenied):
+                    score.seed(client.roster(team))
     except (SidelineError, ValueError) as error:
         print_error(f"names of players may be missing: {error}")
     return score
 
 
 def _serve(
-    stream: "LiveStream", score: "LiveBoxScore", refusal: Refusal, is_stopped: Callable[[], bool], port: int
+    stream: "LiveStream",
+    score: "LiveBoxScore",
+    refusal: Refusal,
+    is_stopped: Callable[[], bool],
+    listener: "Listener",
+    delay_s: float,
 ) -> None:
     """Serve a page until the stream ends; notices are also printed."""
     from ..live import LivePage, describe_notice
@@ -93,8 +120,8 @@ def _serve(
         if not isinstance(item, Update):
             print(describe_notice(item), file=sys.stderr, flush=True)
 
-    with LivePage(stream, score, port, report) as page:
-        print(page.url, flush=True)
+    with LivePage(stream, score, listener, report, delay_s=delay_s) as page:
+        print(page.address, flush=True)
         while not is_stopped() and not page.wait(0.2):
             pass
 

@@ -8,7 +8,9 @@ _situation.py   sides, period and clock of a live game
 _scoreboard.py  a watched game as one view
 _display.py     a stream in a notebook, or as lines
 _terminal.py    a scoreboard in a terminal
-_page.py        a scoreboard in a browser
+_watched.py     a watched game, with a delay
+_page.py        a scoreboard in a browser, and the feed
+_feed.py        the score as JSON, CSV and XML
 _court_svg.py   half a court as a drawing
 """
 
@@ -22,7 +24,7 @@ from ._streams import Batches, LiveStream
 
 if TYPE_CHECKING:
     from ._display import describe_notice as describe_notice, describe_update as describe_update
-    from ._page import LivePage as LivePage
+    from ._page import Listener as Listener, LivePage as LivePage
     from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal
 else:
     from .._lazy import open_door
@@ -31,7 +33,7 @@ else:
         __name__,
         {
             "_display": "describe_notice describe_update",
-            "_page": "LivePage",
+            "_page": "Listener LivePage",
             "_terminal": "can_redraw in_terminal",
         },
     )

@@ -43,6 +43,7 @@ class LiveBoxScore:
         of_seeds = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
         self._core = CoreBoxScore(of_seeds if sport is None else sport)
         self._situation = Situation()
+        self._players: dict[int, tuple[str, str | None]] = {}
         for payload in seeds:
             self.seed(payload)
 
@@ -62,8 +63,9 @@ class LiveBoxScore:
         return sum(self.feed(item) for item in items)
 
     def seed(self, payload: Payload) -> None:
-        """Take the rows of a response of `team_game_stats`, `stats` or `catch_up`.
+        """Take the rows of a response of `team_game_stats`, `stats` or `catch_up`, or the players of a `roster`.
 
+        Players have names and jersey numbers, which a feed shows (`LiveStream.serve`).
         Rows with a version are taken unless the current ones are newer; those of `catch_up` have none and are always
         taken. A team's total is unknown after a `catch_up` that lacks it.
 
@@ -74,6 +76,11 @@ class LiveBoxScore:
         """
         if not isinstance(payload, Payload):
             raise TypeError(f"seed takes one payload at a time, not a {type(payload).__name__}")
+        if payload.operation == "roster":
+            for player in payload.table("players").to_dicts():
+                name = " ".join(part for part in (player["first_name"], player["last_name"]) if part)
+                self._players[player["player_id"]] = name, player["jersey_number_str"]
+            return
         self._core.seed(payload.raw)
 
     def _read_situation(self, update: Update) -> None:
@@ -134,7 +141,7 @@ class LiveBoxScore:
         It is true while a gap is open, while the connection has been lost for a second, and after a final gap until
         a later complete state covers it.
         """
-        return self._core.stale
+        return self._core.is_stale()
 
     @property
     def updated_at(self) -> datetime | None:

@@ -12,33 +12,45 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from threading import Condition, Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qs
 
-from .._client import is_entered, title_of
+from .._client import is_entered
 from .._lazy import LazyModule
 from .._rows import html, notebook_html
 from ..court import COLLEGE_MEN
 from ._box_score import LiveBoxScore
 from ._court_svg import half_court
-from ._display import add_counted
-from ._scoreboard import GameView, Scoreboard
+from ._feed import plain
+from ._scoreboard import GameView
 from ._terminal import follow
+from ._watched import WatchedGame
 
 if TYPE_CHECKING:
     from . import _streams
 else:
     _streams = LazyModule("sideline.live._streams")
 
-__all__ = ["LivePage"]
+__all__ = ["Listener", "LivePage"]
 
-HOST = "127.0.0.1"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+MIN_TOKEN = 16
+"""Characters of a token, at least."""
 
 CLOSE_TIMEOUT = 10.0
 """Seconds for which closing a page waits for its connections to end."""
+
+NO_POLICY = "default-src 'none'"
+"""The policy of what is no page."""
+
+FEED_PATHS = ("/score.json", "/feed.json", "/feed.csv", "/feed.xml", "/overlay", "/healthz")
 
 Sections = Mapping[str, str]
 """A view: the JSON of each of its members."""
@@ -63,11 +75,58 @@ class Settings:
     """Bytes that the system may hold for a browser that does not read."""
 
 
+@dataclass(frozen=True, repr=False)
+class Listener:
+    """Where a page listens, who may open it, and whether it has the feed."""
+
+    host: str = LOOPBACK[0]
+    port: int = 0
+    token: str | None = None
+    has_feed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse another host without a token, and a token that is short or no part of an address."""
+        if self.token is not None and not re.fullmatch(rf"[A-Za-z0-9._~-]{{{MIN_TOKEN},}}", self.token):
+            raise ValueError(
+                f"token must have at least {MIN_TOKEN} letters, digits, dots, hyphens, underscores or tildes, such as "
+                "the text of secrets.token_urlsafe()"
+            )
+        if self.token is None and self.host not in LOOPBACK:
+            raise ValueError(f"host is {self.host!r}, which other machines can reach: give a token= too")
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        """The family of the host's address."""
+        return socket.AF_INET6 if ":" in self.host else socket.AF_INET
+
+    def is_own(self, name: str) -> bool:
+        """Return whether the name in an address leads here, and not by a name of another site.
+
+        A page of another site may reach this one by a name that resolves to it (DNS rebinding). An address of digits
+        is no such name.
+        """
+        name = name.lower()
+        if self.host in LOOPBACK or name in LOOPBACK:
+            return name in LOOPBACK
+        if name in (self.host.lower(), socket.gethostname().lower()):
+            return True
+        try:
+            return bool(ip_address(name))
+        except ValueError:
+            return False
+
+    def is_allowed(self, query: str) -> bool:
+        """Return whether the query of an address has the token."""
+        if self.token is None:
+            return True
+        return any(compare_digest(token.encode(), self.token.encode()) for token in parse_qs(query).get("token", []))
+
+
 class LivePage:
     """A page on this machine that shows a live stream in a browser; `LiveStream.serve` returns it.
 
     It takes the stream's items in a thread of its own until it is closed. It can be a context manager, and is closed
-    when Python exits. Only programs on this machine can open it, those of other users too.
+    when Python exits. Unless it was given a host, only programs on this machine can open it, those of other users too.
 
     >>> with client.live_stats(live_game_id) as stream, stream.serve() as page:
     ...     page.url.startswith("http://127.0.0.1:")
@@ -80,20 +139,22 @@ class LivePage:
         self,
         stream: "_streams.LiveStream",
         score: LiveBoxScore,
-        port: int,
+        listener: Listener,
         on_item: Callable[[object], object] | None = None,
+        *,
+        delay_s: float = 0.0,
     ) -> None:
         self._stream = stream
         self._on_item = on_item
-        self._score = score
-        self._board = Scoreboard(title_of(stream), score)
+        self._listener = listener
+        self._game = WatchedGame(stream, score, delay_s)
         self._error: Exception | None = None
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
         self._news = News()
         self._publish()
-        self._server = Server(port, self._news, self._settings)
+        self._server = Server(listener, self._news, self._game, self._settings)
         self._threads = [
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
@@ -104,8 +165,16 @@ class LivePage:
 
     @property
     def url(self) -> str:
-        """The address to open in a browser on this machine."""
-        return f"http://{HOST}:{self._server.server_port}/"
+        """The address to open in a browser. It has the token, if there is one: treat it as a secret then."""
+        token = self._listener.token
+        return self.address if token is None else f"{self.address}?token={token}"
+
+    @property
+    def address(self) -> str:
+        """The address without the token, for what is shown or logged."""
+        host = self._listener.host
+        host = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104 - every address of this machine
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._server.server_port}/"
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the stream ends, for at most `timeout` seconds; returns whether it has ended.
@@ -142,6 +211,9 @@ class LivePage:
     def _follow(self) -> None:
         try:
             follow(self._stream, self._add, self._publish, self._stopped.is_set)
+            # What the delay still holds back.
+            while (seconds := self._game.next_due) is not None and not self._stopped.wait(seconds):
+                self._publish()
         except Exception as error:  # noqa: BLE001 - raised by `wait`
             self._error = error
         finally:
@@ -149,13 +221,13 @@ class LivePage:
             self._ended.set()
 
     def _add(self, item: object) -> None:
-        add_counted(self._stream, self._score, item, self._board.add)
+        self._game.add(item)
         if self._on_item is not None:
             self._on_item(item)
 
     def _publish(self) -> None:
         error = None if self._error is None else str(self._error)
-        self._news.publish(self._board.view(self._stream.state, self._stream.stats, error))
+        self._news.publish(self._game.view(error))
 
     def __enter__(self) -> Self:
         return self
@@ -166,10 +238,10 @@ class LivePage:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<sideline.live.LivePage {self.url}, {'closed' if self._is_closed else 'open'}>"
+        return f"<sideline.live.LivePage {self.address}, {'closed' if self._is_closed else 'open'}>"
 
     def _repr_html_(self) -> str:
-        return notebook_html({"link": self.url})
+        return notebook_html({"link": self.address})
 
 
 class News:
@@ -212,27 +284,32 @@ def event(seen: Sections | None, newest: Sections) -> bytes:
     return f"event: {'state' if seen is None else 'change'}\ndata: {{{document}}}\n\n".encode()
 
 
-def refusal(path: str, hosts: list[str], origin: str | None, site: str | None, port: int) -> HTTPStatus | None:
+def refusal(
+    path: str, query: str, hosts: list[str], origin: str | None, site: str | None, listener: Listener, port: int
+) -> HTTPStatus | None:
     """Return the status that refuses a request, or `None`.
 
-    A page of another site may reach this one by a name that resolves to loopback (DNS rebinding), which its Host header
-    reveals, or directly, which Origin and Sec-Fetch-Site reveal.
+    Another site reveals itself by the name in Host (see `Listener.is_own`), or by Origin and Sec-Fetch-Site.
     """
-    own_origins = {f"{HOST}:{port}", f"localhost:{port}"} | ({HOST, "localhost"} if port == 80 else set())
-    if len(hosts) != 1 or hosts[0].lower() not in own_origins:
+    name, separator, named_port = hosts[0].rpartition(":") if len(hosts) == 1 else ("", "", "")
+    if not separator or "]" in named_port:
+        name, named_port = hosts[0] if len(hosts) == 1 else "", "80"
+    if named_port != str(port) or not listener.is_own(name.strip("[]")):
         return HTTPStatus.MISDIRECTED_REQUEST
-    if path == "/":
-        return None
-    if path != "/events":
+    if not listener.is_allowed(query):
+        return HTTPStatus.FORBIDDEN
+    if path not in ("/", "/events", *(FEED_PATHS if listener.has_feed else ())):
         return HTTPStatus.NOT_FOUND
+    if path in ("/", "/overlay"):
+        return None
     if origin not in (None, f"http://{hosts[0].lower()}") or site not in (None, "same-origin", "none"):
         return HTTPStatus.FORBIDDEN
     return None
 
 
-def page() -> tuple[bytes, str]:
-    """Return the page, and the content security policy that allows its own style and script alone."""
-    text = html("live_page.html", court=half_court(COLLEGE_MEN))
+def page(template: str = "live_page.html") -> tuple[bytes, str]:
+    """Return a page, and the content security policy that allows its own style and script alone."""
+    text = html(template, court=half_court(COLLEGE_MEN))
     style, script = (_hash_of(text, tag) for tag in ("style", "script"))
     policy = (
         f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; connect-src 'self'; "
@@ -253,10 +330,15 @@ class Server(ThreadingHTTPServer):
     # On Windows it would let another program take the port over.
     allow_reuse_address = os.name == "posix"
 
-    def __init__(self, port: int, news: News, settings: Settings) -> None:
+    def __init__(self, listener: Listener, news: News, game: WatchedGame, settings: Settings) -> None:
+        self.listener = listener
         self.news = news
+        self.game = game
         self.settings = settings
-        self.page, self.policy = page()
+        self.pages = {"/": page()}
+        if listener.has_feed:
+            self.pages["/overlay"] = page("overlay.html")
+        self.address_family = listener.family
         self._connections: dict[Any, bool] = {}
         """Whether a connection has sent its request, the oldest first."""
         self._leaving: set[Any] = set()
@@ -264,12 +346,12 @@ class Server(ThreadingHTTPServer):
         self._condition = Condition()
         self._browsers = 0
         try:
-            super().__init__((HOST, port), Handler)
+            super().__init__((listener.host, listener.port), Handler)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             problem = "in use" if error.errno == errno.EADDRINUSE else "not allowed to this user"
-            message = f"port {port} is {problem}; choose another one, or 0 for any free port"
+            message = f"port {listener.port} is {problem}; choose another one, or 0 for any free port"
             raise OSError(error.errno, message) from None
 
     def admit(self) -> bool:
@@ -338,10 +420,17 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+_ADVICE = {
+    HTTPStatus.MISDIRECTED_REQUEST: "write the address of this machine, with its port",
+    HTTPStatus.FORBIDDEN: "give the token, as ?token=, from a program or a page of this server",
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     """One connection of a browser."""
 
     server: Server
+    _policy = NO_POLICY
     server_version, sys_version = "sideline", ""
 
     def setup(self) -> None:
@@ -350,16 +439,22 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.settings.socket_timeout)
 
     def do_GET(self) -> None:
-        """Send the page, or events until either side closes."""
+        """Send a page, a part of the feed, or events until either side closes."""
         self.server.note_request(self.connection)
-        headers, port = self.headers, self.server.server_port
-        path = self.path.partition("?")[0]
+        headers, port, listener = self.headers, self.server.server_port, self.server.listener
+        path, _, query = self.path.partition("?")
         hosts = headers.get_all("Host") or []
-        status = refusal(path, hosts, headers.get("Origin"), headers.get("Sec-Fetch-Site"), port)
+        status = refusal(path, query, hosts, headers.get("Origin"), headers.get("Sec-Fetch-Site"), listener, port)
         if status is not None:
-            self._send(status, f"{status.phrase}: open http://{HOST}:{port}/ in a browser on this machine\n".encode())
-        elif path == "/":
-            self._send(HTTPStatus.OK, self.server.page, "text/html")
+            self._send(status, f"{status.phrase}: {_ADVICE.get(status, 'open the page at /')}\n".encode())
+        elif path in self.server.pages:
+            self._send(HTTPStatus.OK, self.server.pages[path][0], "text/html", policy=self.server.pages[path][1])
+        elif path == "/healthz":
+            is_healthy, figures = self.server.game.health()
+            status = HTTPStatus.OK if is_healthy else HTTPStatus.SERVICE_UNAVAILABLE
+            self._send(status, json.dumps(figures).encode(), "application/json")
+        elif path != "/events":
+            self._send_feed(path)
         elif not self.server.admit():
             problem = f"{self.server.settings.max_browsers} browsers follow this page already\n"
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, problem.encode())
@@ -369,10 +464,30 @@ class Handler(BaseHTTPRequestHandler):
             finally:
                 self.server.leave()
 
-    def _send(self, status: HTTPStatus, body: bytes, kind: str = "text/plain") -> None:
+    def _send_feed(self, path: str) -> None:
+        documents, verdict = self.server.game.documents()
+        document = documents[path]
+        known = [etag.strip().removeprefix("W/") for etag in self.headers.get("If-None-Match", "").split(",")]
+        is_known = document.etag in known or "*" in known
+        # An array without rows has no place for them.
+        names = {f"Sideline-{name.replace('_', '-').title()}": plain(value) for name, value in verdict.items()}
+        status, body = (HTTPStatus.NOT_MODIFIED, b"") if is_known else (HTTPStatus.OK, document.body)
+        self._send(status, body, document.media_type, {"ETag": document.etag, **names})
+
+    def _send(
+        self,
+        status: HTTPStatus,
+        body: bytes,
+        kind: str = "text/plain",
+        headers: Mapping[str, str] | None = None,
+        policy: str = NO_POLICY,
+    ) -> None:
+        self._policy = policy
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -391,7 +506,7 @@ class Handler(BaseHTTPRequestHandler):
     def end_headers(self) -> None:
         """Add the headers of every response."""
         for name, value in {
-            "Content-Security-Policy": self.server.policy,
+            "Content-Security-Policy": self._policy,
             "Cache-Control": "no-store",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Referrer-Policy": "no-referrer",

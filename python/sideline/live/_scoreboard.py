@@ -143,6 +143,11 @@ class Scoreboard:
         for update in _updates_of(item):
             self._read_update(update)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the service said that the game is over."""
+        return self._is_over
+
     def _read_update(self, update: Update) -> None:
         try:
             message = update.to_dict()

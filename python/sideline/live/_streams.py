@@ -29,6 +29,9 @@ else:
     _page = LazyModule("sideline.live._page")
     Item = TypeVar("Item", covariant=True)
 
+MAX_DELAY = 3600.0
+"""Seconds by which a page may be late, at most: its items are held in memory."""
+
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
@@ -70,9 +73,10 @@ class LiveStream(Generic[Item]):
     'closed'
     """
 
-    def __init__(self, core: CoreStream, title: str) -> None:
+    def __init__(self, core: CoreStream, title: str, game_id: str | None = None) -> None:
         self._core = core
         self._title = title
+        self._game_id = game_id
         self._life = _Life(core)
         if "opentelemetry.metrics" in modules:
             from .._companions import observe_stream
@@ -204,28 +208,48 @@ class LiveStream(Generic[Item]):
 
         run(View(self, LiveBoxScore() if score is None else score), screen(), every)
 
-    def serve(self, score: "LiveBoxScore | None" = None, *, port: int = 0) -> "_page.LivePage":
+    def serve(
+        self,
+        score: "LiveBoxScore | None" = None,
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        token: str | None = None,
+        feed: bool = False,
+        delay_s: Duration = 0.0,
+    ) -> "_page.LivePage":
         """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (docs/live.md).
 
+        With `feed`, graphics systems read the score there too: `/score.json`, `/feed.json`, `/feed.csv`, `/feed.xml`,
+        `/overlay` and `/healthz` (docs/on-air.md).
+
         The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it
-        before to keep them. Only this machine can open the page, and nothing is loaded from elsewhere. Closing the page
-        closes the stream, unless the stream was entered with `with`.
+        before to keep them. Only this machine can open it unless `host` says otherwise, and nothing is loaded from
+        elsewhere. Closing the page closes the stream, unless the stream was entered with `with`.
 
         Parameters:
             score: the box score to update, such as a seeded one; default: a new one.
             port: default: any free port.
+            host: the address to listen at; another than this machine's own loopback needs a token.
+            token: what each address must have as `?token=`; a secret.
+            feed: also serve the feed.
+            delay_s: show the game as it was this many seconds ago, like delayed pictures.
 
-        Raises `OSError` if the port is in use.
+        Raises `OSError` if the port is in use, and `ValueError` for another host without a token.
 
-        >>> with client.live(live_game_id).serve() as page:
+        >>> with client.live(live_game_id).serve(feed=True) as page:
         ...     page
         <sideline.live.LivePage http://127.0.0.1:..., open>
         """
         if not 0 <= port <= 65_535:
             raise ValueError(f"port is {port}; it must be from 0 to 65535")
-        from ._page import LivePage
+        delay = as_seconds(delay_s)
+        if not 0 <= delay <= MAX_DELAY:
+            raise ValueError(f"delay_s is {delay}; it must be from 0 to {MAX_DELAY:g} seconds")
+        from ._page import Listener, LivePage
 
-        return LivePage(self, LiveBoxScore() if score is None else score, port)
+        listener = Listener(host, port, token, has_feed=feed)
+        return LivePage(self, LiveBoxScore() if score is None else score, listener, delay_s=delay)
 
     @property
     def state(self) -> State:

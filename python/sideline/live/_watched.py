@@ -1,0 +1,173 @@
+"""A watched game, as a page and its feed show it: with a delay, as it was some seconds ago."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._client import core_of_score, core_of_stream, game_of, title_of
+from .._core import Update
+from ._box_score import LiveBoxScore
+from ._display import add_counted
+from ._feed import Document, documents, feed_rows, row_names, score_fields
+from ._notices import Connected
+from ._scoreboard import GameView, Scoreboard
+from ._stats import StreamStats
+
+if TYPE_CHECKING:
+    from ._streams import LiveStream
+
+SETTLE_TIME = 2.0
+"""Seconds after the first connection within which the service resends what happened before it."""
+
+
+class Received(NamedTuple):
+    """An item, with the stream's state when it was received."""
+
+    due: float
+    item: object
+    state: str
+    stats: StreamStats
+
+
+class Start:
+    """The start of a stream, when the service resends what happened before."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._connected_at: float | None = None
+        self._has_updates = False
+
+    def add(self, item: object) -> None:
+        """Add an item of the stream."""
+        self._has_updates = self._has_updates or isinstance(item, Update)
+        if self._connected_at is None and isinstance(item, Connected):
+            self._connected_at = self._now()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether updates came, and the time for repeated ones is over."""
+        return self._has_updates and self._connected_at is not None and self._now() - self._connected_at >= SETTLE_TIME
+
+
+class WatchedGame:
+    """The items of a stream, applied to a box score after a delay; any thread may read it."""
+
+    def __init__(
+        self, stream: "LiveStream", score: LiveBoxScore, delay_s: float = 0.0, now: Callable[[], float] = monotonic
+    ) -> None:
+        self._stream = stream
+        self._score = score
+        self._delay_s = delay_s
+        self._now = now
+        self._game_id = game_of(stream)
+        # Of this moment, which the delay does not change.
+        self._current = LiveBoxScore() if delay_s else score
+        self._current_start = Start(now)
+        self._start = Start(now) if delay_s else self._current_start
+        self._empty = LiveBoxScore()
+        self._title = title_of(stream)
+        self._board = Scoreboard(self._title, score)
+        self._waiting: deque[Received] = deque()
+        self._shown: tuple[str, StreamStats] | None = None
+        self._lock = Lock()
+        self._version = 0
+        self._documents: tuple[object, dict[str, Document]] = None, {}
+
+    def add(self, item: object) -> None:
+        """Take an item that was received now."""
+        with self._lock:
+            self._current_start.add(item)
+            if self._delay_s:
+                self._current.feed(item)
+                stream = self._stream
+                self._waiting.append(Received(self._now() + self._delay_s, item, stream.state, stream.stats))
+            else:
+                self._apply(item)
+
+    def _apply(self, item: object) -> None:
+        self._version += 1
+        add_counted(self._stream, self._score, item, self._board.add)
+
+    def _apply_due(self) -> None:
+        while self._waiting and self._waiting[0].due <= self._now():
+            _, item, *shown = self._waiting.popleft()
+            self._shown = tuple(shown)
+            self._start.add(item)
+            self._apply(item)
+
+    @property
+    def _is_begun(self) -> bool:
+        """Whether the first item is shown: a score may have been seeded with values that the delay does not allow yet."""
+        return not self._delay_s or self._shown is not None
+
+    @property
+    def next_due(self) -> float | None:
+        """Seconds until the next item that waits is applied."""
+        with self._lock:
+            return max(0.0, self._waiting[0].due - self._now()) if self._waiting else None
+
+    def view(self, error: str | None) -> GameView:
+        """Return what a screen shows."""
+        with self._lock:
+            self._apply_due()
+            state, stats = self._stream.state, self._stream.stats
+            if not self._is_begun:
+                return Scoreboard(self._title, self._empty).view("connecting", _NOTHING)
+            if self._shown is not None and (self._waiting or state != "closed"):
+                (state, stats), error = self._shown, None
+            return self._board.view(state, stats, error)
+
+    def documents(self) -> tuple[dict[str, Document], Mapping[str, Any]]:
+        """Return what each path of the feed sends, and its verdict."""
+        with self._lock:
+            self._apply_due()
+            is_over = self._board.is_over
+            is_stale = not self._start.is_over or core_of_score(self._score).is_stale(self._delay_s)
+            # Nothing more comes from a stream that has ended, unless it waits here.
+            is_stale = is_stale or not (is_over or self._waiting or self._stream.state != "closed")
+            score = self._score if self._is_begun else self._empty
+            at = score.updated_at
+            verdict = {
+                "stale": is_stale,
+                "updated_at": None if at is None else at.isoformat(),
+                "verdict": "final" if is_over else "stale" if is_stale else "live",
+            }
+            key = self._version, is_stale
+            if self._documents[0] != key:
+                rows = feed_rows(score, self._game_id, verdict)
+                fields = score_fields(score, self._game_id, verdict)
+                self._documents = key, documents(fields, rows, row_names(self._score))
+            return self._documents[1], verdict
+
+    def health(self) -> tuple[bool, dict[str, float | None]]:
+        """Return whether the stream is connected and not stale, and its figures, both of this moment."""
+        with self._lock:
+            stats, last = self._stream.stats, core_of_stream(self._stream).last
+            is_current = self._current_start.is_over and not self._current.stale
+            figures = {
+                "lag_s": stats.lag,
+                "open_gaps": stats.open_gaps,
+                "reconnects": stats.reconnects,
+                "buffer_bytes": stats.buffer_bytes,
+                "unreadable": stats.unreadable,
+                "since_update_s": None if last is None else max(0.0, (datetime.now(UTC) - last).total_seconds()),
+            }
+            return is_current and self._stream.state == "connected", figures
+
+
+_NOTHING = StreamStats(
+    updates=0,
+    bytes=0,
+    reconnects=0,
+    gaps=0,
+    open_gaps=0,
+    recovered=0,
+    repeats=0,
+    dropped=0,
+    unreadable=0,
+    buffer_bytes=0,
+    lag=0.0,
+)
