@@ -25,7 +25,7 @@ from service import Features, PlayedGame, Service
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline.live._page import Listener, LivePage, News, Settings, event, page, refusal
+from sideline.live._page import PageOptions, LivePage, News, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'
@@ -58,7 +58,7 @@ def served(*first: bytes, **quantities: Any) -> Iterator[tuple[LivePage, Callabl
             to.sendall(data)
 
     def page_of(stream: sideline.LiveStream) -> LivePage:
-        return Page(stream, sideline.LiveBoxScore(), Listener()) if quantities else stream.serve()
+        return Page(stream, sideline.LiveBoxScore(), PageOptions()) if quantities else stream.serve()
 
     with server([connection]) as made, made.client() as client, client.live_stats("g1") as stream, page_of(stream) as shown:
         try:
@@ -184,7 +184,7 @@ def test_hostile_text_is_one_line_of_json() -> None:
     ],
 )
 def test_a_request_is_refused_unless_it_is_the_pages_own(path: str, hosts: list[str], origin: str | None, site: str | None, status: HTTPStatus | None) -> None:
-    assert refusal(path, "", hosts, origin, site, Listener(), 80) == status
+    assert refusal(path, "", hosts, origin, site, PageOptions(), 80) == status
 
 
 def test_every_response_keeps_other_sites_out() -> None:

@@ -22,7 +22,7 @@ import sideline
 from browser import CHROMIUM, Tab, browser
 from sideline.cli import main
 from sideline.live._feed import FEED_FIELDS, SCORE_FIELDS, STAT_CODES
-from sideline.live._page import FEED_PATHS, Listener, LivePage, refusal
+from sideline.live._page import FEED_PATHS, PageOptions, LivePage, refusal
 from sideline.live._watched import SETTLE_TIME
 
 TOKEN = "a-token-of-twenty-four-ch"
@@ -117,7 +117,7 @@ def test_score_and_rows_are_those_of_the_service() -> None:
         shown_points = {(row["team_id"], row["player_id"] or 0): row["PTS"] for row in rows if row["PTS"]}
         assert shown_points == {key: line["PTS"] for key, line in totals.items() if "PTS" in line}
         assert rows[0]["team_id"] == game.home
-        roster = {player.id: str(player.jersey_number) for player in game.service.season.teams[game.home].players}
+        roster = {player.id: str(player.jersey_number) for player in game.service.season.players if player.team_id == game.home}
         home_rows = [row for row in rows if row["team_id"] == game.home and row["player_id"] is not None]
         assert home_rows
         assert {row["player_id"]: row["jersey"] for row in home_rows} == {row["player_id"]: roster[row["player_id"]] for row in home_rows}
@@ -291,7 +291,7 @@ def test_a_delayed_feed_shows_the_game_as_it_was_and_its_health_as_it_is() -> No
     ],
 )
 def test_a_name_of_another_site_leads_nowhere(host: str, name: str, is_own: bool) -> None:
-    assert Listener(host, 8000, TOKEN, has_feed=True).is_own(name) == is_own
+    assert PageOptions(host, 8000, TOKEN, has_feed=True).is_own(name) == is_own
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_a_name_of_another_site_leads_nowhere(host: str, name: str, is_own: bool
     ],
 )
 def test_each_address_needs_the_token(path: str, query: str, site: str | None, status: HTTPStatus | None) -> None:
-    assert refusal(path, query, ["127.0.0.1:8000"], None, site, Listener("0.0.0.0", 8000, TOKEN, has_feed=True), 8000) == status
+    assert refusal(path, query, ["127.0.0.1:8000"], None, site, PageOptions("0.0.0.0", 8000, TOKEN, has_feed=True), 8000) == status
 
 
 def test_another_host_needs_a_token_and_no_text_shows_it() -> None:

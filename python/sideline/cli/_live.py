@@ -16,7 +16,7 @@ from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_
 
 if TYPE_CHECKING:
     from .._client import Client
-    from ..live import Listener, LiveBoxScore, LiveStream
+    from ..live import PageOptions, LiveBoxScore, LiveStream
 
 
 def add(commands: Commands) -> None:
@@ -62,12 +62,13 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the game until it ends or Ctrl-C."""
-    from ..live import Listener, can_redraw, in_terminal
+    from ..live import PageOptions, can_redraw, in_terminal
 
     for option in ("port", "feed", "delay", "host", "token"):
-        if getattr(args, option) and not args.serve:
+        if getattr(args, option) not in (None, False) and not args.serve:
             args.parser.error(f"--{option} needs --serve")
-    listener = Listener(args.host or "127.0.0.1", args.port or 0, args.token, has_feed=args.feed)
+    host, port_number, delay_s = args.host or "127.0.0.1", args.port or 0, args.delay or 0.0
+    options = PageOptions(host, port_number, args.token, has_feed=args.feed, delay_s=delay_s)
     refusal = Refusal()
     args.game_id = args.game_id if args.game is None else args.game
     is_redrawn = not args.as_json and can_redraw()
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         score = score_so_far(client, args.game_id if args.serve or is_redrawn else None)
         with until_stopped() as is_stopped, stream:
             if args.serve:
-                _serve(stream, score, refusal, is_stopped, listener, args.delay or 0.0)
+                _serve(stream, score, refusal, is_stopped, options)
             elif is_redrawn:
                 in_terminal(stream, score, refusal.add, is_stopped)
             else:
@@ -109,8 +110,7 @@ def _serve(
     score: "LiveBoxScore",
     refusal: Refusal,
     is_stopped: Callable[[], bool],
-    listener: "Listener",
-    delay_s: float,
+    options: "PageOptions",
 ) -> None:
     """Serve a page until the stream ends; notices are also printed."""
     from ..live import LivePage, describe_notice
@@ -120,7 +120,7 @@ def _serve(
         if not isinstance(item, Update):
             print(describe_notice(item), file=sys.stderr, flush=True)
 
-    with LivePage(stream, score, listener, report, delay_s=delay_s) as page:
+    with LivePage(stream, score, options, report) as page:
         print(page.address, flush=True)
         while not is_stopped() and not page.wait(0.2):
             pass

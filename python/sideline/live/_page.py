@@ -37,9 +37,12 @@ if TYPE_CHECKING:
 else:
     _streams = LazyModule("sideline.live._streams")
 
-__all__ = ["Listener", "LivePage"]
+__all__ = ["PageOptions", "LivePage"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+MAX_DELAY = 3600.0
+"""Seconds by which a page may be late, at most: its items are held in memory."""
 
 MIN_TOKEN = 16
 """Characters of a token, at least."""
@@ -76,16 +79,21 @@ class Settings:
 
 
 @dataclass(frozen=True, repr=False)
-class Listener:
-    """Where a page listens, who may open it, and whether it has the feed."""
+class PageOptions:
+    """Where a page listens, who may open it, and what it shows."""
 
     host: str = LOOPBACK[0]
     port: int = 0
     token: str | None = None
     has_feed: bool = False
+    delay_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse another host without a token, and a token that is short or no part of an address."""
+        """Refuse what cannot be, such as another host without a token."""
+        if not 0 <= self.port <= 65_535:
+            raise ValueError(f"port is {self.port}; it must be from 0 to 65535")
+        if not 0 <= self.delay_s <= MAX_DELAY:
+            raise ValueError(f"delay_s is {self.delay_s}; it must be from 0 to {MAX_DELAY:g} seconds")
         if self.token is not None and not re.fullmatch(rf"[A-Za-z0-9._~-]{{{MIN_TOKEN},}}", self.token):
             raise ValueError(
                 f"token must have at least {MIN_TOKEN} letters, digits, dots, hyphens, underscores or tildes, such as "
@@ -139,22 +147,20 @@ class LivePage:
         self,
         stream: "_streams.LiveStream",
         score: LiveBoxScore,
-        listener: Listener,
+        options: PageOptions,
         on_item: Callable[[object], object] | None = None,
-        *,
-        delay_s: float = 0.0,
     ) -> None:
         self._stream = stream
         self._on_item = on_item
-        self._listener = listener
-        self._game = WatchedGame(stream, score, delay_s)
+        self._listener = options
+        self._game = WatchedGame(stream, score, options.delay_s)
         self._error: Exception | None = None
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
         self._news = News()
         self._publish()
-        self._server = Server(listener, self._news, self._game, self._settings)
+        self._server = Server(options, self._news, self._game, self._settings)
         self._threads = [
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
@@ -285,20 +291,20 @@ def event(seen: Sections | None, newest: Sections) -> bytes:
 
 
 def refusal(
-    path: str, query: str, hosts: list[str], origin: str | None, site: str | None, listener: Listener, port: int
+    path: str, query: str, hosts: list[str], origin: str | None, site: str | None, options: PageOptions, port: int
 ) -> HTTPStatus | None:
     """Return the status that refuses a request, or `None`.
 
-    Another site reveals itself by the name in Host (see `Listener.is_own`), or by Origin and Sec-Fetch-Site.
+    Another site reveals itself by the name in Host (see `PageOptions.is_own`), or by Origin and Sec-Fetch-Site.
     """
     name, separator, named_port = hosts[0].rpartition(":") if len(hosts) == 1 else ("", "", "")
     if not separator or "]" in named_port:
         name, named_port = hosts[0] if len(hosts) == 1 else "", "80"
-    if named_port != str(port) or not listener.is_own(name.strip("[]")):
+    if named_port != str(port) or not options.is_own(name.strip("[]")):
         return HTTPStatus.MISDIRECTED_REQUEST
-    if not listener.is_allowed(query):
+    if not options.is_allowed(query):
         return HTTPStatus.FORBIDDEN
-    if path not in ("/", "/events", *(FEED_PATHS if listener.has_feed else ())):
+    if path not in ("/", "/events", *(FEED_PATHS if options.has_feed else ())):
         return HTTPStatus.NOT_FOUND
     if path in ("/", "/overlay"):
         return None
@@ -330,15 +336,15 @@ class Server(ThreadingHTTPServer):
     # On Windows it would let another program take the port over.
     allow_reuse_address = os.name == "posix"
 
-    def __init__(self, listener: Listener, news: News, game: WatchedGame, settings: Settings) -> None:
-        self.listener = listener
+    def __init__(self, options: PageOptions, news: News, game: WatchedGame, settings: Settings) -> None:
+        self.options = options
         self.news = news
         self.game = game
         self.settings = settings
         self.pages = {"/": page()}
-        if listener.has_feed:
+        if options.has_feed:
             self.pages["/overlay"] = page("overlay.html")
-        self.address_family = listener.family
+        self.address_family = options.family
         self._connections: dict[Any, bool] = {}
         """Whether a connection has sent its request, the oldest first."""
         self._leaving: set[Any] = set()
@@ -346,12 +352,12 @@ class Server(ThreadingHTTPServer):
         self._condition = Condition()
         self._browsers = 0
         try:
-            super().__init__((listener.host, listener.port), Handler)
+            super().__init__((options.host, options.port), Handler)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             problem = "in use" if error.errno == errno.EADDRINUSE else "not allowed to this user"
-            message = f"port {listener.port} is {problem}; choose another one, or 0 for any free port"
+            message = f"port {options.port} is {problem}; choose another one, or 0 for any free port"
             raise OSError(error.errno, message) from None
 
     def admit(self) -> bool:
@@ -441,10 +447,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send a page, a part of the feed, or events until either side closes."""
         self.server.note_request(self.connection)
-        headers, port, listener = self.headers, self.server.server_port, self.server.listener
+        headers, port, options = self.headers, self.server.server_port, self.server.options
         path, _, query = self.path.partition("?")
         hosts = headers.get_all("Host") or []
-        status = refusal(path, query, hosts, headers.get("Origin"), headers.get("Sec-Fetch-Site"), listener, port)
+        status = refusal(path, query, hosts, headers.get("Origin"), headers.get("Sec-Fetch-Site"), options, port)
         if status is not None:
             self._send(status, f"{status.phrase}: {_ADVICE.get(status, 'open the page at /')}\n".encode())
         elif path in self.server.pages:

@@ -29,9 +29,6 @@ else:
     _page = LazyModule("sideline.live._page")
     Item = TypeVar("Item", covariant=True)
 
-MAX_DELAY = 3600.0
-"""Seconds by which a page may be late, at most: its items are held in memory."""
-
 State = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
@@ -241,15 +238,10 @@ class LiveStream(Generic[Item]):
         ...     page
         <sideline.live.LivePage http://127.0.0.1:..., open>
         """
-        if not 0 <= port <= 65_535:
-            raise ValueError(f"port is {port}; it must be from 0 to 65535")
-        delay = as_seconds(delay_s)
-        if not 0 <= delay <= MAX_DELAY:
-            raise ValueError(f"delay_s is {delay}; it must be from 0 to {MAX_DELAY:g} seconds")
-        from ._page import Listener, LivePage
+        from ._page import PageOptions, LivePage
 
-        listener = Listener(host, port, token, has_feed=feed)
-        return LivePage(self, LiveBoxScore() if score is None else score, listener, delay_s=delay)
+        options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
+        return LivePage(self, LiveBoxScore() if score is None else score, options)
 
     @property
     def state(self) -> State:
