@@ -90,7 +90,10 @@ def games() -> Iterator[tuple[Game, sideline.Client]]:
 def on_air(**options: Any) -> Iterator[tuple[Game, LivePage]]:
     """A feed whose start is over, with a score of at least 5 to 5."""
     with games() as (game, client), client.live(game.id, retry_wait=0.05, max_wait=0.1) as stream:
+        game.play_to(3)
         box = sideline.LiveBoxScore()
+        for team in (game.home, game.away):
+            box.seed(client.team_game_stats(team, game_id=game.id))
         box.seed(client.roster(game.home))
         with stream.serve(box, feed=True, **options) as page:
             game.service.live.wait_for_connections(1)
@@ -378,6 +381,8 @@ def test_the_overlay_shows_the_score_over_a_transparent_page(tab: Tab, tmp_path:
         assert tab.run("document.querySelector('[data-field=clock]').innerText") == "12:30"
         assert tab.run("[getComputedStyle(document.body), getComputedStyle(document.documentElement)].map(one => one.backgroundColor)") == ["rgba(0, 0, 0, 0)"] * 2
         assert tab.run("document.querySelector('.hint').hidden")
+        names = [team.name for team in game.service.season.teams if team.id in (game.home, game.away)]
+        assert sorted(tab.run("[...document.querySelectorAll('.team')].map(one => one.innerText)")) == sorted(names)
         for colour, name in (({"r": 0, "g": 160, "b": 60, "a": 1}, "green"), ({"r": 0, "g": 0, "b": 0, "a": 0}, "transparent")):
             tab.send("Emulation.setDefaultBackgroundColorOverride", color=colour)
             tab.screenshot(tmp_path / f"overlay-{name}.png")
