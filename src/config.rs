@@ -253,7 +253,7 @@ impl ClientOptions {
             // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: lookup.text(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
             user_agent: checked_user_agent(self.user_agent)?,
-            headers: headers::checked(self.headers)?,
+            headers: headers::check(self.headers)?,
             allow_http: self.allow_http,
             key_place: checked_key_place(self.api_key_in.as_deref())?,
             token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,

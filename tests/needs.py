@@ -22,6 +22,7 @@ EXTRAS = {
     "duckdb": "archive",
     "matplotlib": "plot",
     "obstore": "bucket",
+    "opentelemetry": "traces",
     "pandas": "pandas",
     "polars": "polars",
     "pyarrow": "arrow",

@@ -65,9 +65,9 @@ def test_every_request_and_every_stream_carries_them(second: Service) -> None:
     ],
 )
 def test_a_header_of_the_protocol_is_refused_with_the_reason(name: str, advice: str) -> None:
-    with pytest.raises(sideline.ConfigurationError, match=advice) as refused:
+    with pytest.raises(sideline.ConfigurationError, match=advice) as error:
         sideline.Client(headers={name: CANARY})
-    assert CANARY not in str(refused.value)
+    assert CANARY not in str(error.value)
 
 
 @pytest.mark.parametrize("headers", ["text", [("a", "b")], {"X-Tenant": 17}, {"X-Tenant": b"x"}, {17: "x"}])
@@ -79,24 +79,24 @@ def test_headers_of_another_type_are_refused(headers: Any) -> None:
 def test_a_repeated_name_and_a_control_character_are_refused() -> None:
     with pytest.raises(sideline.ConfigurationError, match="twice"):
         sideline.Client(headers={"X-Tenant": "a", "x-tenant": CANARY})
-    with pytest.raises(ValueError, match="control character") as refused:
+    with pytest.raises(ValueError, match="control character") as error:
         sideline.Client(headers={"X-Tenant": f"{CANARY}\r\nHost: evil.example"})
-    assert CANARY not in str(refused.value)
+    assert CANARY not in str(error.value)
 
 
 def test_no_text_shows_a_credential(second: Service, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     second.faults.add("teams", status=401, body={"message": f"the token {CANARY} is wrong"}, headers={"X-Echo": CANARY})
     with sideline.Client(**second.client_options(), headers=HEADERS) as client:
-        with pytest.raises(sideline.AuthenticationError) as refused:
+        with pytest.raises(sideline.AuthenticationError) as error:
             client.teams()
         second.live.refuse(503, body={"message": f"not with {CANARY}"}, times=1)
         with client.live_stats("g1", retry_wait=0.05) as stream:
             items = [next(stream), next(stream)]
-        texts = [repr(client), str(refused.value), repr(refused.value), *map(repr, items), str(client.doctor()), caplog.text]
-        assert "***" in str(refused.value)
+        texts = [repr(client), str(error.value), repr(error.value), *map(repr, items), str(client.doctor()), caplog.text]
+        assert "***" in str(error.value)
         assert not [text for text in texts if CANARY in text]
-        assert CANARY.encode() not in pickle.dumps(client) + pickle.dumps(refused.value) + pickle.dumps(items)
+        assert CANARY.encode() not in pickle.dumps(client) + pickle.dumps(error.value) + pickle.dumps(items)
 
 
 def test_a_pickle_carries_the_other_headers_and_says_which_is_missing(second: Service) -> None:

@@ -25,7 +25,7 @@ from service import Features, PlayedGame, Service
 
 import sideline
 from browser import CHROMIUM, Tab, browser
-from sideline.live._page import PageOptions, LivePage, News, Settings, event, page, refusal
+from sideline.live._page import LivePage, News, PageOptions, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
 HOSTILE = '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'

@@ -16,13 +16,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from lxml import etree
 from service import Features, PlayedGame, Service
 
 import sideline
 from browser import CHROMIUM, Tab, browser
 from sideline.cli import main
 from sideline.live._feed import FEED_FIELDS, SCORE_FIELDS, STAT_CODES
-from sideline.live._page import FEED_PATHS, PageOptions, LivePage, refusal
+from sideline.live._page import FEED_PATHS, LivePage, PageOptions, refusal
 from sideline.live._watched import SETTLE_TIME
 
 TOKEN = "a-token-of-twenty-four-ch"
@@ -43,11 +44,11 @@ def score(page: LivePage) -> dict[str, Any]:
 
 def until(condition: Callable[[], object], seconds: float = 15.0) -> float:
     """How long it took until a condition became true."""
-    begun = time.monotonic()
+    start = time.monotonic()
     while not condition():
-        assert time.monotonic() < begun + seconds
+        assert time.monotonic() < start + seconds
         time.sleep(0.005)
-    return time.monotonic() - begun
+    return time.monotonic() - start
 
 
 class Game:
@@ -55,9 +56,9 @@ class Game:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.played = PlayedGame(service, service.season.games[0], is_numbered=False)
-        self.id = self.played.event.id
-        self.home, self.away = self.played.event.team_ids[:2]
+        self.play_by_play = PlayedGame(service, service.season.games[0], is_numbered=False)
+        self.id = self.play_by_play.event.id
+        self.home, self.away = self.play_by_play.event.team_ids[:2]
 
     def summary(self, clock: str = "12:30.0", period: str = "H1") -> None:
         """Sides and clock, as the summary has them."""
@@ -65,11 +66,11 @@ class Game:
         self.service.live.send(data, source="broadcastsummary")
 
     def points(self, team: int) -> float:
-        return self.played.totals().get((team, 0), {}).get("PTS", 0)
+        return self.play_by_play.totals().get((team, 0), {}).get("PTS", 0)
 
     def play_to(self, points: int) -> None:
         while min(self.points(self.home), self.points(self.away)) < points:
-            assert self.played.play()
+            assert self.play_by_play.play()
 
     def end(self) -> None:
         self.service.live.send({"marker": "GAME_END"}, source="markers")
@@ -109,14 +110,14 @@ def on_air(**options: Any) -> Iterator[tuple[Game, LivePage]]:
 
 def test_score_and_rows_are_those_of_the_service() -> None:
     with on_air() as (game, page):
-        shown = score(page)
-        assert list(shown) == list(SCORE_FIELDS)
-        assert (shown["home_points"], shown["away_points"]) == (game.points(game.home), game.points(game.away))
-        assert (shown["game_id"], shown["home_team_id"], shown["away_team_id"]) == (game.id, game.home, game.away)
-        assert (shown["period"], shown["clock"], shown["clock_s"]) == ("H1", "12:30", 750.0)
-        assert (shown["stale"], shown["verdict"]) == (False, "live")
+        fields = score(page)
+        assert list(fields) == list(SCORE_FIELDS)
+        assert (fields["home_points"], fields["away_points"]) == (game.points(game.home), game.points(game.away))
+        assert (fields["game_id"], fields["home_team_id"], fields["away_team_id"]) == (game.id, game.home, game.away)
+        assert (fields["period"], fields["clock"], fields["clock_s"]) == ("H1", "12:30", 750.0)
+        assert (fields["stale"], fields["verdict"]) == (False, "live")
         rows = json.loads(get(page, "/feed.json")[2])
-        totals = game.played.totals()
+        totals = game.play_by_play.totals()
         shown_points = {(row["team_id"], row["player_id"] or 0): row["PTS"] for row in rows if row["PTS"]}
         assert shown_points == {key: line["PTS"] for key, line in totals.items() if "PTS" in line}
         assert rows[0]["team_id"] == game.home
@@ -137,11 +138,10 @@ def test_csv_and_xml_have_the_rows_of_json() -> None:
         root = ElementTree.fromstring(tree[2])
         assert [[(field.tag, field.text or "") for field in row] for row in root] == [list(zip(names, row, strict=True)) for row in expected]
         assert root.attrib == {name: str(json.loads(game_state[2])[name]).replace("False", "false") for name in ("stale", "updated_at", "verdict")}
-        assert [answer[1]["Content-Type"].partition(";")[0] for answer in (feed, table, tree)] == ["application/json", "text/csv", "application/xml"]
+        assert [response[1]["Content-Type"].partition(";")[0] for response in (feed, table, tree)] == ["application/json", "text/csv", "application/xml"]
 
 
 def test_lxml_reads_the_feed() -> None:
-    etree = pytest.importorskip("lxml.etree", reason="lxml is not installed")
     with on_air() as (_, page):
         root = etree.fromstring(get(page, "/feed.xml")[2])
         assert len(root) == len(json.loads(get(page, "/feed.json")[2]))
@@ -150,8 +150,8 @@ def test_lxml_reads_the_feed() -> None:
 @pytest.mark.source
 def test_the_documentation_has_every_field() -> None:
     tables = re.findall(r"\| field \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"))
-    described = [dict(re.findall(r"\| `?(.*?)`? \| (.*) \|", table)) for table in tables]
-    assert described == [SCORE_FIELDS, FEED_FIELDS]
+    documented_fields = [dict(re.findall(r"\| `?(.*?)`? \| (.*) \|", table)) for table in tables]
+    assert documented_fields == [SCORE_FIELDS, FEED_FIELDS]
     codes = [name for name in sideline.LiveBoxScore().table().column_names if name.isupper()]
     with on_air() as (_, page):
         [row, *_] = json.loads(get(page, "/feed.json")[2])
@@ -180,8 +180,8 @@ def test_a_feed_says_stale_until_its_start_is_over() -> None:
         assert get(page, "/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
         game.service.live.wait_for_connections(1)
         game.play_to(2)
-        took = until(lambda: not score(page)["stale"])
-        assert took > SETTLE_TIME / 2
+        seconds = until(lambda: not score(page)["stale"])
+        assert seconds > SETTLE_TIME / 2
         assert get(page, "/healthz")[0] == 200
 
 
@@ -228,14 +228,14 @@ def test_a_restarted_feed_is_right_within_ten_seconds_and_stale_until_then(tmp_p
             box = sideline.LiveBoxScore()
             for team in (game.home, game.away):
                 box.seed(client.team_game_stats(team, game_id=game.id))
-            begun = time.monotonic()
-            with client.live(game.id).serve(box, feed=True, port=port) as again:
+            start = time.monotonic()
+            with client.live(game.id).serve(box, feed=True, port=port) as second_page:
                 game.service.live.wait_for_connections(2)
                 game.summary()
-                while (shown := score(again))["stale"]:
-                    assert time.monotonic() < begun + 10
+                while (fields := score(second_page))["stale"]:
+                    assert time.monotonic() < start + 10
                     time.sleep(0.02)
-                assert (shown["home_points"], shown["away_points"]) == (game.points(game.home), game.points(game.away))
+                assert (fields["home_points"], fields["away_points"]) == (game.points(game.home), game.points(game.away))
 
 
 # The delay.
@@ -269,11 +269,11 @@ def test_a_delayed_feed_shows_the_game_as_it_was_and_its_health_as_it_is() -> No
         # A gap, too, shows at its own time.
         game.service.live.refuse(503)
         game.service.live.cut()
-        lost = time.monotonic()
+        cut_at = time.monotonic()
         until(lambda: get(page, "/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE)
         assert score(page)["verdict"] == "live"
         until(lambda: score(page)["stale"])
-        assert delay + 0.5 < time.monotonic() - lost < delay + 2.0
+        assert delay + 0.5 < time.monotonic() - cut_at < delay + 2.0
 
 
 # Who may read it.
@@ -318,9 +318,9 @@ def test_another_host_needs_a_token_and_no_text_shows_it() -> None:
     with games() as (game, client), client.live(game.id) as stream:
         with pytest.raises(ValueError, match="give a token= too"):
             stream.serve(host="0.0.0.0", feed=True)
-        with pytest.raises(ValueError, match="token must have at least 16") as refused:
+        with pytest.raises(ValueError, match="token must have at least 16") as error:
             stream.serve(host="0.0.0.0", token="canary", feed=True)
-        assert "canary" not in str(refused.value)
+        assert "canary" not in str(error.value)
         with stream.serve(host="0.0.0.0", token=TOKEN, feed=True) as page:
             assert get(page, f"/score.json?token={TOKEN}")[0] == 200
             status, _, body = get(page, "/score.json")
@@ -352,9 +352,9 @@ def test_a_delay_that_cannot_be_is_refused(delay: float) -> None:
 def test_the_command_refuses_what_cannot_be(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIDELINE_USERNAME", "ann")
     monkeypatch.setenv("SIDELINE_SECRET", "secret-17")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         raise SystemExit(main(["live", "g1", *arguments]))
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert problem in capsys.readouterr().err
 
 
@@ -363,9 +363,9 @@ def test_the_command_refuses_what_cannot_be(arguments: list[str], problem: str, 
 
 @pytest.fixture(scope="module")
 def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with browser(tmp_path_factory.mktemp("browser")) as opened:
-        opened.resize(1280, 720)
-        yield opened
+    with browser(tmp_path_factory.mktemp("browser")) as tab:
+        tab.resize(1280, 720)
+        yield tab
 
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -379,7 +379,9 @@ def test_the_overlay_shows_the_score_over_a_transparent_page(tab: Tab, tmp_path:
         expected = [str(int(game.points(team))) for team in (game.home, game.away)]
         tab.wait(f"JSON.stringify([...document.querySelectorAll('.points')].map(one => one.innerText)) === '{json.dumps(expected, separators=(',', ':'))}'")
         assert tab.run("document.querySelector('[data-field=clock]').innerText") == "12:30"
-        assert tab.run("[getComputedStyle(document.body), getComputedStyle(document.documentElement)].map(one => one.backgroundColor)") == ["rgba(0, 0, 0, 0)"] * 2
+        assert (
+            tab.run("[getComputedStyle(document.body), getComputedStyle(document.documentElement)].map(one => one.backgroundColor)") == ["rgba(0, 0, 0, 0)"] * 2
+        )
         assert tab.run("document.querySelector('.hint').hidden")
         names = [team.name for team in game.service.season.teams if team.id in (game.home, game.away)]
         assert sorted(tab.run("[...document.querySelectorAll('.team')].map(one => one.innerText)")) == sorted(names)
@@ -393,7 +395,7 @@ def test_the_overlay_shows_the_score_over_a_transparent_page(tab: Tab, tmp_path:
         tab.wait("document.body.className === 'bug shown'")
         assert tab.run("document.querySelector('.home').hidden") is False
         assert tab.complaints == []
-        # Not on air what is not current: the clock goes, and a mark says so.
+        # Values that are not current are marked, and the clock is hidden.
         tab.open(f"{page.url}overlay")
         game.service.live.refuse(503)
         game.service.live.cut()
@@ -412,7 +414,7 @@ def test_the_overlay_says_that_its_server_is_gone_and_finds_it_again(tab: Tab) -
         tab.wait("!document.querySelector('.hint').hidden")
         with sideline.Client(**game.service.client_options()) as client, client.live(game.id).serve(feed=True, port=port):
             game.service.live.wait_for_connections(2)
-            game.played.play(20)
+            game.play_by_play.play(20)
             game.summary()
             tab.wait("document.querySelector('.hint').hidden", 20)
         tab.open("about:blank")
@@ -425,7 +427,9 @@ def test_the_overlay_reads_with_its_token_and_shows_names_as_text(tab: Tab) -> N
     with games() as (game, client), client.live(game.id).serve(feed=True, token=TOKEN) as page:
         game.service.live.wait_for_connections(1)
         teams = [{"id": team, "name": hostile, "player_stats": []} for team in (game.home, game.away)]
-        game.service.live.send({"home_team_id": game.home, "away_team_id": game.away, "home_score": 3, "away_score": 2, "teams": teams}, source="broadcastsummary")
+        game.service.live.send(
+            {"home_team_id": game.home, "away_team_id": game.away, "home_score": 3, "away_score": 2, "teams": teams}, source="broadcastsummary"
+        )
         tab.open(f"{page.address}overlay?token={TOKEN}")
         tab.wait("document.querySelector('.team').innerText.startsWith('<img')")
         assert tab.run("[window.pwned, document.images.length]") == [None, 0]

@@ -13,41 +13,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import ARCHIVE, needs
+from needs import ARCHIVE, library, needs, require
 from service import Features, PlayedGame, Service
 
 import sideline
 
-for module in ("opentelemetry.sdk", "opentelemetry.semconv"):
-    pytest.importorskip(module, reason="needs opentelemetry: pip install opentelemetry-sdk")
+require("opentelemetry", extra="traces")
 
-from opentelemetry import metrics, trace
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.semconv.attributes import error_attributes, http_attributes, network_attributes, server_attributes, url_attributes
-from opentelemetry.semconv.metrics import http_metrics
-from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
+metrics, trace = library("opentelemetry.metrics"), library("opentelemetry.trace")
+SpanKind, StatusCode = trace.SpanKind, trace.StatusCode
+sdk = library("opentelemetry.sdk.trace")
+export = library("opentelemetry.sdk.trace.export")
+sdk_metrics = library("opentelemetry.sdk.metrics")
+conventions = library("opentelemetry.semconv.attributes.http_attributes")
+http_metrics = library("opentelemetry.semconv.metrics.http_metrics")
+error_attributes = library("opentelemetry.semconv.attributes.error_attributes")
+network_attributes = library("opentelemetry.semconv.attributes.network_attributes")
+server_attributes = library("opentelemetry.semconv.attributes.server_attributes")
+url_attributes = library("opentelemetry.semconv.attributes.url_attributes")
 
-exporter = InMemorySpanExporter()
-reader = InMemoryMetricReader()
+Span = Any
+"""A `ReadableSpan`."""
 
-METHOD, STATUS, RESENDS = http_attributes.HTTP_REQUEST_METHOD, http_attributes.HTTP_RESPONSE_STATUS_CODE, "http.request.resend_count"
+exporter = library("opentelemetry.sdk.trace.export.in_memory_span_exporter").InMemorySpanExporter()
+reader = library("opentelemetry.sdk.metrics.export").InMemoryMetricReader()
+
+METHOD, STATUS, RESENDS = conventions.HTTP_REQUEST_METHOD, conventions.HTTP_RESPONSE_STATUS_CODE, conventions.HTTP_REQUEST_RESEND_COUNT
 ERROR = error_attributes.ERROR_TYPE
 
 REQUIRED = {METHOD, server_attributes.SERVER_ADDRESS, server_attributes.SERVER_PORT, url_attributes.URL_FULL}
 """Attributes that the conventions require of a client's span."""
-KNOWN = {*REQUIRED, STATUS, RESENDS, ERROR, network_attributes.NETWORK_PROTOCOL_VERSION}
+ALLOWED_ATTRIBUTES = {*REQUIRED, STATUS, RESENDS, ERROR, network_attributes.NETWORK_PROTOCOL_VERSION}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _providers() -> None:
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
-    metrics.set_meter_provider(MeterProvider([reader]))
+    metrics.set_meter_provider(sdk_metrics.MeterProvider([reader]))
 
 
 @pytest.fixture(autouse=True)
@@ -64,28 +68,28 @@ def second() -> Iterator[Service]:
 
 @pytest.fixture
 def client(second: Service) -> Iterator[sideline.Client]:
-    with sideline.Client(**second.client_options()) as made:
-        yield made
+    with sideline.Client(**second.client_options()) as client:
+        yield client
 
 
-def spans(name: str | None = None) -> list[ReadableSpan]:
+def spans(name: str | None = None) -> list[Span]:
     """Those that have ended, in the order of their start."""
-    ended = sorted(exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
-    return [span for span in ended if name in (None, span.name)]
+    ordered_spans = sorted(exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
+    return [span for span in ordered_spans if name in (None, span.name)]
 
 
-def children(parent: ReadableSpan) -> list[ReadableSpan]:
+def children(parent: Span) -> list[Span]:
     return [span for span in spans() if span.parent is not None and span.parent.span_id == parent.context.span_id]
 
 
-def attributes(span: ReadableSpan) -> dict[str, Any]:
+def attributes(span: Span) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
 def points(name: str) -> list[Any]:
     data = reader.get_metrics_data()
-    found = [metric for resource in data.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics] if data else []
-    return [point for metric in found if metric.name == name for point in metric.data.data_points]
+    all_metrics = [metric for resource in data.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics] if data else []
+    return [point for metric in all_metrics if metric.name == name for point in metric.data.data_points]
 
 
 def total(name: str) -> float:
@@ -99,8 +103,8 @@ def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
         time.sleep(0.01)
 
 
-def traceparent(span: ReadableSpan) -> str:
-    return f"00-{format_trace_id(span.context.trace_id)}-{format_span_id(span.context.span_id)}-{span.context.trace_flags:02x}"
+def traceparent(span: Span) -> str:
+    return f"00-{trace.format_trace_id(span.context.trace_id)}-{trace.format_span_id(span.context.span_id)}-{span.context.trace_flags:02x}"
 
 
 # Calls.
@@ -115,16 +119,16 @@ def test_a_retried_call_is_a_span_with_a_child_for_each_attempt(second: Service,
     assert (call.parent, call.kind, call.status.status_code) == (caller.context, SpanKind.INTERNAL, StatusCode.UNSET)
     attempts = children(call)
     assert [(span.name, span.kind) for span in attempts] == [("GET", SpanKind.CLIENT)] * 3
-    shown = [attributes(span) for span in attempts]
-    assert [(one[STATUS], one.get(RESENDS), one.get(ERROR)) for one in shown] == [(503, None, "503"), (503, 1, "503"), (200, 2, None)]
+    attempt_attributes = [attributes(span) for span in attempts]
+    assert [(item[STATUS], item.get(RESENDS), item.get(ERROR)) for item in attempt_attributes] == [(503, None, "503"), (503, 1, "503"), (200, 2, None)]
     assert [span.status.status_code for span in attempts] == [StatusCode.ERROR, StatusCode.ERROR, StatusCode.UNSET]
     host, _, port = second.base_url.removeprefix("http://").partition(":")
-    for one in shown:
-        assert set(one) >= REQUIRED
-        assert set(one) <= KNOWN
-        assert (one[METHOD], one["server.address"], one["server.port"]) == ("GET", host, int(port))
-        assert one["url.full"] == f"{second.base_url}/v1/data/teams"
-        assert one["network.protocol.version"] == "1.1"
+    for item in attempt_attributes:
+        assert set(item) >= REQUIRED
+        assert set(item) <= ALLOWED_ATTRIBUTES
+        assert (item[METHOD], item["server.address"], item["server.port"]) == ("GET", host, int(port))
+        assert item["url.full"] == f"{second.base_url}/v1/data/teams"
+        assert item["network.protocol.version"] == "1.1"
     assert [request.headers["traceparent"] for request in second.requests.all("teams")] == [traceparent(span) for span in attempts]
     for span, following in zip(attempts, attempts[1:], strict=False):
         assert call.start_time <= span.start_time < span.end_time <= following.start_time
@@ -135,18 +139,18 @@ def test_a_retried_call_is_a_span_with_a_child_for_each_attempt(second: Service,
 def test_the_duration_is_the_histogram_of_the_conventions(second: Service, client: sideline.Client) -> None:
     def of_server() -> dict[Any, Any]:
         port = int(second.base_url.rpartition(":")[2])
-        found = [point for point in points(http_metrics.HTTP_CLIENT_REQUEST_DURATION) if point.attributes["server.port"] == port]
-        return {point.attributes[STATUS]: point for point in found}
+        matches = [point for point in points(http_metrics.HTTP_CLIENT_REQUEST_DURATION) if point.attributes["server.port"] == port]
+        return {point.attributes[STATUS]: point for point in matches}
 
     second.faults.add("teams", times=1, status=503, body={"message": "busy"}, delay=0.3)
     client.teams()
-    found = of_server()
-    assert {status: point.count for status, point in found.items()} == {503: 1, 200: 1}
-    assert 0.3 <= found[503].sum < 5
-    assert found[503].attributes[ERROR] == "503"
-    assert ERROR not in found[200].attributes
-    assert list(found[200].explicit_bounds) == [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
-    assert set(found[200].attributes) == {METHOD, STATUS, "server.address", "server.port", "network.protocol.version"}
+    histogram_points = of_server()
+    assert {status: point.count for status, point in histogram_points.items()} == {503: 1, 200: 1}
+    assert 0.3 <= histogram_points[503].sum < 5
+    assert histogram_points[503].attributes[ERROR] == "503"
+    assert ERROR not in histogram_points[200].attributes
+    assert list(histogram_points[200].explicit_bounds) == [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+    assert set(histogram_points[200].attributes) == {METHOD, STATUS, "server.address", "server.port", "network.protocol.version"}
 
 
 def test_errors_name_their_class_or_status(second: Service, client: sideline.Client) -> None:
@@ -237,8 +241,8 @@ def test_a_stream_with_a_cut_is_a_span_for_each_connection(second: Service, clie
             if isinstance(item, sideline.live.Recovered):
                 break
         until(lambda: stream.stats.reconnects == 1)
-        mine = [point for point in points("sideline.stream.reconnects") if point.attributes["sideline.stream"] == title]
-        assert [point.value for point in mine] == [1]
+        own_points = [point for point in points("sideline.stream.reconnects") if point.attributes["sideline.stream"] == title]
+        assert [point.value for point in own_points] == [1]
         for name in ("lag", "open_gaps", "unreadable", "buffer"):
             assert [point.value >= 0 for point in points(f"sideline.stream.{name}") if point.attributes["sideline.stream"] == title] == [True]
     until(lambda: len(spans("sideline.live")) == 2)
@@ -261,10 +265,10 @@ def test_an_event_stream_that_is_refused_and_then_opened(second: Service, client
         second.live.wait_for_connections(1, kind="sse")
         until(lambda: stream.state == "connected")
     until(lambda: len(spans("sideline.live_stats")) == 2)
-    refused, opened = spans("sideline.live_stats")
-    assert attributes(refused)[ERROR] == "503"
-    assert [attributes(span)[STATUS] for connection in (refused, opened) for span in children(connection)] == [503, 200]
-    assert attributes(opened) == {}
+    failure, connection = spans("sideline.live_stats")
+    assert attributes(failure)[ERROR] == "503"
+    assert [attributes(span)[STATUS] for parent in (failure, connection) for span in children(parent)] == [503, 200]
+    assert attributes(connection) == {}
 
 
 # Syncs.
@@ -285,14 +289,14 @@ def test_a_sync_of_ten_games_has_its_units(tmp_path: Path) -> None:
     assert all(unit.parent == sync.context for unit in units)
     assert {attributes(unit)["sideline.operation"] for unit in units} >= {"game", "stats"}
     games = [attributes(unit) for unit in units if attributes(unit)["sideline.operation"] == "game"]
-    assert sorted(one["sideline.unit"] for one in games) == sorted(f"game/{game.id}" for game in second.season.games)
+    assert sorted(game["sideline.unit"] for game in games) == sorted(f"game/{game.id}" for game in second.season.games)
     calls = [span for span in children(sync) if span.name == "sideline.game"]
     assert len(calls) == 10
     assert all(children(call) for call in calls)
     after = {point.attributes["sideline.unit.status"]: point.value for point in points("sideline.sync.units")}
-    counted = {status: after[status] - before.get(status, 0) for status in after if after[status] != before.get(status, 0)}
-    shown = [attributes(unit)["sideline.unit.status"] for unit in units]
-    assert counted == {status: shown.count(status) for status in set(shown)}
+    differences = {status: after[status] - before.get(status, 0) for status in after if after[status] != before.get(status, 0)}
+    statuses = [attributes(unit)["sideline.unit.status"] for unit in units]
+    assert differences == {status: statuses.count(status) for status in set(statuses)}
     [hole] = [unit for unit in units if attributes(unit)["sideline.unit"] == f"stats/{missing}"]
     assert (attributes(hole)[ERROR], hole.status.status_code) == ("missing", StatusCode.ERROR)
 

@@ -19,7 +19,7 @@ impl FurtherHeader {
     }
 
     /// The value, unless it is a credential.
-    pub fn shown(&self) -> Option<&str> {
+    pub fn public_value(&self) -> Option<&str> {
         self.value.as_ref().filter(|_| !self.is_credential()).map(Secret::expose)
     }
 }
@@ -28,7 +28,7 @@ const CREDENTIAL_WORDS: [&str; 11] =
     ["auth", "cookie", "credential", "csrf", "jwt", "key", "pass", "secret", "session", "signature", "token"];
 
 /// Headers of the signature, of the protocol, and those that this client sends itself.
-const RESERVED: [&str; 23] = [
+const RESERVED_NAMES: [&str; 23] = [
     "accept",
     "accept-encoding",
     "apikey",
@@ -57,7 +57,7 @@ const RESERVED: [&str; 23] = [
 /// Whether only this client, its HTTP library or a proxy may set a header.
 pub(crate) fn is_reserved_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    RESERVED.contains(&&*name) || ["sec-", "proxy-", "if-"].iter().any(|prefix| name.starts_with(prefix))
+    RESERVED_NAMES.contains(&&*name) || ["sec-", "proxy-", "if-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The credentials among them.
@@ -67,31 +67,31 @@ pub(super) fn secrets(headers: &[FurtherHeader]) -> impl Iterator<Item = String>
 }
 
 /// Refuses names that are reserved, repeated or invalid, and values that no header can carry. No error shows a value.
-pub(super) fn checked(headers: Vec<FurtherHeader>) -> Result<Vec<FurtherHeader>> {
+pub(super) fn check(headers: Vec<FurtherHeader>) -> Result<Vec<FurtherHeader>> {
     for (place, header) in headers.iter().enumerate() {
         let name = &header.name;
-        let wrong = |why: &str| Err(Error::configuration(format!("headers has {name:?}, {why}")));
+        let refuse = |reason: &str| Err(Error::configuration(format!("headers has {name:?}, {reason}")));
         if name.is_empty()
             || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
         {
-            return wrong("which is not the name of a header: write letters, digits and hyphens");
+            return refuse("which is not the name of a header: write letters, digits and hyphens");
         }
         match &*name.to_ascii_lowercase() {
-            "user-agent" => return wrong("which has its own option: give user_agent="),
+            "user-agent" => return refuse("which has its own option: give user_agent="),
             "apikey" => {
-                return wrong("which carries the key of the Broadcast API: give api_key= and api_key_in=\"header\"");
+                return refuse("which carries the key of the Broadcast API: give api_key= and api_key_in=\"header\"");
             }
             "authorization" | "date" | "host" => {
-                return wrong("which belongs to the signature of a request; leave it out: sideline sets it");
+                return refuse("which belongs to the signature of a request; leave it out: sideline sets it");
             }
             name if is_reserved_header(name) => {
-                return wrong("which belongs to the protocol; leave it out: sideline sets it where it is needed");
+                return refuse("which belongs to the protocol; leave it out: sideline sets it where it is needed");
             }
             _ => {}
         }
         let is_same = |other: &FurtherHeader| other.name.eq_ignore_ascii_case(name);
         if headers.iter().take(place).any(is_same) {
-            return wrong("twice (case does not matter): give one value");
+            return refuse("twice (case does not matter): give one value");
         }
         if let Some(value) = &header.value {
             no_control_characters(value.expose().to_owned(), &format!("headers[{name:?}]"))?;
@@ -128,10 +128,10 @@ mod tests {
             &[("X-Tenant", "a"), ("x-tenant", "canary")],
             &[("X-Tenant", "canary\n")],
         ] {
-            let text = checked(headers(pairs)).unwrap_err().to_string();
+            let text = check(headers(pairs)).unwrap_err().to_string();
             assert!(text.contains("headers") && !text.contains("canary"), "{text}");
         }
-        assert_eq!(checked(headers(&[("X-Tenant", "a"), ("Cookie", "b")])).unwrap().len(), 2);
+        assert_eq!(check(headers(&[("X-Tenant", "a"), ("Cookie", "b")])).unwrap().len(), 2);
     }
 
     #[test]

@@ -86,8 +86,8 @@ impl Connector for EventStreamConnector {
         connected
     }
 
-    fn disconnected(&mut self, connection: EventStreamConnection, why: &Disconnect) {
-        why.record(self.connection.trace());
+    fn disconnected(&mut self, connection: EventStreamConnection, end: &Disconnect) {
+        end.record(self.connection.trace());
         self.connection = self.transport.clone();
         self.last_event_id = connection.decoder.last_event_id().clone();
     }

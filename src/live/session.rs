@@ -21,7 +21,7 @@ pub(super) trait Connector: Send {
     /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
     fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
     /// Takes back a connection that has ended.
-    fn disconnected(&mut self, connection: Self::Connection, why: &Disconnect);
+    fn disconnected(&mut self, connection: Self::Connection, end: &Disconnect);
     /// Returns once why the newest connection does not resume where the previous one ended.
     fn take_resume_failure(&mut self) -> Option<Scrubbed> {
         None

@@ -165,8 +165,8 @@ impl Connector for WebsocketConnector {
         connected
     }
 
-    fn disconnected(&mut self, mut connection: WebsocketConnection, why: &Disconnect) {
-        why.record(self.connection.trace());
+    fn disconnected(&mut self, mut connection: WebsocketConnection, end: &Disconnect) {
+        end.record(self.connection.trace());
         self.connection = self.transport.clone();
         connection.sequence.reconnect();
         let is_refused = connection.is_resumed && connection.is_closed_by_service;

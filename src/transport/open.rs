@@ -97,14 +97,14 @@ impl Transport {
                 Redirect::Refused(why) => Some(why),
                 Redirect::No => None,
             };
-            let opened = match response.status().as_u16() {
+            let stream = match response.status().as_u16() {
                 200 => check_event_stream(shared, response, &url),
                 _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
             };
-            if let Err(StreamOpenError { error, .. }) = &opened {
+            if let Err(StreamOpenError { error, .. }) = &stream {
                 span.record_error(error);
             }
-            return opened;
+            return stream;
         }
     }
 
@@ -147,15 +147,15 @@ async fn execute(
     let open_error = |error: AttemptError| {
         StreamOpenError::without_response(error.into_error(scrubber, request_context(display_url.clone())))
     };
-    let executed = match timeout(limit, client.execute(request)).await {
+    let result = match timeout(limit, client.execute(request)).await {
         Ok(executed) => executed.map_err(open_error),
         Err(_) => Err(StreamOpenError::without_response(Error::Transport(no_response(limit).into()))),
     };
-    match &executed {
+    match &result {
         Ok(response) => span.record_status(response.status().as_u16()),
         Err(failure) => span.record_error(&failure.error),
     }
-    executed
+    result
 }
 
 /// The elapsed time is not measured for streams.

@@ -52,7 +52,7 @@ pub(crate) struct Trace(Option<Arc<OpenSpan>>);
 #[derive(Debug)]
 struct OpenSpan {
     span: Arc<dyn Span>,
-    begun: Instant,
+    start: Instant,
     status: Mutex<Option<u16>>,
     error: Mutex<Option<(String, Scrubbed)>>,
 }
@@ -60,7 +60,7 @@ struct OpenSpan {
 impl Trace {
     pub(super) fn new(span: Option<Arc<dyn Span>>) -> Self {
         let open = |span| {
-            Arc::new(OpenSpan { span, begun: Instant::now(), status: Mutex::default(), error: Mutex::default() })
+            Arc::new(OpenSpan { span, start: Instant::now(), status: Mutex::default(), error: Mutex::default() })
         };
         Trace(span.map(open))
     }
@@ -104,9 +104,9 @@ impl Trace {
     }
 
     /// Records a failure of a kind that is not an error.
-    pub(crate) fn record_failure(&self, kind: &str, why: Scrubbed) {
+    pub(crate) fn record_failure(&self, kind: &str, reason: Scrubbed) {
         if let Some(open) = &self.0 {
-            *open.error.lock().unwrap_or_else(PoisonError::into_inner) = Some((kind.to_owned(), why));
+            *open.error.lock().unwrap_or_else(PoisonError::into_inner) = Some((kind.to_owned(), reason));
         }
     }
 }
@@ -117,7 +117,7 @@ impl Drop for OpenSpan {
             status: self.status.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
             error: self.error.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
             at: machine::now(),
-            elapsed: self.begun.elapsed(),
+            elapsed: self.start.elapsed(),
         });
     }
 }

@@ -182,7 +182,7 @@ impl CoreClient {
     #[getter]
     fn headers(&self) -> Vec<(&str, Option<&str>)> {
         let headers = self.config.headers.iter();
-        headers.map(|header| (header.name.as_str(), header.shown())).collect()
+        headers.map(|header| (header.name.as_str(), header.public_value())).collect()
     }
 
     #[getter]
@@ -305,9 +305,12 @@ impl CoreClient {
 /// Explains a missing credential after unpickling.
 pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
     match error {
-        Error::Configuration(LocalError { text, .. }) if unpickled => Error::configuration(format!(
-            "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
-        )),
+        // A header's own message says it.
+        Error::Configuration(LocalError { text, .. }) if unpickled && !text.contains("pickle") => {
+            Error::configuration(format!(
+                "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
+            ))
+        }
         other => other,
     }
 }
@@ -443,14 +446,16 @@ fn read_options(given: &Bound<'_, PyDict>) -> PyResult<ClientOptions> {
 }
 
 /// The values stay out of errors: they may be credentials.
-fn further_headers(given: &Bound<'_, PyDict>) -> PyResult<Vec<FurtherHeader>> {
-    let Some(headers) = given.get_item("headers")?.filter(|headers| !headers.is_none()) else { return Ok(Vec::new()) };
-    let wrong = |kind: String| PyTypeError::new_err(format!("headers is a mapping of names to texts, not {kind}"));
-    let Ok(headers) = headers.cast::<PyMapping>() else { return Err(wrong(convert::kind(&headers).to_string())) };
+fn further_headers(options: &Bound<'_, PyDict>) -> PyResult<Vec<FurtherHeader>> {
+    let Some(headers) = options.get_item("headers")?.filter(|headers| !headers.is_none()) else {
+        return Ok(Vec::new());
+    };
+    let type_error = |kind: String| PyTypeError::new_err(format!("headers is a mapping of names to texts, not {kind}"));
+    let Ok(headers) = headers.cast::<PyMapping>() else { return Err(type_error(convert::kind(&headers).to_string())) };
     let header = |item: Bound<'_, PyAny>| {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let text = |value: &Bound<'_, PyAny>| {
-            value.extract::<String>().map_err(|_| wrong(format!("of {}", convert::kind(value))))
+            value.extract::<String>().map_err(|_| type_error(format!("of {}", convert::kind(value))))
         };
         let value = if value.is_none() { None } else { Some(Secret::new(text(&value)?)) };
         Ok(FurtherHeader { name: text(&name)?, value })

@@ -16,15 +16,15 @@ struct PySpan {
     is_callers: bool,
 }
 
-/// Return what reports calls within the caller's current span; `None` while the program has not imported OpenTelemetry,
-/// and so has set no provider.
+/// Return what reports calls within the caller's current span; `None` while the program has set no provider,
+/// for which it must have imported OpenTelemetry.
 pub(crate) fn current(py: Python<'_>) -> PyResult<Option<Arc<dyn Span>>> {
     let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
     if !modules.cast::<PyDict>()?.contains(intern!(py, "opentelemetry.trace"))? {
         return Ok(None);
     }
     let current = py.import(intern!(py, "sideline._companions"))?.call_method0(intern!(py, "current_trace"))?;
-    Ok(Some(Arc::new(PySpan { span: current.unbind(), is_callers: true })))
+    Ok((!current.is_none()).then(|| Arc::new(PySpan { span: current.unbind(), is_callers: true }) as Arc<dyn Span>))
 }
 
 impl PySpan {
@@ -35,13 +35,13 @@ impl PySpan {
         }
         Python::try_attach(|py| {
             // A span may end while an exception is on its way.
-            let raised = PyErr::take(py);
-            let reported = interpreter_exit::attached(py, || work(py, self.span.bind(py)));
-            let reported = reported.map_err(|error| error.write_unraisable(py, Some(self.span.bind(py)))).ok();
-            if let Some(raised) = raised {
-                raised.restore(py);
+            let pending_error = PyErr::take(py);
+            let result = interpreter_exit::attached(py, || work(py, self.span.bind(py)));
+            let value = result.map_err(|error| error.write_unraisable(py, Some(self.span.bind(py)))).ok();
+            if let Some(error) = pending_error {
+                error.restore(py);
             }
-            reported
+            value
         })
         .flatten()
     }

@@ -22,6 +22,8 @@ Attributes = dict[str, str | int]
 _DURATION_BOUNDARIES = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Those of the semantic conventions."""
 
+_API = "opentelemetry.trace", "opentelemetry.metrics"
+
 _tracer = trace.get_tracer("sideline", __version__)
 _meter = metrics.get_meter("sideline", __version__)
 _duration = _meter.create_histogram(
@@ -64,7 +66,7 @@ class OperationSpan(Trace):
             span.set_attribute("http.request.resend_count", resends)
         return AttemptSpan(span, trace.set_span_in_context(span, self._context), attributes)
 
-    def end(self, status: int | None, error: tuple[str, str] | None, at: int, seconds: float) -> None:
+    def end(self, _status: int | None, error: tuple[str, str] | None, at: int, _seconds: float) -> None:
         """End the span; `error` has a type and a text."""
         _end(self._span, error, at)
 
@@ -85,23 +87,26 @@ class AttemptSpan:
 
     def end(self, status: int | None, error: tuple[str, str] | None, at: int, seconds: float) -> None:
         """End the span and record its duration. A request without a response or an error was cancelled."""
-        answer: Attributes = {}
+        response: Attributes = {}
         if status is not None:
-            answer = {"http.response.status_code": status, "network.protocol.version": "1.1"}
+            response = {"http.response.status_code": status, "network.protocol.version": "1.1"}
             if status >= 400 and error is None:
                 error = str(status), ""
         elif error is None:
             error = "cancelled", "the request was cancelled"
-        self._span.set_attributes(answer)
+        self._span.set_attributes(response)
         _end(self._span, error, at)
         if error is not None:
-            answer["error.type"] = error[0]
-        _duration.record(seconds, {**self._attributes, **answer}, self._context)
+            response["error.type"] = error[0]
+        _duration.record(seconds, {**self._attributes, **response}, self._context)
 
 
-def current_trace() -> Trace:
-    """Return the caller's place in a trace."""
-    return Trace(get_current())
+def current_trace() -> Trace | None:
+    """Return the caller's place in a trace; `None` while the program has set no provider."""
+    providers = trace.get_tracer_provider(), metrics.get_meter_provider()
+    # What the API itself provides records nothing.
+    is_set = any(not type(provider).__module__.startswith(_API) for provider in providers)
+    return Trace(get_current()) if is_set else None
 
 
 def _end(span: Span, error: tuple[str, str] | None, at: int) -> None:
@@ -113,17 +118,25 @@ def _end(span: Span, error: tuple[str, str] | None, at: int) -> None:
 
 
 class _Unit(Protocol):
-    name: str
-    operation: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
 
 
 class _Outcome(Protocol):
-    unit: _Unit
-    status: str
-    fetched_at: datetime
-    error: str | None
-    rows: int
-    attempts: int
+    @property
+    def unit(self) -> _Unit: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def fetched_at(self) -> datetime: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def attempts(self) -> int: ...
 
 
 @contextmanager
@@ -158,11 +171,16 @@ def _report_unit(outcome: _Outcome, context: Context) -> None:
 
 
 class _Stats(Protocol):
-    lag: float
-    open_gaps: int
-    reconnects: int
-    unreadable: int
-    buffer_bytes: int
+    @property
+    def lag(self) -> float: ...
+    @property
+    def open_gaps(self) -> int: ...
+    @property
+    def reconnects(self) -> int: ...
+    @property
+    def unreadable(self) -> int: ...
+    @property
+    def buffer_bytes(self) -> int: ...
 
 
 class _Stream(Protocol):
@@ -181,8 +199,8 @@ def observe_stream(stream: _Stream, title: str) -> None:
     _titles[stream] = title
 
 
-def _observed(name: str, *, when_closed: bool) -> list[Callable[[CallbackOptions], Iterable[Observation]]]:
-    def observe(options: CallbackOptions) -> Iterable[Observation]:
+def _observe(name: str, *, when_closed: bool) -> list[Callable[[CallbackOptions], Iterable[Observation]]]:
+    def observe(_options: CallbackOptions) -> Iterable[Observation]:
         for stream, title in list(_titles.items()):
             if when_closed or stream.state != "closed":
                 yield Observation(getattr(stream.stats, name), {"sideline.stream": title})
@@ -191,17 +209,23 @@ def _observed(name: str, *, when_closed: bool) -> list[Callable[[CallbackOptions
 
 
 _meter.create_observable_gauge(
-    "sideline.stream.lag", _observed("lag", when_closed=False), "s", "How long the oldest update has waited."
+    "sideline.stream.lag", _observe("lag", when_closed=False), "s", "How long the oldest update has waited."
 )
 _meter.create_observable_up_down_counter(
-    "sideline.stream.open_gaps", _observed("open_gaps", when_closed=False), "{gap}", "Gaps that are neither closed nor final."
+    "sideline.stream.open_gaps",
+    _observe("open_gaps", when_closed=False),
+    "{gap}",
+    "Gaps that are neither closed nor final.",
 )
 _meter.create_observable_counter(
-    "sideline.stream.reconnects", _observed("reconnects", when_closed=True), "{connection}", "Connections after the first."
+    "sideline.stream.reconnects",
+    _observe("reconnects", when_closed=True),
+    "{connection}",
+    "Connections after the first.",
 )
 _meter.create_observable_counter(
-    "sideline.stream.unreadable", _observed("unreadable", when_closed=True), "{row}", "Rows that are left out."
+    "sideline.stream.unreadable", _observe("unreadable", when_closed=True), "{row}", "Rows that are left out."
 )
 _meter.create_observable_up_down_counter(
-    "sideline.stream.buffer", _observed("buffer_bytes", when_closed=False), "By", "Bytes that wait to be taken."
+    "sideline.stream.buffer", _observe("buffer_bytes", when_closed=False), "By", "Bytes that wait to be taken."
 )

@@ -94,7 +94,7 @@ class Sync:
     def run(self, team_ids: Sequence[int] | None, game_ids: Sequence[str] | None, start: Any, end: Any) -> None:
         """Request and store everything that is due."""
         try:
-            with _traced() as self._report:
+            with _trace() as self._report:
                 self._run(team_ids, game_ids, start, end)
         finally:
             self._store.forget_files()
@@ -484,7 +484,7 @@ class Sync:
             self._compact()
 
 
-def _traced() -> AbstractContextManager[Callable[[Iterable[Outcome]], None]]:
+def _trace() -> AbstractContextManager[Callable[[Iterable[Outcome]], None]]:
     """Report the sync to OpenTelemetry if the program uses it."""
     if "opentelemetry.trace" not in modules:
         return nullcontext(lambda _: None)

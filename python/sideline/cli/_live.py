@@ -16,7 +16,7 @@ from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_
 
 if TYPE_CHECKING:
     from .._client import Client
-    from ..live import PageOptions, LiveBoxScore, LiveStream
+    from ..live import LiveBoxScore, LiveStream, PageOptions
 
 
 def add(commands: Commands) -> None:

@@ -24,7 +24,7 @@ from ._streams import Batches, LiveStream
 
 if TYPE_CHECKING:
     from ._display import describe_notice as describe_notice, describe_update as describe_update
-    from ._page import PageOptions as PageOptions, LivePage as LivePage
+    from ._page import LivePage as LivePage, PageOptions as PageOptions
     from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal
 else:
     from .._lazy import open_door

@@ -67,7 +67,8 @@ def score_fields(score: LiveBoxScore, game_id: str | None, verdict: Mapping[str,
     fields: dict[str, Any] = {"game_id": game_id}
     for place, side in (("home", score.home), ("away", score.away)):
         fields |= {f"{place}_team_id": side.team_id, f"{place}_team": side.name, f"{place}_points": side.points}
-    return fields | {"period": score.period, "clock": clock_text(score.clock), "clock_s": score.clock_s} | verdict
+    clock = {"period": score.period, "clock": clock_text(score.clock), "clock_s": score.clock_s}
+    return {**fields, **clock, **verdict}
 
 
 def row_names(score: LiveBoxScore) -> list[str]:
@@ -105,7 +106,7 @@ def _row(
 
 
 def documents(score: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Document]:
-    """Return what each path of the feed sends; `names` are the fields of a row, also where there is none."""
+    """Return what each path of the feed sends; `names` are the fields of a row, which the CSV also has without rows."""
     return {
         "/score.json": _document(json.dumps(score).encode(), "application/json"),
         "/feed.json": _document(json.dumps(rows).encode(), "application/json"),
@@ -136,7 +137,7 @@ def _xml(score: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _count(value: float | None) -> float | None:
-    """Return a count as a whole number, which graphics systems show as it is."""
+    """Return a count as a whole number, which graphics systems show unchanged."""
     return int(value) if value is not None and value == int(value) else value
 
 

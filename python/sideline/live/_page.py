@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
     _streams = LazyModule("sideline.live._streams")
 
-__all__ = ["PageOptions", "LivePage"]
+__all__ = ["LivePage", "PageOptions"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -179,7 +179,7 @@ class LivePage:
     def address(self) -> str:
         """The address without the token, for what is shown or logged."""
         host = self._listener.host
-        host = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104 - every address of this machine
+        host = socket.gethostname() if host in ("0.0.0.0", "::") else host
         return f"http://{f'[{host}]' if ':' in host else host}:{self._server.server_port}/"
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -473,11 +473,11 @@ class Handler(BaseHTTPRequestHandler):
     def _send_feed(self, path: str) -> None:
         documents, verdict = self.server.game.documents()
         document = documents[path]
-        known = [etag.strip().removeprefix("W/") for etag in self.headers.get("If-None-Match", "").split(",")]
-        is_known = document.etag in known or "*" in known
+        client_etags = [etag.strip().removeprefix("W/") for etag in self.headers.get("If-None-Match", "").split(",")]
+        is_current = document.etag in client_etags or "*" in client_etags
         # An array without rows has no place for them.
         names = {f"Sideline-{name.replace('_', '-').title()}": plain(value) for name, value in verdict.items()}
-        status, body = (HTTPStatus.NOT_MODIFIED, b"") if is_known else (HTTPStatus.OK, document.body)
+        status, body = (HTTPStatus.NOT_MODIFIED, b"") if is_current else (HTTPStatus.OK, document.body)
         self._send(status, body, document.media_type, {"ETag": document.etag, **names})
 
     def _send(

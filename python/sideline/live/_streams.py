@@ -238,7 +238,7 @@ class LiveStream(Generic[Item]):
         ...     page
         <sideline.live.LivePage http://127.0.0.1:..., open>
         """
-        from ._page import PageOptions, LivePage
+        from ._page import LivePage, PageOptions
 
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
         return LivePage(self, LiveBoxScore() if score is None else score, options)

@@ -71,7 +71,7 @@ class WatchedGame:
         self._title = title_of(stream)
         self._board = Scoreboard(self._title, score)
         self._waiting: deque[Received] = deque()
-        self._shown: tuple[str, StreamStats] | None = None
+        self._delayed_state: Received | None = None
         self._lock = Lock()
         self._version = 0
         self._documents: tuple[object, dict[str, Document]] = None, {}
@@ -93,15 +93,14 @@ class WatchedGame:
 
     def _apply_due(self) -> None:
         while self._waiting and self._waiting[0].due <= self._now():
-            _, item, *shown = self._waiting.popleft()
-            self._shown = tuple(shown)
-            self._start.add(item)
-            self._apply(item)
+            self._delayed_state = self._waiting.popleft()
+            self._start.add(self._delayed_state.item)
+            self._apply(self._delayed_state.item)
 
     @property
     def _is_begun(self) -> bool:
-        """Whether the first item is shown: a score may have been seeded with values that the delay does not allow yet."""
-        return not self._delay_s or self._shown is not None
+        """Whether the first item is shown. Before, a seeded score has values that the delay does not allow yet."""
+        return not self._delay_s or self._delayed_state is not None
 
     @property
     def next_due(self) -> float | None:
@@ -113,12 +112,12 @@ class WatchedGame:
         """Return what a screen shows."""
         with self._lock:
             self._apply_due()
-            state, stats = self._stream.state, self._stream.stats
             if not self._is_begun:
-                return Scoreboard(self._title, self._empty).view("connecting", _NOTHING)
-            if self._shown is not None and (self._waiting or state != "closed"):
-                (state, stats), error = self._shown, None
-            return self._board.view(state, stats, error)
+                return Scoreboard(self._title, self._empty).view("connecting", EMPTY_STATS)
+            delayed = self._delayed_state
+            if delayed is not None and (self._waiting or self._stream.state != "closed"):
+                return self._board.view(delayed.state, delayed.stats)
+            return self._board.view(self._stream.state, self._stream.stats, error)
 
     def documents(self) -> tuple[dict[str, Document], Mapping[str, Any]]:
         """Return what each path of the feed sends, and its verdict."""
@@ -158,7 +157,7 @@ class WatchedGame:
             return is_current and self._stream.state == "connected", figures
 
 
-_NOTHING = StreamStats(
+EMPTY_STATS = StreamStats(
     updates=0,
     bytes=0,
     reconnects=0,
