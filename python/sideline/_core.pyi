@@ -47,7 +47,8 @@ class CoreClient:
     @property
     def base_url(self) -> str: ...
     @property
-    def headers(self) -> list[tuple[str, str | None]]: ...
+    def headers(self) -> list[tuple[str, str | None]]:
+        """Return the names and values of `headers=`; `None` for a credential."""
     @property
     def username(self) -> str | None: ...
     @property
@@ -555,7 +556,8 @@ class CoreBoxScore:
     @property
     def problems(self) -> list[tuple[datetime, str, str]]:
         """Time of receipt, path and reason of the last rows that were left out."""
-    def is_stale(self, delay_s: float = 0.0) -> bool: ...
+    def is_stale(self, delay_s: float = 0.0) -> bool:
+        """Whether values may be missing, of a box score whose items are applied this many seconds late."""
     @property
     def updated_at(self) -> datetime | None: ...
 

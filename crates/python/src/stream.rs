@@ -712,7 +712,7 @@ impl CoreBoxScore {
         self.lock().problems().map(problem).collect()
     }
 
-    /// Whether values may be missing, of a box score whose items are applied this many seconds late.
+    /// Return whether values may be missing, of a box score whose items are applied this many seconds late.
     #[pyo3(signature = (delay_s = 0.0))]
     fn is_stale(&self, delay_s: f64) -> bool {
         let delay = Duration::try_from_secs_f64(delay_s).unwrap_or_default();

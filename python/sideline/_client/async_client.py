@@ -75,6 +75,8 @@ class AsyncClient(BaseClient):
             like, except for the hosts of `NO_PROXY` and this machine.
         ca_bundle: a file or folder of certificates to trust besides the system's; default: `REQUESTS_CA_BUNDLE`.
         user_agent: default: `sideline/<version>`.
+        headers: further headers of every request and stream; not those of the signature and of the protocol. The value
+            of a name that holds "auth", "key", "token" or the like is shown nowhere, and not pickled.
         allow_http: let requests go over plain http to a host that is not this machine.
         strict: raise a `DecodeError` for a response with unknown fields, instead of a warning for each.
         api_key_in: where the Broadcast key goes: "query" (default, as the service's specification says) or "header",

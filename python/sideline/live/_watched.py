@@ -114,9 +114,9 @@ class WatchedGame:
             self._apply_due()
             if not self._is_begun:
                 return Scoreboard(self._title, self._empty).view("connecting", EMPTY_STATS)
-            delayed = self._delayed_state
-            if delayed is not None and (self._waiting or self._stream.state != "closed"):
-                return self._board.view(delayed.state, delayed.stats)
+            delayed_item = self._delayed_state
+            if delayed_item is not None and (self._waiting or self._stream.state != "closed"):
+                return self._board.view(delayed_item.state, delayed_item.stats)
             return self._board.view(self._stream.state, self._stream.stats, error)
 
     def documents(self) -> tuple[dict[str, Document], Mapping[str, Any]]:
