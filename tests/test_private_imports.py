@@ -43,6 +43,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "test_journal.py": (1, "the command's line each 10 s"),
     "test_life.py": (1, "every state of a unit with every observation"),
     "test_live_page.py": (1, "the page's events, refusals and settings without a browser"),
+    "test_on_air.py": (2, "the fields that the documentation lists, and refusals without a network"),
     "test_packaging.py": (1, "the file of the extension"),
     "test_plan.py": (2, "clients that the parts of one process share"),
     "test_plot.py": (1, "places of marks, which no axis shows"),

@@ -46,10 +46,23 @@ REQUIRED = {METHOD, server_attributes.SERVER_ADDRESS, server_attributes.SERVER_P
 ALLOWED_ATTRIBUTES = {*REQUIRED, STATUS, RESENDS, ERROR, network_attributes.NETWORK_PROTOCOL_VERSION}
 
 
+class FaultyProcessor(export.SimpleSpanProcessor):  # type: ignore[misc]
+    """Fails for attempts while it is broken."""
+
+    is_broken = False
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:
+        if self.is_broken and span.name == "GET":
+            raise RuntimeError("a broken processor")
+
+
+processor = FaultyProcessor(exporter)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _providers() -> None:
     provider = sdk.TracerProvider()
-    provider.add_span_processor(export.SimpleSpanProcessor(exporter))
+    provider.add_span_processor(processor)
     trace.set_tracer_provider(provider)
     metrics.set_meter_provider(sdk_metrics.MeterProvider([reader]))
 
@@ -209,17 +222,12 @@ def test_each_unit_of_a_batch_is_a_call_of_its_callers_trace(second: Service, cl
 
 
 def test_what_a_tracing_system_raises_fails_no_call(client: sideline.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sideline._companions import _traces
-
     unraisable: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
-
-    def fail(*arguments: Any, **options: Any) -> Any:
-        raise RuntimeError("a broken exporter")
-
-    monkeypatch.setattr(_traces.OperationSpan, "attempt", fail)
+    monkeypatch.setattr(processor, "is_broken", True)
     assert client.teams().status == 200
-    assert len(unraisable) == 1
+    assert [str(error.exc_value) for error in unraisable] == ["a broken processor"]
+    assert [span.name for span in spans()] == ["sideline.teams"]
 
 
 # Streams.
