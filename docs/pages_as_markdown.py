@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
 
 ROOT = Path(__file__).parent.parent
-ROW = re.compile(r"^\| \[[^]]+\]\(docs/(\w+\.md)\) \| (.+) \|$", re.M)
-LINK = re.compile(r"\]\((\w+\.(?:md|png))(#[\w-]+)?\)")
+ROW = re.compile(r"^\| \[[^]]+\]\(docs/([\w-]+\.md)\) \| (.+) \|$", re.M)
+LINK = re.compile(r"\]\(([\w-]+\.(?:md|png))(#[\w-]+)?\)")
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.M)
 
 _pages: dict[str, tuple[str, str]] = {}
