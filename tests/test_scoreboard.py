@@ -20,7 +20,7 @@ from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameVie
 from sideline.live._terminal import render
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
-STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, lag=0.0)
+STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, buffer_bytes=0, lag=0.0)
 HOME, AWAY = 1, 2
 
 
