@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         shape_of as shape_of,
         size_of as size_of,
         sport_of as sport_of,
+        sport_of_score as sport_of_score,
         store_of as store_of,
         table_from_arrow as table_from_arrow,
         title_of as title_of,
@@ -76,8 +77,8 @@ else:
         {
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of finding_of game_of in_zone is_entered "
-                "keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of store_of "
-                "table_from_arrow title_of units_of waits with_texts"
+                "keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of sport_of_score "
+                "store_of table_from_arrow title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

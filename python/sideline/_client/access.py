@@ -78,6 +78,11 @@ def core_of_score(score: "LiveBoxScore") -> "CoreBoxScore":
     return score._core
 
 
+def sport_of_score(score: "LiveBoxScore") -> "Sport":
+    """Return a live box score's sport."""
+    return score._sport
+
+
 def players_of(score: "LiveBoxScore") -> "Mapping[int, tuple[str, str | None]]":
     """Return name and jersey number of each player of the rosters that a live box score has, by id."""
     return score._players

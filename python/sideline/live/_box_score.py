@@ -40,8 +40,9 @@ class LiveBoxScore:
     """
 
     def __init__(self, *seeds: Payload, sport: Sport | None = None) -> None:
-        of_seeds = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
-        self._core = CoreBoxScore(of_seeds if sport is None else sport)
+        of_seeds: Sport = next((sport_of(payload) for payload in seeds if isinstance(payload, Payload)), "basketball")
+        self._sport: Sport = of_seeds if sport is None else sport
+        self._core = CoreBoxScore(self._sport)
         self._situation = Situation()
         self._players: dict[int, tuple[str, str | None]] = {}
         for payload in seeds:

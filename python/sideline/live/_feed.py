@@ -48,7 +48,7 @@ FEED_FIELDS = {
     "player_id": "Id of the player; null for a team's total",
     "player": 'Name of the player; "Team total" for a team\'s total',
     "jersey": "Jersey number as text; null without a roster",
-    STAT_CODES: "One field for each stat code of the sport's box score, in the order of the table `box_score`",
+    STAT_CODES: "One field for each documented stat code of the sport's [box score](tables.md), in its order",
     **_VERDICT_FIELDS,
 }
 """The fields of a row of the feeds, with their meaning."""
@@ -72,16 +72,19 @@ def score_fields(score: LiveBoxScore, game_id: str | None, verdict: Mapping[str,
 
 
 def row_names(score: LiveBoxScore) -> list[str]:
-    """Return the fields of a row, which the sport alone decides."""
+    """Return the fields of a row, by an empty box score: the sport alone decides them."""
     codes = [name for name in score.table().column_names if name.isupper()]
     return [code for name in FEED_FIELDS for code in (codes if name == STAT_CODES else [name])]
 
 
-def feed_rows(score: LiveBoxScore, game_id: str | None, verdict: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each player and each team's total, the home team first."""
+def feed_rows(
+    score: LiveBoxScore, game_id: str | None, names: Sequence[str], verdict: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return a row with these fields for each player and each team's total, the home team first."""
     players, home = players_of(score), score.home
     lines = sorted(score.table().to_dicts(), key=lambda line: bool(line["team_id"] != home.team_id))
-    return [_row(line, game_id, players, verdict) for line in lines]
+    rows = [_row(line, game_id, players, verdict) for line in lines]
+    return [{name: row[name] for name in names} for row in rows]
 
 
 def _row(

@@ -7,7 +7,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._client import core_of_score, core_of_stream, game_of, title_of
+from .._client import core_of_score, core_of_stream, game_of, sport_of_score, title_of
 from .._core import Update
 from ._box_score import LiveBoxScore
 from ._display import add_counted
@@ -67,7 +67,9 @@ class WatchedGame:
         self._current = LiveBoxScore() if delay_s else score
         self._current_start = Start(now)
         self._start = Start(now) if delay_s else self._current_start
-        self._empty = LiveBoxScore()
+        # Codes that only some bodies have are in the box score, and not in the feed.
+        self._empty = LiveBoxScore(sport=sport_of_score(score))
+        self._names = row_names(self._empty)
         self._title = title_of(stream)
         self._board = Scoreboard(self._title, score)
         self._waiting: deque[Received] = deque()
@@ -136,9 +138,9 @@ class WatchedGame:
             }
             key = self._version, is_stale
             if self._documents[0] != key:
-                rows = feed_rows(score, self._game_id, verdict)
+                rows = feed_rows(score, self._game_id, self._names, verdict)
                 fields = score_fields(score, self._game_id, verdict)
-                self._documents = key, documents(fields, rows, row_names(self._score))
+                self._documents = key, documents(fields, rows, self._names)
             return self._documents[1], verdict
 
     def health(self) -> tuple[bool, dict[str, float | None]]:
