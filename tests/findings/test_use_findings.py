@@ -382,7 +382,8 @@ def page() -> Callable[..., dict[str, Any]]:
                     board.add(item)
         return dict(
             board.view(
-                "connected", StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, buffer_bytes=0, lag=0.0)
+                "connected",
+                StreamStats(updates=1, bytes=1, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, buffer_bytes=0, lag=0.0),
             )
         )
 
