@@ -43,6 +43,16 @@ def score(page: LivePage) -> dict[str, Any]:
     return dict(json.loads(get(page, "/score.json")[2]))
 
 
+def points_on_page(page: LivePage) -> list[Any]:
+    """The points of the teams, as a browser that connects now receives them."""
+    port = int(re.findall(r":(\d+)/", page.url)[0])
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.request("GET", "/events")
+        response = connection.getresponse()
+        state = next(line for line in response if line.startswith(b"data: "))
+        return [team["score"] for team in json.loads(state[6:])["teams"]]
+
+
 def until(condition: Callable[[], object], seconds: float = 15.0) -> float:
     """How long it took until a condition became true."""
     start = time.monotonic()
@@ -265,6 +275,8 @@ def test_a_delayed_feed_shows_the_game_as_it_was_and_its_health_as_it_is() -> No
         game.play_to(4)
         second, second_played = game.points(game.home), time.monotonic()
         time.sleep(0.5)
+        assert second not in points_on_page(page)
+        assert first in points_on_page(page)
         assert score(page)["home_points"] == first
         until(lambda: score(page)["home_points"] == second)
         assert delay - 0.2 < time.monotonic() - second_played < delay + 0.5

@@ -557,7 +557,7 @@ class CoreBoxScore:
     def problems(self) -> list[tuple[datetime, str, str]]:
         """Time of receipt, path and reason of the last rows that were left out."""
     def is_stale(self, delay_s: float = 0.0) -> bool:
-        """Whether values may be missing, of a box score whose items are applied this many seconds late."""
+        """Return whether values may be missing, of a box score whose items are applied this many seconds late."""
     @property
     def updated_at(self) -> datetime | None: ...
 
