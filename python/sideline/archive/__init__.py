@@ -69,12 +69,12 @@ from ._changes import KEYS, Changes, changes as changes_between, current_state, 
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
-from ._plan import ANSWERS, TABLES
+from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport
 from ._storage_options import Options
-from ._store import Store as Store, internal_schemas, public_schema
+from ._store import Store as Store, internal_schemas as internal_schemas, public_schema as public_schema
 from ._sync import Sync
 from ._writer import rows_to_arrow
 
@@ -99,7 +99,9 @@ if TYPE_CHECKING:
         units_within as units_within,
         unlisted_games as unlisted_games,
     )
+    from ._read import conform as conform
     from ._report import hole_line as hole_line
+    from ._sql import POSITION_TABLES as POSITION_TABLES, scope_of as scope_of, select as select
 else:
     # What other rooms use of this one.
     __getattr__ = open_door(
@@ -112,7 +114,9 @@ else:
             "_listing": "Event",
             "_memory": "load_deltalake",
             "_plan": "GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
+            "_read": "conform",
             "_report": "hole_line",
+            "_sql": "POSITION_TABLES scope_of select",
         },
     )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))

@@ -28,7 +28,7 @@ _AS_FLOATS = {"decimal", "float"}
 _AS_TIMES = {"timestamp", "timestamp with time zone", "timestamp_ms", "timestamp_ns", "timestamp_s"}
 
 
-POSITION_TABLES = ("locations", "tracking_loads", "tracking_defenders", "tracking_sources")
+POSITION_TABLES = frozenset(("locations", "tracking_loads", "tracking_defenders", "tracking_sources"))
 """Tables with positions of persons, and what is computed from them."""
 
 

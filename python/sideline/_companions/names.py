@@ -1,0 +1,35 @@
+"""Finds the team or player that an assistant means by a name or an id."""
+
+from collections.abc import Iterable, Mapping
+
+from .._client import check_name, is_named
+from .._rows import did_you_mean
+
+Named = Mapping[int, Iterable[str]]
+"""The names of each team or player by id; a renamed team has several."""
+
+
+def find_id(kind: str, wanted: int | str, names: Named) -> int:
+    """Return the id. An ambiguous name raises `ValueError`, which lists every match with its id."""
+    if isinstance(wanted, int) or wanted.isdecimal():
+        number = int(wanted)
+        if number not in names:
+            raise ValueError(f"the archive has no {kind} with the id {number}")
+        return number
+    check_name(wanted)
+    matches = [number for number, texts in names.items() if any(is_named(wanted, text) for text in texts)]
+    equal = [number for number in matches if any(_is_whole(wanted, text) for text in names[number])]
+    if len(equal) == 1:
+        return equal[0]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        hint = did_you_mean(wanted, (text for texts in names.values() for text in texts))
+        raise ValueError(f"the archive has no {kind} named {wanted!r}{hint}")
+    listed = "; ".join(f"{' or '.join(names[number])} (id {number})" for number in matches)
+    raise ValueError(f"{wanted!r} is the name of {len(matches)} {kind}s: {listed}. Give the id")
+
+
+def _is_whole(wanted: str, name: str) -> bool:
+    """Return whether the words of two names are the same."""
+    return is_named(wanted, name) and is_named(name, wanted)

@@ -1,0 +1,141 @@
+"""Turns rows and the verdicts of their games into a reply: structured content, and the same as text of limited length."""
+
+import csv
+import io
+import math
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, TypedDict
+
+Row = dict[str, Any]
+
+NOT_SERVED = "positions and loads of persons are served only with sideline mcp --allow tracking"
+
+_MAX_GAMES = 5
+"""Games whose reasons the text lists."""
+
+
+class Answer(TypedDict):
+    """The structured content of every answer."""
+
+    rows: list[dict[str, Any]]
+    verdicts: dict[str, str]
+    synced_at: str | None
+    truncated: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a tool read: rows, how many a limit left out, and of which tables and games they are."""
+
+    rows: Sequence[Row]
+    scope: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    """For each table the ids of its games; `None`: all of them."""
+    truncated: int = 0
+    picture: bytes | None = None
+    notes: Sequence[str] = ()
+    """What the rows are without."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How reliable the games of an answer are."""
+
+    verdicts: dict[str, str]
+    reasons: dict[str, str]
+    """For each game that is not available."""
+    synced_at: datetime | None
+    notes: Sequence[str]
+    """What the archive does not have."""
+
+
+def plain_row(row: Mapping[str, Any]) -> Row:
+    """Return a row in the types of JSON: times as ISO 8601, bytes as base64, and no number that JSON lacks."""
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat(timespec="milliseconds")
+        case date():
+            return value.isoformat()
+        case bytes():
+            return b64encode(value).decode()
+        case float() if not math.isfinite(value):
+            return str(value)
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case Mapping():
+            return plain_row(value)
+        case _:
+            return value
+
+
+def answer(found: Found, judgement: Judgement) -> Answer:
+    """Return the structured content."""
+    return {
+        "rows": [plain_row(row) for row in found.rows],
+        "verdicts": judgement.verdicts,
+        "synced_at": None if judgement.synced_at is None else judgement.synced_at.isoformat(timespec="milliseconds"),
+        "truncated": found.truncated,
+    }
+
+
+def text_of(content: Answer, judgement: Judgement, notes: Sequence[str], max_bytes: int) -> str:
+    """Return the content as text: a warning first if a game is not available, then the rows as CSV."""
+    lines = [*_warning(judgement), *judgement.notes, *notes, _summary(content)]
+    table = _csv_lines(content["rows"])
+    end = _end(len(content["rows"]))
+    size = sum(len(line.encode()) + 1 for line in lines)
+    for shown, line in enumerate(table):
+        rest = len(end.encode()) if shown + 1 < len(table) else 0
+        size += len(line.encode()) + 1
+        if size + rest > max_bytes:
+            lines.append(_end(len(table) - max(shown, 1)))
+            break
+        lines.append(line)
+    return "\n".join(lines).encode()[:max_bytes].decode(errors="ignore")
+
+
+def _end(count: int) -> str:
+    return f"{count} more rows: raise max_text, or select less"
+
+
+def _warning(judgement: Judgement) -> list[str]:
+    doubtful = judgement.reasons
+    if not doubtful:
+        return []
+    counts = Counter(judgement.verdicts[game] for game in doubtful)
+    total = len(judgement.verdicts)
+    first = (
+        f"Warning: {len(doubtful)} of {total} game{'s' * (total != 1)} {'is' if len(doubtful) == 1 else 'are'} not "
+        f"available: {', '.join(f'{count} {verdict}' for verdict, count in counts.most_common())}."
+    )
+    lines = [f"{game}: {judgement.verdicts[game]}: {reason}" for game, reason in [*doubtful.items()][:_MAX_GAMES]]
+    more = [f"{len(doubtful) - _MAX_GAMES} more: see the tool status"] if len(doubtful) > _MAX_GAMES else []
+    return [first, *lines, *more]
+
+
+def _summary(content: Answer) -> str:
+    count, games, left_out = len(content["rows"]), len(content["verdicts"]), content["truncated"]
+    parts = [f"{count} row{'s' * (count != 1)}"]
+    if left_out:
+        parts.append(f"{left_out} more left out by the limit")
+    if games:
+        parts.append(f"{games} game{'s' * (games != 1)}, last synced {content['synced_at'] or 'at an unknown time'}")
+    return "; ".join(parts)
+
+
+def _csv_lines(rows: Sequence[Row]) -> list[str]:
+    """Return a line with the names of the columns, and a line for each row."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = []
+    for values in [names, *([row.get(name) for name in names] for row in rows)] if rows else []:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="").writerow(values)
+        lines.append(buffer.getvalue().replace("\r", "\\r").replace("\n", "\\n"))
+    return lines
