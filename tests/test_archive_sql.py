@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from escapes import ESCAPES
 
 import sideline
 
@@ -78,60 +79,7 @@ def test_a_limit_is_named(query: str, limit: dict[str, Any], option: str, archiv
     assert archive.sql("from range(10)", max_rows=10).num_rows == 10
 
 
-ESCAPES = """
-copy shots to '{out}'
-copy (select 1) to '{out}' (format parquet)
-export database '{out}'
-import database '{folder}'
-attach '{out}' as other
-attach ':memory:' as other
-detach memory
-use memory
-install httpfs
-load httpfs
-load '{secret}'
-pragma database_list
-pragma version
-set threads = 1
-set enable_external_access = true
-reset lock_configuration
-call pragma_version()
-checkpoint
-vacuum
-begin
-prepare p as select 1
-execute p
-explain analyze select 1
-create table t as select 1
-create view v as select 1
-create macro f(x) as x
-create secret s (type s3)
-insert into shots select * from shots
-update shots set points = 0
-delete from shots
-drop view shots
-alter table shots rename to other
-select 1; copy shots to '{out}'
-select 1; select 2
-select * from '{secret}'
-select * from read_csv('{secret}')
-select * from read_text('{secret}')
-select * from read_blob('{secret}')
-select * from read_json('{secret}')
-select * from read_parquet('{secret}')
-select * from parquet_metadata('{secret}')
-select * from parquet_schema('{secret}')
-select * from sniff_csv('{secret}')
-select * from glob('{folder}/*')
-select * from 'https://example.com/a.csv'
-select * from query('copy shots to ''{out}''')
-select * from query_table('{secret}')
-select getenv('HOME')
-select * from python_variable
-"""
-
-
-@pytest.mark.parametrize("query", ESCAPES.split("\n")[1:-1])
+@pytest.mark.parametrize("query", ESCAPES)
 def test_a_query_reaches_nothing_but_the_archive(query: str, archive: sideline.Archive, tmp_path: Path) -> None:
     secret, out = tmp_path / "secret.csv", tmp_path / "out"
     secret.write_text("a,b\n1,2\n", encoding="utf-8")

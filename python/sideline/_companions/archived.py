@@ -168,7 +168,7 @@ class ArchivedSeason:
             self._check_game(game)
             frame = frame.filter(game_id=game)
         if player is not None:
-            frame = frame.filter(player_id=find_id("player", player, self._player_names()))
+            frame = frame.filter(player_id=find_id("player", player, self._player_names(), self._player_teams()))
         return frame.collect().sort("occurred_at" if name == "shots" else "timestamp")
 
     def _team_names(self) -> Named:
@@ -188,6 +188,11 @@ class ArchivedSeason:
                 if row["player_id"] and (name := " ".join(filter(None, (row["first_name"], row["last_name"])))):
                     names[row["player_id"]][name] = None
         return names
+
+    def _player_teams(self) -> dict[int, str]:
+        teams = self._team_names()
+        rows = self._rows("players", "player_id", "team_id")
+        return {row["player_id"]: next(iter(teams.get(row["team_id"], ())), str(row["team_id"])) for row in rows}
 
     def _with_names(self, rows: Iterable[Row]) -> list[Row]:
         teams, players = self._team_names(), self._player_names()

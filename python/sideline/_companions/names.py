@@ -9,8 +9,8 @@ Named = Mapping[int, Iterable[str]]
 """The names of each team or player by id; a renamed team has several."""
 
 
-def find_id(kind: str, wanted: int | str, names: Named) -> int:
-    """Return the id. An ambiguous name raises `ValueError`, which lists every match with its id."""
+def find_id(kind: str, wanted: int | str, names: Named, teams: Mapping[int, str] | None = None) -> int:
+    """Return the id. An ambiguous name raises `ValueError`, which lists every match with its id and team."""
     if isinstance(wanted, int) or wanted.isdecimal():
         number = int(wanted)
         if number not in names:
@@ -26,8 +26,11 @@ def find_id(kind: str, wanted: int | str, names: Named) -> int:
     if not matches:
         hint = did_you_mean(wanted, (text for texts in names.values() for text in texts))
         raise ValueError(f"the archive has no {kind} named {wanted!r}{hint}")
-    listed = "; ".join(f"{' or '.join(names[number])} (id {number})" for number in matches)
-    raise ValueError(f"{wanted!r} is the name of {len(matches)} {kind}s: {listed}. Give the id")
+    texts = [
+        f"{' or '.join(names[number])}{f', {teams[number]}' if teams and number in teams else ''} (id {number})"
+        for number in matches
+    ]
+    raise ValueError(f"{wanted!r} is the name of {len(matches)} {kind}s: {'; '.join(texts)}. Give the id")
 
 
 def _is_whole(wanted: str, name: str) -> bool:

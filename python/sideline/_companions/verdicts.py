@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
 from typing import Any
@@ -64,9 +64,20 @@ class Verdicts:
             if worst != "available":
                 bad = [row for row in own if row["status"] == worst]
                 reasons[game] = f"{', '.join(row['table'] for row in bad)}: {'; '.join(bad[0]['reasons'])}"
-        listed: list[datetime | None] = [row["last_listed"] for own in games.values() for row in own]
-        times = [at for at in listed if at is not None]
-        return Judgement(verdicts, reasons, min(times, default=None), self._notes(scope, rows))
+        times = self._last_listed({row["table"] for own in games.values() for row in own}, games.keys())
+        return Judgement(verdicts, reasons, min(times.values(), default=None), self._notes(scope, rows))
+
+    def _last_listed(self, tables: Collection[str], games: Collection[str]) -> dict[str, datetime]:
+        """Return when each game was last listed: in the tables, or in any other if it has nothing in these."""
+        times: dict[str, datetime] = {}
+        for is_other in (False, True):
+            found: dict[str, datetime] = {}
+            for row in self.rows():
+                game, at = row["game_id"], row["last_listed"]
+                if game in games and game not in times and at is not None and (is_other or row["table"] in tables):
+                    found[game] = min(at, found.get(game, at))
+            times |= found
+        return times
 
     def _read_games_ahead(self) -> set[str]:
         """Return the games that had not begun when the service last listed any."""

@@ -22,6 +22,13 @@ _LOCKED_SETTINGS = {
     "temp_directory": "",
 }
 
+_LOCKS = (
+    # Otherwise DuckDB follows the symbolic links of a path before it refuses it.
+    "disabled_filesystems = 'LocalFileSystem'",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+
 _AS_THEY_ARE = {"bigint", "blob", "boolean", "double", "integer", "varchar"}
 _AS_INTEGERS = {"hugeint", "smallint", "tinyint", "ubigint", "uhugeint", "uinteger", "usmallint", "utinyint"}
 _AS_FLOATS = {"decimal", "float"}
@@ -80,8 +87,8 @@ def select(
     except duckdb.ParserException as error:
         raise ValueError(f"memory_limit={memory_limit!r} is no size; write for example '1GB'") from error
     with connection:
-        for option in ("enable_external_access = false", "lock_configuration = true"):
-            connection.execute(f"set {option}")
+        for lock in _LOCKS:
+            connection.execute(f"set {lock}")
         timer = Timer(timeout, connection.interrupt)
         timer.daemon = True
         timer.start()
