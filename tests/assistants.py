@@ -65,8 +65,6 @@ class Assistant:
 @contextmanager
 def assistant(root: Path, state: Path, *options: str, command: Sequence[str] = COMMAND, env: dict[str, str] | None = None) -> Iterator[Assistant]:
     """Start a server of the archive."""
-    parameters = mcp.StdioServerParameters(
-        command=command[0], args=[*command[1:], str(root), *options], env={"XDG_STATE_HOME": str(state), **(env or {})}
-    )
+    parameters = mcp.StdioServerParameters(command=command[0], args=[*command[1:], str(root), *options], env={"XDG_STATE_HOME": str(state), **(env or {})})
     with from_thread.start_blocking_portal() as portal, portal.wrap_async_context_manager(mcp.Client(parameters)) as client:
         yield Assistant(portal, client)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from escapes import ESCAPES
 
 import sideline
+from escapes import ESCAPES
 
 pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
 

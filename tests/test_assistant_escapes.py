@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assistants import Assistant, assistant
-from escapes import ESCAPES
 
 import sideline
+from assistants import Assistant, assistant
+from escapes import ESCAPES
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace"),
@@ -28,7 +28,7 @@ HARMLESS = ("from shots limit 1", "select 1", "show tables", "select count(*) fr
 
 CALLS = "%file,%network,%process,io_uring_setup,open_by_handle_at,process_vm_writev,ptrace"
 LINE = re.compile(r"^(?P<pid>\d+) +(?P<call>\w+)\((?P<arguments>.*)$")
-QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NUMBER = re.compile(r"\d+")
 WRITES = ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND")
 CHANGES = {"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "link", "linkat", "symlink", "symlinkat", "truncate", "mknod"}
@@ -54,7 +54,7 @@ class Trace:
             if match is None or "resumed>" in line:
                 continue
             call, arguments = match["call"], match["arguments"]
-            paths = QUOTED.findall(arguments)
+            paths = TEXT.findall(arguments)
             if call in ("execve", "execveat"):
                 trace.programs += paths[:1]
             elif call in ("socket", "connect", "bind", "sendto", "sendmsg"):
@@ -117,16 +117,16 @@ def test_a_query_of_an_assistant_reaches_nothing_but_the_archive(query: str, sea
     assert {path: path.stat().st_mtime_ns for path in season.archive.rglob("*")} == files_before
 
 
-UNLOCKED = {
+OPEN_QUERIES = {
     "reads": "select * from read_csv('{folder}/secret.csv')",
     "changes": "copy (select 1) to '{folder}/out.csv'",
 }
 
 
-@pytest.mark.parametrize("kind", UNLOCKED)
+@pytest.mark.parametrize("kind", OPEN_QUERIES)
 def test_the_witness_sees_what_an_open_connection_does(kind: str, season: Season, tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    code = f"import sideline; sideline.Archive({str(season.archive)!r}).connect().sql({UNLOCKED[kind].format(folder=tmp_path)!r})"
+    code = f"import sideline; sideline.Archive({str(season.archive)!r}).connect().sql({OPEN_QUERIES[kind].format(folder=tmp_path)!r})"
     path = tmp_path / "trace"
     subprocess.run(["strace", "-f", "--seccomp-bpf", "-s", "4096", "-e", f"trace={CALLS}", "-o", path, sys.executable, "-c", code], check=True)
     trace = Trace.read(path, season.archive)

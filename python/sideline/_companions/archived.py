@@ -10,7 +10,7 @@ from .._client import table_from_arrow
 from .._rows import SCHEMAS, did_you_mean, library
 from ..archive import ANSWERS, POSITION_TABLES, SEVERITY, TABLES, Archive, conform, internal_schemas, public_schema
 from .names import Named, find_id
-from .replies import NOT_SERVED, Found, Row
+from .replies import NOT_SERVED, Result, Row
 from .verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -56,21 +56,18 @@ class ArchivedSeason:
             raise ValueError(f"{name}: {NOT_SERVED}")
         raise ValueError(f"no table is named {name!r}{did_you_mean(name, self.table_names())}")
 
-    def tables(self) -> Found:
+    def tables(self) -> Result:
         """Return a row for each table."""
         rows = self._archive.info().rows
-        return Found(
-            [
-                {"table": name, "rows": rows.get(name), "description": _description(name)}
-                for name in self.table_names()
-            ]
+        return Result(
+            [{"table": name, "rows": rows.get(name), "description": _description(name)} for name in self.table_names()]
         )
 
-    def describe(self, table: str) -> Found:
+    def describe(self, table: str) -> Result:
         """Return a row for each column."""
-        return Found(columns_of(self.check_table(table)))
+        return Result(columns_of(self.check_table(table)))
 
-    def games(self, team: int | str | None, on: str | None) -> Found:
+    def games(self, team: int | str | None, on: str | None) -> Result:
         """Return the games of the schedule, and those that only the teams' events list."""
         rows = self._games()
         if team is not None:
@@ -81,7 +78,7 @@ class ArchivedSeason:
             rows = [row for row in rows if row["tipoff_at"] is not None and row["tipoff_at"].date() == day]
         return _first(rows, {"games": [row["game_id"] for row in rows]})
 
-    def status(self, game: str | None, since: str | None) -> Found:
+    def status(self, game: str | None, since: str | None) -> Result:
         """Return the verdicts, the worst first."""
         rows = self._verdicts.rows() if since is None else self._archive.status(since=since).to_dicts()
         if game is not None:
@@ -91,7 +88,7 @@ class ArchivedSeason:
         games = list(dict.fromkeys(row["game_id"] for row in rows))
         return _first(rows, dict.fromkeys((row["table"] for row in rows), games))
 
-    def box_score(self, game: str) -> Found:
+    def box_score(self, game: str) -> Result:
         """Return a line for each player and team, the sums of the sessions."""
         from .._answers import game_box_score
 
@@ -102,7 +99,7 @@ class ArchivedSeason:
         sport: Any = "football" if sports == {"football"} else "basketball"
         return _first(game_box_score(game, [], [lines], None, sport).to_dicts(), {"box_score": [game]})
 
-    def shots(self, game: str | None, player: int | str | None, *, picture: bool) -> Found:
+    def shots(self, game: str | None, player: int | str | None, *, picture: bool) -> Result:
         """Return shots, the earliest first."""
         frame = self._plays("shots", game, player)
         rows = frame.select(_SHOT_COLUMNS).to_dicts()
@@ -110,7 +107,7 @@ class ArchivedSeason:
         scope = {"shots": None if game is None else [game]}
         return _first(named_rows, scope, _picture(frame, self._team_names()) if picture else None)
 
-    def clips(self, game: str, player: int | str | None) -> Found:
+    def clips(self, game: str, player: int | str | None) -> Result:
         """Return where each play of a game is in its videos, which the service has."""
         from .._answers import clips
         from .._client import Client
@@ -124,7 +121,7 @@ class ArchivedSeason:
             videos = client.videos(game).table()
         return _first(clips(frame, videos).to_dicts(), {name: [game]})
 
-    def report(self) -> Found:
+    def report(self) -> Result:
         """Return the facts of the morning report."""
         info = self._archive.info()
         verdicts = Counter(row["status"] for row in self._verdicts.rows())
@@ -153,7 +150,11 @@ class ArchivedSeason:
         for row in self._rows("events", "is_game_event", *names):
             if row["is_game_event"] and row["game_id"] not in ids:
                 ids.add(row["game_id"])
-                rows.append({"tipoff_at": row["started_at"], **{name: row.get(name) for name in rows[0] if name != "tipoff_at"}} if rows else row)
+                rows.append(
+                    {"tipoff_at": row["started_at"], **{name: row.get(name) for name in rows[0] if name != "tipoff_at"}}
+                    if rows
+                    else row
+                )
         return sorted(rows, key=lambda row: (row["tipoff_at"] is None, row["tipoff_at"], row["game_id"]))
 
     def _check_game(self, game: str) -> None:
@@ -223,8 +224,8 @@ def _description(table: str) -> str | None:
     return SCHEMAS[table].description if table in SCHEMAS else None
 
 
-def _first(rows: Sequence[Row], scope: Mapping[str, Sequence[str] | None], picture: bytes | None = None) -> Found:
-    return Found(rows[:MAX_ROWS], scope, max(0, len(rows) - MAX_ROWS), picture)
+def _first(rows: Sequence[Row], scope: Mapping[str, Sequence[str] | None], picture: bytes | None = None) -> Result:
+    return Result(rows[:MAX_ROWS], scope, max(0, len(rows) - MAX_ROWS), picture)
 
 
 def _picture(shots: "polars.DataFrame", teams: Named) -> bytes:

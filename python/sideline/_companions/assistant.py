@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
 from importlib.resources import files
-from inspect import isawaitable, signature
+from inspect import Parameter, isawaitable, signature
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -23,7 +23,7 @@ from ..errors import SidelineError
 from .archived import ArchivedSeason, columns_of
 from .calls import CallLog
 from .queries import Queries
-from .replies import Answer, Found, answer, text_of
+from .replies import Answer, Result, structured_content, text_of
 from .verdicts import Verdicts
 
 PAGES = {
@@ -45,10 +45,16 @@ Team = Annotated[int | str | None, Field(description="Id of the team, or its nam
 Player = Annotated[int | str | None, Field(description="Id of the player, or the name or a part of it")]
 Game = Annotated[str, Field(description="Id of the game, from the tool games")]
 OptionalGame = Annotated[str | None, Field(description="Id of the game; default: all games")]
-MaxText = Annotated[int, Field(ge=256, le=1_000_000, description="Bytes of the text of the answer")]
-MAX_TEXT = 8192
 
-Tools = Callable[..., Found | Awaitable[Found]]
+MAX_TEXT = Parameter(
+    "max_text",
+    Parameter.KEYWORD_ONLY,
+    default=8192,
+    annotation=Annotated[int, Field(ge=256, le=1_000_000, description="Bytes of the text of the answer")],
+)
+"""The argument of every tool."""
+
+Tools = Callable[..., Result | Awaitable[Result]]
 
 
 def serve(root: str, *, positions: bool, is_logged: bool) -> None:
@@ -66,33 +72,29 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
     calls = Calls(verdicts, CallLog() if is_logged else None)
     queries = Queries(store_of(archive).root, positions=positions)
 
-    def tables(max_text: MaxText = MAX_TEXT) -> Found:
+    def tables() -> Result:
         """List the tables of the archive, with their numbers of rows and what a row is."""
         return season.tables()
 
-    def describe(
-        table: Annotated[str, Field(description="Name of the table")], max_text: MaxText = MAX_TEXT
-    ) -> Found:
+    def describe(table: Annotated[str, Field(description="Name of the table")]) -> Result:
         """List the columns of a table, with type, unit and meaning."""
         return season.describe(table)
 
     def games(
         team: Team = None,
         date: Annotated[str | None, Field(description="Day of the tip-off in UTC: YYYY-MM-DD")] = None,
-        max_text: MaxText = MAX_TEXT,
-    ) -> Found:
+    ) -> Result:
         """List games, the earliest first, of a team or a day."""
         return season.games(team, date)
 
     def status(
         game: OptionalGame = None,
         since: Annotated[str | None, Field(description="Games that start at this time or later: ISO 8601")] = None,
-        max_text: MaxText = MAX_TEXT,
-    ) -> Found:
+    ) -> Result:
         """Tell whether each table of each game is complete and final, with the reasons; the worst first."""
         return season.status(game, since)
 
-    def box_score(game: Game, max_text: MaxText = MAX_TEXT) -> Found:
+    def box_score(game: Game) -> Result:
         """Return the box score of a game: a line for each player, and one for each team."""
         return season.box_score(game)
 
@@ -100,24 +102,22 @@ def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
         game: OptionalGame = None,
         player: Player = None,
         picture: Annotated[bool, Field(description="Whether to draw them too")] = False,
-        max_text: MaxText = MAX_TEXT,
-    ) -> Found:
-        """List field-goal attempts in games: of one game, of a player, or both. Coordinates are millimetres from the hoop."""
+    ) -> Result:
+        """List field-goal attempts in games, of one game, a player, or both. Coordinates are from the hoop, in mm."""
         return season.shots(game, player, picture=picture)
 
     async def query(
         sql: Annotated[str, Field(description="One select of DuckDB over the tables, by their names")],
         limit: Annotated[int, Field(ge=1, le=10_000, description="Rows of the answer")] = 200,
-        max_text: MaxText = MAX_TEXT,
-    ) -> Found:
+    ) -> Result:
         """Run one select over the tables. Name a game as game_id = '…', so that only its verdict counts."""
         return await queries.run(sql, limit)
 
-    def clips(game: Game, player: Player = None, max_text: MaxText = MAX_TEXT) -> Found:
+    def clips(game: Game, player: Player = None) -> Result:
         """Tell where each play of a game is in its videos. It requests the videos from the service."""
         return season.clips(game, player)
 
-    def report(max_text: MaxText = MAX_TEXT) -> Found:
+    def report() -> Result:
         """Summarise the archive: games, rows, verdicts, holes, violations, corrections."""
         return season.report()
 
@@ -148,18 +148,18 @@ class Calls:
             raise ToolError(str(error)) from error
 
     async def _run(self, tool: Tools, arguments: dict[str, Any]) -> CallToolResult:
-        call = partial(tool, **arguments)
-        result = await to_thread.run_sync(call) if tool.__name__ != "query" else call()
-        found: Found = await result if isawaitable(result) else result
-        judgement = await to_thread.run_sync(self._verdicts.judge, found.scope)
-        structured = answer(found, judgement)
-        text = text_of(structured, judgement, found.notes, arguments.get("max_text", MAX_TEXT))
-        content: list[Any] = [TextContent(type="text", text=text)]
-        if found.picture is not None:
-            data = b64encode(found.picture).decode()
-            content.append(ImageContent(type="image", data=data, mime_type="image/png"))
-        self._write(tool, arguments, tables=found.scope, rows=len(found.rows), verdicts=judgement.verdicts)
-        return CallToolResult(content=content, structured_content={**structured})
+        call = partial(tool, **{name: value for name, value in arguments.items() if name != MAX_TEXT.name})
+        output = call() if tool.__name__ == "query" else await to_thread.run_sync(call)
+        result: Result = await output if isawaitable(output) else output
+        judgement = await to_thread.run_sync(self._verdicts.judge, result.scope)
+        content = structured_content(result, judgement)
+        text = text_of(content, judgement, result.notes, arguments[MAX_TEXT.name])
+        parts: list[Any] = [TextContent(type="text", text=text)]
+        if result.picture is not None:
+            data = b64encode(result.picture).decode()
+            parts.append(ImageContent(type="image", data=data, mime_type="image/png"))
+        self._write(tool, arguments, tables=result.scope, rows=len(result.rows), verdicts=judgement.verdicts)
+        return CallToolResult(content=parts, structured_content={**content})
 
     def _write(self, tool: Tools, arguments: dict[str, Any], **facts: Any) -> None:
         if self._log is not None:
@@ -173,8 +173,10 @@ def _tool(function: Tools, calls: Calls) -> Tool:
     async def run(**arguments: Any) -> Any:
         return await calls.run(function, arguments)
 
-    run.__signature__ = signature(function).replace(  # type: ignore[attr-defined]
-        return_annotation=Annotated[CallToolResult, Answer]
+    declaration = signature(function)
+    run.__signature__ = declaration.replace(  # type: ignore[attr-defined]
+        parameters=[*declaration.parameters.values(), MAX_TEXT],
+        return_annotation=Annotated[CallToolResult, Answer],
     )
     tool = Tool.from_function(run, annotations=ToolAnnotations(read_only_hint=True))
     model = tool.fn_metadata.arg_model

@@ -5,12 +5,11 @@ import os
 import sys
 from dataclasses import dataclass
 from subprocess import PIPE, STDOUT
-from typing import Any
 
 import anyio
 
 from ..errors import QueryError
-from .replies import Found
+from .replies import Result
 
 _MODULE = "sideline._companions.query_worker"
 
@@ -36,7 +35,7 @@ class Queries:
         self._root, self._positions, self._limits = root, positions, limits or QueryLimits()
         self._turn = anyio.Semaphore(_MAX_PROCESSES)
 
-    async def run(self, query: str, limit: int) -> Found:
+    async def run(self, query: str, limit: int) -> Result:
         """Return at most `limit` rows; raise `QueryError`. Cancellation ends the process."""
         request = {
             "root": self._root,
@@ -50,7 +49,10 @@ class Queries:
         # -P: no module is imported from the working directory.
         command = [sys.executable, "-P", "-m", _MODULE]
         output = b""
-        async with self._turn, await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, env=environment) as process:
+        async with (
+            self._turn,
+            await anyio.open_process(command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, env=environment) as process,
+        ):
             assert process.stdin is not None
             assert process.stdout is not None
             with anyio.move_on_after(self._limits.timeout + _GRACE_SECONDS) as scope:
@@ -66,9 +68,9 @@ class Queries:
                 f"the process of the query ended with status {process.returncode}: it needs too much memory or "
                 "processor time; select less"
             )
-        result = json.loads(output.splitlines()[-1])
-        if "error" in result:
+        reply = json.loads(output.splitlines()[-1])
+        if "error" in reply:
             # An assistant cannot raise the limits.
-            raise QueryError(result["error"].partition(", or raise ")[0])
-        rows = result["rows"]
-        return Found(rows, result["scope"], result["total"] - len(rows), notes=result["notes"])
+            raise QueryError(reply["error"].partition(", or raise ")[0])
+        rows = reply["rows"]
+        return Result(rows, reply["scope"], reply["total"] - len(rows), notes=reply["notes"])

@@ -58,8 +58,8 @@ def _limit(timeout: float) -> None:
         resource.RLIMIT_FSIZE: 0,
     }
     for limit, value in limits.items():
-        _, most = resource.getrlimit(limit)
-        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        _, hard_limit = resource.getrlimit(limit)
+        value = value if hard_limit == resource.RLIM_INFINITY else min(value, hard_limit)
         resource.setrlimit(limit, (value, value))
 
 

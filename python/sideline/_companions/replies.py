@@ -1,4 +1,4 @@
-"""Turns rows and the verdicts of their games into a reply: structured content, and the same as text of limited length."""
+"""Turns rows and the verdicts of their games into structured content, and into text of limited length."""
 
 import csv
 import io
@@ -28,13 +28,14 @@ class Answer(TypedDict):
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a tool read: rows, how many a limit left out, and of which tables and games they are."""
+class Result:
+    """What a tool read: rows, and of which tables and games they are."""
 
     rows: Sequence[Row]
     scope: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     """For each table the ids of its games; `None`: all of them."""
-    truncated: int = 0
+    left_out: int = 0
+    """Rows beyond the limit."""
     picture: bytes | None = None
     notes: Sequence[str] = ()
     """What the rows are without."""
@@ -75,29 +76,34 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def answer(found: Found, judgement: Judgement) -> Answer:
+def structured_content(result: Result, judgement: Judgement) -> Answer:
     """Return the structured content."""
     return {
-        "rows": [plain_row(row) for row in found.rows],
+        "rows": [plain_row(row) for row in result.rows],
         "verdicts": judgement.verdicts,
         "synced_at": None if judgement.synced_at is None else judgement.synced_at.isoformat(timespec="milliseconds"),
-        "truncated": found.truncated,
+        "truncated": result.left_out,
     }
 
 
 def text_of(content: Answer, judgement: Judgement, notes: Sequence[str], max_bytes: int) -> str:
     """Return the content as text: a warning first if a game is not available, then the rows as CSV."""
-    lines = [*_warning(judgement), *judgement.notes, *notes, _summary(content)]
+    warning, *reasons = _warning(judgement) or [""]
+    lines = [*filter(None, [warning]), _summary(content)]
     table = _csv_lines(content["rows"])
-    end = _end(len(content["rows"]))
-    size = sum(len(line.encode()) + 1 for line in lines)
-    for shown, line in enumerate(table):
-        rest = len(end.encode()) if shown + 1 < len(table) else 0
-        size += len(line.encode()) + 1
-        if size + rest > max_bytes:
-            lines.append(_end(len(table) - max(shown, 1)))
+    space = max_bytes - sum(len(line.encode()) + 1 for line in lines)
+    for line in [*judgement.notes, *notes, *reasons]:
+        # The reasons leave half of the text to the rows.
+        if len(line.encode()) + 1 <= space - max_bytes // 2:
+            lines.append(line)
+            space -= len(line.encode()) + 1
+    for place, line in enumerate(table):
+        size, is_last = len(line.encode()) + 1, place + 1 == len(table)
+        if size + (0 if is_last else len(_end(len(table))) + 1) > space + is_last:
+            lines.append(_end(len(table) - max(place, 1)))
             break
         lines.append(line)
+        space -= size
     return "\n".join(lines).encode()[:max_bytes].decode(errors="ignore")
 
 
@@ -134,7 +140,8 @@ def _csv_lines(rows: Sequence[Row]) -> list[str]:
     """Return a line with the names of the columns, and a line for each row."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     lines = []
-    for values in [names, *([row.get(name) for name in names] for row in rows)] if rows else []:
+    lists: list[list[Any]] = [names, *([row.get(name) for name in names] for row in rows)] if rows else []
+    for values in lists:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="").writerow(values)
         lines.append(buffer.getvalue().replace("\r", "\\r").replace("\n", "\\n"))

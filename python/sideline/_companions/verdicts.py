@@ -58,25 +58,27 @@ class Verdicts:
             if is_used if ids is None else row["game_id"] in ids:
                 games[row["game_id"]].append(row)
         verdicts, reasons = {}, {}
-        for game, own in games.items():
-            worst = min((row["status"] for row in own), key=SEVERITY.index)
+        for game, rows_of_game in games.items():
+            worst = min((row["status"] for row in rows_of_game), key=SEVERITY.index)
             verdicts[game] = worst
             if worst != "available":
-                bad = [row for row in own if row["status"] == worst]
+                bad = [row for row in rows_of_game if row["status"] == worst]
                 reasons[game] = f"{', '.join(row['table'] for row in bad)}: {'; '.join(bad[0]['reasons'])}"
-        times = self._last_listed({row["table"] for own in games.values() for row in own}, games.keys())
+        times = self._last_listed(
+            {row["table"] for rows_of_game in games.values() for row in rows_of_game}, games.keys()
+        )
         return Judgement(verdicts, reasons, min(times.values(), default=None), self._notes(scope, rows))
 
     def _last_listed(self, tables: Collection[str], games: Collection[str]) -> dict[str, datetime]:
         """Return when each game was last listed: in the tables, or in any other if it has nothing in these."""
         times: dict[str, datetime] = {}
         for is_other in (False, True):
-            found: dict[str, datetime] = {}
+            times_in_tables: dict[str, datetime] = {}
             for row in self.rows():
                 game, at = row["game_id"], row["last_listed"]
                 if game in games and game not in times and at is not None and (is_other or row["table"] in tables):
-                    found[game] = min(at, found.get(game, at))
-            times |= found
+                    times_in_tables[game] = min(at, times_in_tables.get(game, at))
+            times |= times_in_tables
         return times
 
     def _read_games_ahead(self) -> set[str]:
@@ -99,5 +101,5 @@ class Verdicts:
             if table in of_games and table not in tables
         ]
         games = {row["game_id"] for row in self.rows()} if scope else set()
-        wanted = {game for ids in scope.values() for game in ids or ()}
-        return notes + [f"The archive has no game {game}." for game in sorted(wanted - games)]
+        ids_of_scope = {game for ids in scope.values() for game in ids or ()}
+        return notes + [f"The archive has no game {game}." for game in sorted(ids_of_scope - games)]

@@ -20,7 +20,7 @@ _DYNAMIC_FUNCTIONS = {"query", "query_table"}
 
 
 def read_scope(connection: "duckdb.DuckDBPyConnection", query: str) -> Scope:
-    """Return the scope of one `select`. A table is narrowed only where the tree proves it; in doubt, it is all of it."""
+    """Return the scope of one `select`. A table is narrowed only where the tree proves it."""
     names = (*TABLES, *ANSWERS, *internal_schemas())
     scope: dict[str, Set[str] | None] = {}
     try:
@@ -51,30 +51,30 @@ def _functions(tree: object) -> Iterator[str]:
 
 def _tables(tree: Node) -> Iterator[tuple[str, Set[str] | None]]:
     """Yield each occurrence of a table, with the ids of its games."""
-    narrowed: dict[int, Set[str]] = {}
+    games: dict[int, Set[str]] = {}
     for node in _nodes(tree):
         if node.get("type") == "SELECT_NODE":
-            narrowed |= _narrowed(node)
+            games |= _narrow(node)
     for node in _nodes(tree):
         if node.get("type") == "BASE_TABLE":
-            yield node["table_name"], narrowed.get(id(node))
+            yield node["table_name"], games.get(id(node))
 
 
-def _narrowed(select: Node) -> dict[int, Set[str]]:
+def _narrow(select: Node) -> dict[int, Set[str]]:
     """Return the games of the tables after one `from`, by the identity of their nodes, where `where` proves them."""
-    joins, tables = _joined(select.get("from_table"))
+    joins, tables = _joins_and_tables(select.get("from_table"))
     aliases = [(table.get("alias") or table["table_name"]).lower() for table in tables]
     # Sets of tables with equal game ids.
     groups = [{alias} for alias in aliases]
 
     def merge(names: Set[str]) -> None:
-        touched = [group for group in groups if group & names]
+        merged_groups = [group for group in groups if group & names]
         groups[:] = [group for group in groups if not group & names]
-        groups.append(set().union(*touched))
+        groups.append(set().union(*merged_groups))
 
     for join in joins:
         if "game_id" in (name.lower() for name in join.get("using_columns") or ()):
-            merge({(table.get("alias") or table["table_name"]).lower() for table in _joined(join)[1]})
+            merge({(table.get("alias") or table["table_name"]).lower() for table in _joins_and_tables(join)[1]})
     games: dict[str, Set[str]] = {}
     conditions = [select.get("where_clause"), *(join.get("condition") for join in joins)]
     for place, condition in enumerate(conditions):
@@ -90,19 +90,19 @@ def _narrowed(select: Node) -> dict[int, Set[str]]:
     by_alias: dict[str, list[int]] = defaultdict(list)
     for alias, table in zip(aliases, tables, strict=True):
         by_alias[alias].append(id(table))
-    found: dict[int, Set[str]] = {}
+    ids_by_node: dict[int, Set[str]] = {}
     for group in groups:
-        if known := [games[alias] for alias in group if alias in games]:
-            ids = frozenset.intersection(*map(frozenset, known))
-            found |= {place: ids for alias in group for place in by_alias[alias]}
-    return found
+        if ids_of_group := [games[alias] for alias in group if alias in games]:
+            ids = frozenset.intersection(*map(frozenset, ids_of_group))
+            ids_by_node |= {place: ids for alias in group for place in by_alias[alias]}
+    return ids_by_node
 
 
-def _joined(node: Node | None) -> tuple[list[Node], list[Node]]:
+def _joins_and_tables(node: Node | None) -> tuple[list[Node], list[Node]]:
     """Return the joins and the tables of one `from`, without those of subqueries."""
     if node is None or node.get("type") != "JOIN":
         return [], [node] if node is not None and node.get("type") == "BASE_TABLE" else []
-    sides = [_joined(node.get(side)) for side in ("left", "right")]
+    sides = [_joins_and_tables(node.get(side)) for side in ("left", "right")]
     return [node, *sides[0][0], *sides[1][0]], [*sides[0][1], *sides[1][1]]
 
 
@@ -129,5 +129,7 @@ def _comparison(term: Node) -> tuple[list[list[str]], Set[str]]:
     ]
     literals = [side.get("literal") or {} for side in sides if side["type"] == "VALUE_CONSTANT"]
     texts = {literal["text"] for literal in literals if literal.get("kind") == "STRING"}
-    is_known = len(columns) + len(literals) == len(sides) and all(one.get("kind") == "STRING" for one in literals)
+    is_known = len(columns) + len(literals) == len(sides) and all(
+        literal.get("kind") == "STRING" for literal in literals
+    )
     return (columns, texts) if is_known else ([], frozenset())

@@ -42,7 +42,7 @@ POSITION_TABLES = frozenset(("locations", "tracking_loads", "tracking_defenders"
 def connect(
     store: Store, config: dict[str, Any] | None = None, *, positions: bool = True
 ) -> "duckdb.DuckDBPyConnection":
-    """Return a DuckDB database in memory that has the stored tables, by their names; `positions`: those of persons too."""
+    """Return a DuckDB database in memory that has the stored tables, by name; `positions`: also those of persons."""
     connection: Any = library("duckdb", "archive").connect(config=config or {})
     connection.execute("set TimeZone = 'UTC'")
     for name in (*TABLES, *ANSWERS, *internal_schemas()):
@@ -97,7 +97,9 @@ def select(
         except duckdb.InterruptException:
             raise QueryError(f"the query took longer than {timeout:g} s: select less, or raise timeout=") from None
         except duckdb.OutOfMemoryException:
-            raise QueryError(f"the query needs more memory than {memory_limit}: select less, or raise memory_limit=") from None
+            raise QueryError(
+                f"the query needs more memory than {memory_limit}: select less, or raise memory_limit="
+            ) from None
         except (
             duckdb.BinderException,
             duckdb.CatalogException,
