@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from escapes import ESCAPES
 
 import sideline
-from escapes import ESCAPES
+from sideline.archive import scope_of
 
 pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
 
@@ -88,6 +89,64 @@ def test_a_query_reaches_nothing_but_the_archive(query: str, archive: sideline.A
         archive.sql(query.format(secret=secret, out=out, folder=tmp_path))
     assert not out.exists()
     assert python_variable.height == archive.sql("from shots").num_rows
+
+
+SCOPES: dict[str, Any] = {
+    "from shots": {"shots": None},
+    "from SHOTS where GAME_ID = 'a'": {"shots": {"a"}},
+    "from shots where 'a' = game_id and points = 2": {"shots": {"a"}},
+    "from shots where game_id in ('a', 'b')": {"shots": {"a", "b"}},
+    "from shots where game_id in ('a', 'b') and game_id in ('b', 'c')": {"shots": {"b"}},
+    "from shots where game_id = 'a' or points = 2": {"shots": None},
+    "from shots where not game_id = 'a'": {"shots": None},
+    "from shots where game_id <> 'a'": {"shots": None},
+    "from shots where game_id in ('a', upper('b'))": {"shots": None},
+    "from shots where game_id = (select max(game_id) from games)": {"shots": None, "games": None},
+    "from shots where upper(game_id) = 'A'": {"shots": None},
+    "select count(*) filter (game_id = 'a') from shots": {"shots": None},
+    "select game_id, count(*) as n from shots group by game_id having game_id = 'a'": {"shots": None},
+    "from shots s join games g using (game_id) where s.game_id = 'a'": {"shots": {"a"}, "games": {"a"}},
+    "from shots s join games g on s.game_id = g.game_id where g.game_id = 'a'": {"shots": {"a"}, "games": {"a"}},
+    "from shots s left join games g on s.game_id = g.game_id where g.game_id = 'a'": {"shots": {"a"}, "games": {"a"}},
+    "from shots s left join games g on s.game_id = g.game_id and g.game_id = 'a'": {"shots": None, "games": None},
+    "from shots s full join games g using (game_id) where game_id = 'a'": {"shots": {"a"}, "games": {"a"}},
+    "from shots s, games g where s.game_id = 'a'": {"shots": {"a"}, "games": None},
+    "from shots s, games g where s.game_id = 'a' and g.game_id = s.game_id": {"shots": {"a"}, "games": {"a"}},
+    "from shots s, shots t where s.game_id = 'a'": {"shots": None},
+    "from shots s, shots t where s.game_id = 'a' and t.game_id = 'b'": {"shots": {"a", "b"}},
+    "from shots where game_id = 'a' union all from shots where game_id = 'b'": {"shots": {"a", "b"}},
+    "from (from shots where game_id = 'a') where game_id = 'b'": {"shots": {"a"}},
+    "from (from shots) where game_id = 'a'": {"shots": None},
+    "with s as (from shots where game_id = 'a') from s, games g where g.game_id = s.game_id": {"shots": {"a"}, "games": None},
+    "from games g where exists (from shots s where s.game_id = g.game_id) and g.game_id = 'a'": {"games": {"a"}, "shots": None},
+    "from games where game_id = 'a' and game_id in (select game_id from shots where points = 2)": {"games": {"a"}, "shots": None},
+    "select 1": {},
+}
+
+
+@pytest.mark.parametrize("query", SCOPES)
+def test_the_rows_of_other_games_do_not_matter_to_a_narrowed_query(query: str) -> None:
+    """The scope is checked by its meaning: without the rows of other games the result is the same."""
+    import duckdb
+
+    scope = scope_of(query)
+    assert {table: None if ids is None else set(ids) for table, ids in scope.items()} == SCOPES[query]
+
+    def run(*, is_narrow: bool) -> list[Any]:
+        with duckdb.connect() as connection:
+            connection.execute("create table shots as select * from (values ('a', 2), ('a', 3), ('b', 2), ('c', 3), (null, 2)) t(game_id, points)")
+            connection.execute("create table games as select * from (values ('a', 1), ('b', 2), ('c', 3)) t(game_id, home_team_id)")
+            for table, ids in scope.items():
+                if is_narrow and ids is not None:
+                    connection.execute(f"delete from {table} where game_id is null or game_id not in {(*ids, '')}")
+            return sorted(connection.sql(query).fetchall(), key=str)
+
+    assert run(is_narrow=True) == run(is_narrow=False)
+
+
+@pytest.mark.parametrize("query", ["from query('from shots')", "from query_table('shots')", "from (select 1) where exists (from query('from shots'))"])
+def test_a_query_of_computed_names_may_read_every_table(query: str) -> None:
+    assert scope_of(query).keys() >= {"shots", "locations", "raw"}
 
 
 def test_a_mistake_in_a_query_is_explained(archive: sideline.Archive) -> None:

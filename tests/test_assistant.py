@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assistants import COMMAND, Assistant, anyio, assistant, reply_of
 from needs import library, needs
 
 import sideline
-from assistants import COMMAND, Assistant, anyio, assistant, reply_of
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(180)]
 
@@ -294,6 +294,7 @@ def test_an_endless_query_stops_neither_other_calls_nor_the_server(root: Path, t
             assert not environment.exists() or b"not-for-queries" not in environment.read_bytes()
         # A cancelled call ends its process, and leaves its turn to the next.
         wait_for(lambda: not processes & {*workers()})
+        assert [call["error"] for call in calls(tmp_path) if call["tool"] == "query"].count(None) == 0
         assert server.call("query", sql="select 1 as one").rows == [{"one": 1}]
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import sideline
 from assistants import Assistant, assistant
 from escapes import ESCAPES
+
+import sideline
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace"),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from assistants import Assistant, Reply, assistant
 from service import EMPTY, Service
 
 import sideline
-from assistants import Assistant, Reply, assistant
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(300)]
 

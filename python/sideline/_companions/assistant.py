@@ -143,9 +143,11 @@ class Calls:
         """Run a tool; an error of the arguments or of the archive becomes one that the assistant reads."""
         try:
             return await self._run(tool, arguments)
-        except (SidelineError, ModuleNotFoundError, OSError, ValueError) as error:
-            self._write(tool, arguments, error=str(error))
-            raise ToolError(str(error)) from error
+        except BaseException as error:  # also a cancelled call is recorded
+            self._write(tool, arguments, error=str(error) or type(error).__name__)
+            if isinstance(error, (SidelineError, ModuleNotFoundError, OSError, ValueError)):
+                raise ToolError(str(error)) from error
+            raise
 
     async def _run(self, tool: Tools, arguments: dict[str, Any]) -> CallToolResult:
         call = partial(tool, **{name: value for name, value in arguments.items() if name != MAX_TEXT.name})
