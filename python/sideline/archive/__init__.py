@@ -18,6 +18,7 @@
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
     _refresh.py          syncs what one query needs: a scan that reads through
+    _query_scope.py      reads which tables and games a query names
     _read.py             reads tables with polars and Arrow
     _sql.py              runs locked queries of DuckDB
     _as_of.py            reads tables as of a time
@@ -68,12 +69,12 @@ from ._changes import KEYS, Changes, changes as changes_between, current_state, 
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
-from ._plan import ANSWERS, TABLES
+from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport
 from ._storage_options import Options
-from ._store import Store as Store, internal_schemas, public_schema
+from ._store import Store as Store, internal_schemas as internal_schemas, public_schema as public_schema
 from ._sync import Sync
 from ._writer import rows_to_arrow
 
@@ -98,7 +99,9 @@ if TYPE_CHECKING:
         units_within as units_within,
         unlisted_games as unlisted_games,
     )
+    from ._read import conform as conform
     from ._report import hole_line as hole_line
+    from ._sql import POSITION_TABLES as POSITION_TABLES, scope_of as scope_of, select as select
 else:
     # What other rooms use of this one.
     __getattr__ = open_door(
@@ -111,7 +114,9 @@ else:
             "_listing": "Event",
             "_memory": "load_deltalake",
             "_plan": "GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
+            "_read": "conform",
             "_report": "hole_line",
+            "_sql": "POSITION_TABLES scope_of select",
         },
     )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
@@ -299,15 +304,24 @@ class Archive:
         >>> fresh.filter(game_id=game_id).collect().height > 0
         True
         """
+        checked_refresh = self._checked_refresh(refresh, start, end)
+        if checked_refresh is None:
+            return _read.scan(self._store, name)
+        return _refresh.scan(self._store, name, checked_refresh, self._sync_for_query)
+
+    def _checked_refresh(
+        self, refresh: "Duration | bool", start: "Time | None", end: "Time | None"
+    ) -> _refresh.Refresh | None:
+        """Return what a query refreshes, or `None`. Invalid arguments raise before anything is requested."""
         if refresh is False:
             if start is not None or end is not None:
                 raise ValueError("start= and end= are the range to refresh: give refresh= too, or filter the rows")
-            return _read.scan(self._store, name)
+            return None
         max_age = timedelta(hours=1) if refresh is True else as_timedelta("refresh", refresh)
         if start is not None and end is not None:
             check_range(start, end, None)
         self._client_of_sync()
-        return _refresh.scan(self._store, name, _refresh.Refresh(max_age, start, end), self._sync_for_query)
+        return _refresh.Refresh(max_age, start, end)
 
     def _sync_for_query(self, need: _refresh.Need) -> None:
         self._check_sync(None, need.game_ids, need.start, need.end, need.tables)
@@ -338,7 +352,15 @@ class Archive:
 
     @names_damage
     def sql(
-        self, query: str, *, max_rows: int = 1_000_000, timeout: Duration = 60.0, memory_limit: str = "1GB"
+        self,
+        query: str,
+        *,
+        max_rows: int = 1_000_000,
+        timeout: Duration = 60.0,
+        memory_limit: str = "1GB",
+        refresh: "Duration | bool" = False,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
     ) -> "Table":
         """Run one `select` of DuckDB over the tables, by their names. It can neither read nor write anything else.
 
@@ -346,10 +368,24 @@ class Archive:
         Raises `QueryError` for other statements, for mistakes in the query, and where it exceeds `max_rows`, `timeout`
         or `memory_limit`: no row is left out.
 
+        Parameters:
+            max_rows: the largest number of rows that the query may have.
+            timeout: how long it may run.
+            memory_limit: how much memory DuckDB may use.
+            refresh: how old a response may be; True is an hour. The tables that the query names are first synced for
+                the whole range, whatever its filter: a filter of `scan` saves requests.
+            start, end: the range to sync; by default all that the archive holds, until now.
+
         >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
         [{'sessions': 3}]
         """
         wait = as_timedelta("timeout", timeout).total_seconds()
+        if (checked_refresh := self._checked_refresh(refresh, start, end)) is not None:
+            tables = _refresh.refreshable(_sql.scope_of(query))
+            if not tables:
+                raise ValueError("the query names no table that a sync refreshes: leave out refresh=")
+            with _refresh.turn(self._store):
+                _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
         return table_from_arrow("query", _sql.select(self._store, query, max_rows, wait, memory_limit))
 
     @names_damage
