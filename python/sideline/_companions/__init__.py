@@ -1,0 +1,17 @@
+"""Companions of the client: pseudonyms, and the capture of a service."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
+    from .state import pseudonyms_of as pseudonyms_of, state_folder as state_folder
+else:
+    from .._lazy import open_door
+
+    __getattr__ = open_door(
+        __name__,
+        {
+            "pseudonyms": "MASK Pseudonyms",
+            "state": "pseudonyms_of state_folder",
+        },
+    )
