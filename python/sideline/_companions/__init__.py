@@ -3,6 +3,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .capture import capture as capture
+    from .capture_folder import PAGE as PAGE
+    from .recording import recording_of as recording_of
     from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
     from .state import pseudonyms_of as pseudonyms_of, state_folder as state_folder
 else:
@@ -11,6 +14,9 @@ else:
     __getattr__ = open_door(
         __name__,
         {
+            "capture": "capture",
+            "capture_folder": "PAGE",
+            "recording": "recording_of",
             "pseudonyms": "MASK Pseudonyms",
             "state": "pseudonyms_of state_folder",
         },

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .._core import __version__
 from ..errors import InvalidRequest, SidelineError
 from . import (
+    _capture,
     _compact,
     _completion,
     _demo,
@@ -75,6 +76,7 @@ def command_parser() -> Parser:
         _verify,
         _compact,
         _doctor,
+        _capture,
         _live,
         _record,
         _replay,
