@@ -200,3 +200,58 @@ impl Service {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(query: &[(&str, &str)], body: &'static str) -> RecordedResponse {
+        let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        RecordedResponse { path: "/v1/data/a".to_owned(), query, status: 200, body: body.into() }
+    }
+
+    fn response(recording: &Recording, query: &[(&str, &str)]) -> Option<Bytes> {
+        let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let call = EndpointCall::new("/v1/data/a", query, 0);
+        recording.response("/v1/data/a", &call).map(|recorded| recorded.body.clone())
+    }
+
+    #[test]
+    fn a_request_gets_the_response_of_its_parameters_with_the_nearest_range() {
+        let responses = vec![
+            recorded(&[("from", "10"), ("to", "20")], "early"),
+            recorded(&[("from", "20"), ("to", "90")], "late"),
+            recorded(&[("id", "x")], "other"),
+        ];
+        let recording = Recording { responses, streams: Vec::new() };
+        for (query, body) in [
+            (&[("from", "10"), ("to", "20")][..], Some("early")),
+            (&[("to", "90"), ("from", "20"), ("apikey", "k")], Some("late")),
+            (&[("from", "15"), ("to", "50")], Some("late")),
+            (&[("from", "1"), ("to", "21")], Some("early")),
+            (&[("from", "91"), ("to", "99")], None),
+            (&[("id", "x")], Some("other")),
+            (&[("id", "y")], None),
+            (&[], Some("late")),
+        ] {
+            assert_eq!(response(&recording, query).as_deref(), body.map(str::as_bytes), "{query:?}");
+        }
+    }
+
+    #[test]
+    fn a_masked_token_is_replaced() {
+        assert_eq!(&recorded(&[], r#"{"token":"***"}"#).body_with("t")[..], br#"{"token":"t"}"#);
+        assert_eq!(&recorded(&[], r#"{"message":"no"}"#).body_with("t")[..], br#"{"message":"no"}"#);
+    }
+
+    #[test]
+    fn objects_of_several_bodies_are_listed_once() {
+        let responses = vec![
+            recorded(&[], r#"{"games":[{"id":1},{"id":2}]}"#),
+            recorded(&[], r#"{"games":[{"id":2}]}"#),
+            recorded(&[], "<"),
+        ];
+        let recording = Recording { responses, streams: Vec::new() };
+        assert_eq!(recording.objects("/v1/data/a", "games", "id").len(), 2);
+    }
+}

@@ -422,7 +422,7 @@ class _Walk:
         file = self._store.write_body(file.removeprefix("bodies/"), raw)
         elapsed = payload.elapsed
         pairs = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key != "apikey"]
-        finding = "" if error is None else self._decode_finding(payload.operation, raw, context)
+        finding = "" if error is None else self._decode_finding(error, payload.operation, raw, context)
         self._add(
             Exchange(
                 name,
@@ -515,15 +515,20 @@ class _Walk:
         advice = getattr(error, "advice", None)
         return f"{type(error).__name__}{f': {advice}' if advice else ''}"
 
-    def _decode_finding(self, operation: str, raw: bytes, context: dict[str, Any]) -> str:
+    def _decode_finding(self, error: DecodeError, operation: str, raw: bytes, context: dict[str, Any]) -> str:
         """Return why a body cannot be read, found in the body as it is stored."""
         try:
             payload = payload_of(operation, raw, context, self._state.sport)
             for table in payload.tables:
                 payload.table(table)
-            return "the body has no table that can be read"
-        except (SidelineError, ValueError) as error:
-            return str(error)[:300]
+        except (SidelineError, ValueError) as repeated:
+            return str(repeated).partition(". Look at")[0][:300]
+        # Only the request says which tables the body has.
+        names = self._pseudonyms
+        path = error.path
+        if names is not None:
+            path = re.sub(r"[^\W\d]\w*", lambda match: names.object_key(match[0]), path)
+        return f"unreadable at {path}"
 
 
 def payload_of(operation: str, raw: bytes, context: dict[str, Any], sport: str) -> Payload:

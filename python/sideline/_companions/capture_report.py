@@ -17,7 +17,7 @@ from .capture_folder import Capture, CaptureFolder, Exchange, Stream
 _FIRST_ROWS = 3
 _MAX_VALUES = 40
 _MAX_KEYS = 40
-_MAX_DEPTH = 6
+_MAX_DEPTH = 8
 
 _OPEN_SETS = (
     *(("games", "status"), ("games", "type"), ("games", "gender"), ("games", "source"), ("sessions", "type")),
@@ -99,15 +99,15 @@ class Facts:
             return {}
         sources = [self.of_operation(name) for name in ("shots", "stats_details", "possessions")]
         try:
+            times = sorted({time for payload in locations for time in payload.table("locations", columns=["t"])["t"] if time})
             coverage = Tracking(locations, *sources).coverage().to_dicts()
-            types = self.values("locations", "type")
         except (SidelineError, ValueError, ModuleNotFoundError):
             return {}
-        rates = [row["rate_hz"] for row in coverage if row["rate_hz"] is not None]
+        steps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
         offsets = [row["offset_s"] for row in coverage if row["offset_s"] is not None]
         return {
-            "rate_hz": round(median(rates), 2) if rates else None,
-            "types": types,
+            "rate_hz": round(1 / median(steps), 3) if steps else None,
+            "types": self.values("locations", "type"),
             "offset_s": round(median(offsets), 2) if offsets else None,
         }
 
@@ -167,7 +167,7 @@ def _audit(facts: Facts) -> dict[str, Any]:
     except (SidelineError, ValueError, ModuleNotFoundError) as error:
         return {"finding": f"not run: {error}", "rules": [], "violations": []}
     rules = [
-        {"rule": run.rule, "is_checked": run.checked, "rows": run.rows, "violations": run.violations}
+        {"rule": run.rule, "is_checked": run.is_run, "rows": run.rows, "violations": run.violations}
         for run in violations.rules
     ]
     return {"finding": "", "rules": rules, "violations": violations.head(_MAX_VALUES).to_dicts()}

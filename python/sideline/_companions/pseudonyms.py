@@ -138,6 +138,11 @@ class Pseudonyms:
                 return self.number(value)
         return value
 
+    def value_as_text(self, name: str, value: str) -> str:
+        """Return the value of a field that is written as a text: a number of the game stays."""
+        kind = kind_of(name)
+        return value if kind == "number" and _is_number(value) else self._string(kind, value)
+
     def column(self, name: str, values: Sequence[Any]) -> list[Any]:
         """Return the values of a column of a table."""
         if name == "lineup_id":
@@ -180,7 +185,7 @@ class Pseudonyms:
         if first == '"':
             if is_key:
                 name = _string_of(token)
-                replacement = self._object_key(name)
+                replacement = self.object_key(name)
                 return token if replacement == name else json.dumps(replacement, ensure_ascii=False)
             if (field, token) not in self._strings:
                 self._strings[field, token] = self._json_string(field, token)
@@ -206,7 +211,8 @@ class Pseudonyms:
         written = json.dumps(replacement, ensure_ascii=False)
         return written if _has_end(token) else written[:-1]
 
-    def _object_key(self, name: str) -> str:
+    def object_key(self, name: str) -> str:
+        """Return the key of an object, which is replaced if it is an id, a name or a text."""
         if _KEY.fullmatch(name) and name.lower() not in self.names and name not in self.ids:
             return name
         return self.link(name) if _LINK.fullmatch(name) else self.text(name)

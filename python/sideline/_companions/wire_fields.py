@@ -68,7 +68,7 @@ MESSAGE_WORDS = frozenset(
         "Game game Gateway General greater header HMAC Id id in Internal internal Invalid invalid is it key less limit "
         "Locations match may Method method min Missing missing months must No no not Not of or parameter range rate "
         "Request request requested required resource Resource Restricted Server server Service service session SHOTS "
-        "signature STATS system Team team than the timeframes timestamps to Token token Too Many Unauthorized "
+        "route Route matched those values with signature STATS system Team team than the timeframes timestamps to Token token Too Many Unauthorized "
         "Unavailable unavailable Unknown unknown Valid valid verified x-date x"
     ).split()
 )
