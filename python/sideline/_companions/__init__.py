@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .capture import capture as capture
+    from .capture_walk import capture as capture
     from .capture_folder import PAGE as PAGE
     from .recording import recording_of as recording_of
     from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
@@ -14,7 +14,7 @@ else:
     __getattr__ = open_door(
         __name__,
         {
-            "capture": "capture",
+            "capture_walk": "capture",
             "capture_folder": "PAGE",
             "recording": "recording_of",
             "pseudonyms": "MASK Pseudonyms",

@@ -11,7 +11,7 @@ from typing import Any
 from .._answers import Tracking, audit
 from .._core import Payload
 from ..errors import SidelineError
-from .capture import payload_of
+from .capture_walk import payload_of
 from .capture_folder import Capture, CaptureFolder, Exchange, Stream
 
 _FIRST_ROWS = 3

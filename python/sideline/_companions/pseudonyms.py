@@ -173,12 +173,15 @@ class Pseudonyms:
             elif value not in ("0", ""):
                 self.ids.add(value)
 
-    def body(self, raw: bytes) -> bytes:
-        """Return a body of JSON; what is between its values stays byte for byte. Any other body is one text."""
+    def body(self, raw: bytes, field: str = "") -> bytes:
+        """Return a body of JSON; what is between its values stays byte for byte. Any other body is one text.
+
+        `field` is the name of a field that the whole of it is the value of.
+        """
         text = _decoded(raw)
         if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
             return _encoded(self.text(text) if text.strip() not in _LITERALS and not _is_number(text) else text)
-        return _encoded("".join(self._token(field, is_key, token) for field, is_key, token in _fields(text)))
+        return _encoded("".join(self._token(name, is_key, token) for name, is_key, token in _fields(text, field)))
 
     def _token(self, field: str, is_key: bool, token: str) -> str:
         first = token[0]
@@ -286,10 +289,10 @@ def _alphabet(block: int, category: str) -> str:
     return "".join(letter for letter in letters if unicodedata.category(letter) == category)
 
 
-def _fields(text: str) -> Iterable[tuple[str, bool, str]]:
+def _fields(text: str, field: str = "") -> Iterable[tuple[str, bool, str]]:
     """Yield each token of a text of JSON with the name of its field, and whether it is a name itself."""
     stack: list[tuple[bool, str]] = []
-    field, expects_key = "", False
+    expects_key = False
     for token in _TOKEN.findall(text):
         first = token[0]
         is_key = False

@@ -37,7 +37,7 @@ def is_text(kind: "pyarrow.DataType") -> bool:
 def _corrected(pseudonyms: Pseudonyms, field: str, value: str | None) -> str | None:
     """Return a value of a correction, which is that of another field, or JSON."""
     if value is None or value.startswith(("{", "[")):
-        return None if value is None else pseudonyms.body(value.encode()).decode()
+        return None if value is None else pseudonyms.body(value.encode(), field).decode()
     return pseudonyms.value_as_text(field, value)
 
 

@@ -398,7 +398,7 @@ class _Walk:
             else:
                 # A long range is several requests.
                 self._state.requests += len(payload.parts) - 1
-                self._note_payload(name, payload, context, None)
+                self._note_payload(name, payload, context, _decode_error(payload))
                 return payload
             return None
         return None
@@ -529,6 +529,15 @@ class _Walk:
         if names is not None:
             path = re.sub(r"[^\W\d]\w*", lambda match: names.object_key(match[0]), path)
         return f"unreadable at {path}"
+
+
+def _decode_error(payload: Payload) -> DecodeError | None:
+    """Return why the body or one of its tables cannot be read, which shows only now."""
+    try:
+        _ = payload.all_tables() if payload.tables else payload.to_dict()
+    except DecodeError as error:
+        return error
+    return None
 
 
 def payload_of(operation: str, raw: bytes, context: dict[str, Any], sport: str) -> Payload:
