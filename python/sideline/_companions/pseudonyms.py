@@ -139,13 +139,14 @@ class Pseudonyms:
         return value
 
     def value_as_text(self, name: str, value: str) -> str:
-        """Return the value of a field that is written as a text: a number of the game stays."""
+        """Return the value of a field that is written as a text: a number of the game and a flag stay."""
         kind = kind_of(name)
-        return value if kind == "number" and _is_number(value) else self._string(kind, value)
+        is_number = kind == "number" and _is_number(value)
+        return value if is_number or value in _LITERALS else self._string(kind, value)
 
     def column(self, name: str, values: Sequence[Any]) -> list[Any]:
         """Return the values of a column of a table."""
-        if name == "lineup_id":
+        if name.endswith("lineup_id"):
             return [None if value is None else self._lineup(value) for value in values]
         if name == "unit":
             return [None if value is None else self.unit(value) for value in values]
