@@ -331,9 +331,9 @@ class _Doctor:
             self.note("table", "failed", _describe(error)[0], _CAPTURE_ADVICE)
             return
         names = ", ".join(unknown_fields[:3])
-        fields = f", {len(unknown_fields)} unknown fields ({names})" if unknown_fields else ", no unknown field"
-        advice = _CAPTURE_ADVICE if unknown_fields else ""
-        self.note("table", "ok", f"box_score of one session: {rows} rows{fields}", advice)
+        fields = f"{len(unknown_fields)} unknown fields ({names}): sideline capture lists all of them"
+        fields = fields if unknown_fields else "no unknown field"
+        self.note("table", "ok", f"box_score of one session: {rows} rows, {fields}")
 
     async def accepts_query(self) -> bool:
         """Return whether the list of teams, accepted without a query, is accepted with a meaningless one."""
