@@ -38,7 +38,17 @@ def main() -> None:
     folder = parser.parse_args().folder
     if not folder.exists():
         with sideline.Simulator(seed=7, teams=4, games=12) as season:
-            command = [sys.executable, "-m", "sideline", "capture", str(folder), "--live", "1", "--requests-per-second", "50"]
+            command = [
+                sys.executable,
+                "-m",
+                "sideline",
+                "capture",
+                str(folder),
+                "--live",
+                "1",
+                "--requests-per-second",
+                "50",
+            ]
             subprocess.run(command, check=True, env={**os.environ, **season.environ}, capture_output=True)
     with sideline.Simulator.from_capture(folder) as service, service.client() as client:
         at = max(game["tipoff_at"] for game in service.games) / 1000

@@ -79,23 +79,23 @@ def test_the_report_names_what_was_planted(league: Service, tmp_path: Path) -> N
         report = run(league, tmp_path / "day-one", live=1.5)
     finally:
         stop.set()
-    found = findings(report)
-    assert "REVIEWED" in found["shot_statuses"] and "ALLEY_OOP" in found["shot_attributes"]
+    finding_by_name = findings(report)
+    assert "REVIEWED" in finding_by_name["shot_statuses"] and "ALLEY_OOP" in finding_by_name["shot_attributes"]
     assert {"operation": "shots", "path": "teams[].player_shots[].shots[].heat"} in report["unknown_fields"]
-    assert "x-ratelimit-remaining: 17" in found["rate_limits"]
-    assert found["game_events_body"] == "{plays: [{down: number, yards: number}]}"
-    assert found["websocket_envelope"] == "{source: text, seq: number, data: object}"
-    assert found["websocket_sources"].startswith("markers") and found["websocket_seq"] == "seq, in the envelope"
-    assert found["subscription_token_body"] == "{token: text}"
-    assert re.fullmatch(r"0\.\d s between heartbeats \(\d+ seen\)", found["heartbeat_interval"])
-    assert "next" in found["pagination"] and "locations 403" in found["refusals"]
-    assert found["zone_polygons"] == "not seen" == found["location_rate"]
+    assert "x-ratelimit-remaining: 17" in finding_by_name["rate_limits"]
+    assert finding_by_name["game_events_body"] == "{plays: [{down: number, yards: number}]}"
+    assert finding_by_name["websocket_envelope"] == "{source: text, seq: number, data: object}"
+    assert finding_by_name["websocket_sources"].startswith("markers") and finding_by_name["websocket_seq"] == "seq, in the envelope"
+    assert finding_by_name["subscription_token_body"] == "{token: text}"
+    assert re.fullmatch(r"0\.\d s between heartbeats \(\d+ seen\)", finding_by_name["heartbeat_interval"])
+    assert "next" in finding_by_name["pagination"] and "locations 403" in finding_by_name["refusals"]
+    assert finding_by_name["zone_polygons"] == "not seen" == finding_by_name["location_rate"]
     kinds = outcomes(report)
     assert (kinds["possessions"], kinds["play_by_play"], kinds["locations"], kinds["stats"]) == ("broken", "broken", "refused", "fetched")
-    broken = next(exchange for exchange in report["exchanges"] if exchange["step"].startswith("possessions/"))
-    assert "$.teams" in broken["finding"] and (tmp_path / "day-one" / broken["body"]).read_bytes().startswith(b'{"teams":null')
-    masked = [exchange["headers"].get("x-owner") for exchange in report["exchanges"] if exchange["operation"] == "broadcast_stats"]
-    assert masked == ["***"] and report["requests"] <= 200
+    broken_exchange = next(exchange for exchange in report["exchanges"] if exchange["step"].startswith("possessions/"))
+    assert "$.teams" in broken_exchange["finding"] and (tmp_path / "day-one" / broken_exchange["body"]).read_bytes().startswith(b'{"teams":null')
+    owners = [exchange["headers"].get("x-owner") for exchange in report["exchanges"] if exchange["operation"] == "broadcast_stats"]
+    assert owners == ["***"] and report["requests"] <= 200
     page = (tmp_path / "day-one" / "capture.html").read_text(encoding="utf-8")
     assert "websocket_envelope" in page and "REVIEWED" in page and "<script" not in page
     rules = {rule["rule"] for rule in report["audit"]["rules"] if rule["is_checked"]}
@@ -162,8 +162,8 @@ def test_a_failure_is_tried_once_more_and_the_limit_of_requests_holds(league: Se
     league.faults.add("shots", status=500, body={"message": "broken"})
     report = run(league, tmp_path / "one")
     assert outcomes(report)["stats"] == "fetched" and outcomes(report)["shots"] == "failed"
-    sent = len([request for request in league.requests.all() if request.operation != "live"])
-    assert sent - 1 <= report["requests"] <= sent + 2
+    request_count = len([request for request in league.requests.all() if request.operation != "live"])
+    assert request_count - 1 <= report["requests"] <= request_count + 2
     monkeypatch.setattr("sideline._companions.capture_walk.MAX_REQUESTS", 5)
     before = len(league.requests.all())
     report = run(league, tmp_path / "two", live=0.1)
@@ -190,13 +190,13 @@ def test_a_stopped_capture_resumes_without_requesting_bodies_again(league: Servi
         run(league, tmp_path / "stopped", write_line=stop_after)
     first = json.loads((tmp_path / "stopped" / "capture.json").read_text())
     assert not first["is_finished"] and "unknowns" not in first
-    resumed = run(league, tmp_path / "stopped")
+    second_report = run(league, tmp_path / "stopped")
     bodies = Counter(request.target for request in league.requests.all() if request.operation in (*SIGNED, "play_by_play", "locations", "game_events"))
     assert set(bodies.values()) == {1} and len(bodies) > 10
     straight = run(league, tmp_path / "straight")
-    assert [exchange["step"] for exchange in resumed["exchanges"]] == [exchange["step"] for exchange in straight["exchanges"]]
+    assert [exchange["step"] for exchange in second_report["exchanges"]] == [exchange["step"] for exchange in straight["exchanges"]]
     unstable = {"service_clock_offset", "heartbeat_interval"}
-    same = {name: finding for name, finding in findings(resumed).items() if name not in unstable}
+    same = {name: finding for name, finding in findings(second_report).items() if name not in unstable}
     assert same == {name: finding for name, finding in findings(straight).items() if name not in unstable}
 
 
@@ -226,7 +226,7 @@ def spellings(text: str) -> set[bytes]:
 
 
 def originals(league: Service) -> set[str]:
-    """Names, ids and references of a season; short numbers are compared in their fields."""
+    """Names, ids and references of a season; short numbers are counts in their fields."""
     season = league.season
     names = {word for player in season.players for word in (f"{player.first_name} {player.last_name}", f"p-{player.id}", player.display_name)}
     names |= {word for player in season.players for word in (player.first_name, player.last_name) if len(word) >= 5}
@@ -242,14 +242,14 @@ def originals(league: Service) -> set[str]:
 ID_FIELDS = re.compile(r"(?:.*_)?ids?|.*Ids?|pid|tid|sid|gid|fid|hid|tag|sensor|jersey_number|players|shotDefenders")
 
 
-def leaves(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+def field_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
     """The values of a body with the names of their fields."""
     if isinstance(value, dict):
         for name, member in value.items():
-            yield from leaves(member, name)
+            yield from field_values(member, name)
     elif isinstance(value, list):
         for element in value:
-            yield from leaves(element, field)
+            yield from field_values(element, field)
     else:
         yield field, value
 
@@ -257,8 +257,15 @@ def leaves(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
 @pytest.mark.parametrize("seed", [3, 4, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(5, 23))])
 def test_nothing_of_the_original_is_in_the_output(seed: int, tmp_path: Path) -> None:
     with Service(seed=seed, features=Features.everything(), **SIZE) as league:
-        league.faults.add("shots", change=lambda body: mark(body, "shots", {"coach": "Zoltan Quimby", "coach_id": 987654, "watch": [league.season.players[0].id]}))
-        league.faults.add("roster", when=lambda request: "game_event_id" in request.target, status=403, body={"status": 403, "message": "Restricted resource of Zoltan Quimby"})
+        league.faults.add(
+            "shots", change=lambda body: mark(body, "shots", {"coach": "Zoltan Quimby", "coach_id": 987654, "watch": [league.season.players[0].id]})
+        )
+        league.faults.add(
+            "roster",
+            when=lambda request: "game_event_id" in request.target,
+            status=403,
+            body={"status": 403, "message": "Restricted resource of Zoltan Quimby"},
+        )
         stop = send_while_open(league)
         try:
             report = run(league, tmp_path / "capture", live=0.5)
@@ -270,26 +277,26 @@ def test_nothing_of_the_original_is_in_the_output(seed: int, tmp_path: Path) -> 
     assert len(data) > 30
     leaks = {(path.name, name) for path, raw in data.items() for name in expected for spelling in spellings(name) if spelling in raw}
     assert leaks == set()
-    joined = b"".join(path.read_bytes() for path in (tmp_path / "plain").rglob("*") if path.is_file())
-    assert sum(name.encode() in joined for name in expected) > len(expected) / 2, "the search finds them in a plain capture"
+    plain_bytes = b"".join(path.read_bytes() for path in (tmp_path / "plain").rglob("*") if path.is_file())
+    assert sum(name.encode() in plain_bytes for name in expected) > len(expected) / 2, "the search finds them in a plain capture"
     # Field by field: ids are replaced by the mapping, numbers of the game stay.
     pseudonyms = Pseudonyms(KEY)
-    compared: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     files = {exchange["operation"] + str(place): exchange for place, exchange in enumerate(plain["exchanges"])}
-    for replaced, original in zip(report["exchanges"], files.values(), strict=True):
+    for copy, original in zip(report["exchanges"], files.values(), strict=True):
         if original["outcome"] != "fetched" or original["operation"] == "get":
             continue
-        sides = [json.loads((tmp_path / folder / entry["body"]).read_bytes()) for folder, entry in (("capture", replaced), ("plain", original))]
-        for (field, after), (_, before) in zip(*(leaves(side) for side in sides), strict=True):
+        sides = [json.loads((tmp_path / folder / entry["body"]).read_bytes()) for folder, entry in (("capture", copy), ("plain", original))]
+        for (field, after), (_, before) in zip(*(field_values(side) for side in sides), strict=True):
             assert type(after) is type(before), (field, before, after)
             if isinstance(before, int) and not isinstance(before, bool) and ID_FIELDS.fullmatch(field):
                 label = "jersey" if field == "jersey_number" else "id"
                 assert after == pseudonyms.number(before, label) and (after != before or before == 0), field
-                compared["ids"] += 1
+                counts["ids"] += 1
             elif isinstance(before, int | float) and field != "watch":
                 assert after == before, field
-                compared["numbers"] += 1
-    assert compared["ids"] > 500 and compared["numbers"] > 500
+                counts["numbers"] += 1
+    assert counts["ids"] > 500 and counts["numbers"] > 500
 
 
 def test_a_plain_capture_keeps_bodies_byte_for_byte_except_tokens(league: Service, tmp_path: Path) -> None:
@@ -302,9 +309,9 @@ def test_a_plain_capture_keeps_bodies_byte_for_byte_except_tokens(league: Servic
     with sideline.Client(**league.client_options()) as client:
         league.faults.clear()
         assert texts["roster"] == client.roster(league.season.teams[0].id).raw
-    everything = b"".join(path.read_bytes() for path in (tmp_path / "plain").rglob("*") if path.is_file())
+    output = b"".join(path.read_bytes() for path in (tmp_path / "plain").rglob("*") if path.is_file())
     secrets = [league.secret, league.api_key, *(token for token in league.live.tokens if token != "token-0")]
-    assert not any(spelling in everything for secret in secrets for spelling in spellings(secret))
+    assert not any(spelling in output for secret in secrets for spelling in spellings(secret))
 
 
 # Replay
@@ -328,22 +335,22 @@ def test_the_tables_of_the_replay_equal_the_originals_under_the_mapping(league: 
         (lambda client, team, game, session: client.follow(client.game(game).table("location_windows")["link"][0]), ("locations",)),
     ]
     ids = pseudonyms.number(team_id), pseudonyms.text(game_id), pseudonyms.text(session_id)
-    compared = 0
+    counts = 0
     with (
         sideline.Client(**league.client_options()) as client,
         sideline.Simulator.from_capture(tmp_path / "capture") as service,
         service.client() as replay,
     ):
         for call, tables in calls:
-            original, replayed = call(client, team_id, game_id, session_id), call(replay, *ids)
+            original, second_payload = call(client, team_id, game_id, session_id), call(replay, *ids)
             for name in tables:
-                before, after = original.table(name), replayed.table(name)  # type: ignore[call-overload]
+                before, after = original.table(name), second_payload.table(name)  # type: ignore[call-overload]
                 assert after.column_names == before.column_names and after.num_rows == before.num_rows
                 for column in before.column_names:
                     expected = pseudonyms.column(column, before[column])
                     assert after[column] == expected, (name, column)
-                    compared += len(expected)
-    assert compared > 3000
+                    counts += len(expected)
+    assert counts > 3000
 
 
 def test_a_replay_checks_signatures_and_serves_refusals_lists_and_nothing_else(league: Service, tmp_path: Path) -> None:
@@ -385,13 +392,13 @@ def test_streams_are_replayed_at_their_pace(league: Service, tmp_path: Path) -> 
             assert len(texts) > 3
             start = time.monotonic()
             with path(stream["game_id"], notices=False, recover="off") as updates:
-                received = [next(updates).text for _ in texts]
+                texts_again = [next(updates).text for _ in texts]
             elapsed = time.monotonic() - start
-            assert received == texts
+            assert texts_again == texts
             pace = (max(line["after_ms"] for line in lines if "text" in line) - lines[0]["after_ms"]) / 1000
             assert pace - 0.1 <= elapsed < pace + 3
-        with pytest.raises(sideline.AuthenticationError), client.live(token="made-up", give_up_on=(401,)) as refused:
-            list(refused)
+        with pytest.raises(sideline.AuthenticationError), client.live(token="made-up", give_up_on=(401,)) as other_stream:
+            list(other_stream)
 
 
 def test_a_capture_that_names_files_outside_its_folder_is_refused(league: Service, tmp_path: Path) -> None:
@@ -422,19 +429,19 @@ def test_the_command_captures_the_simulator_and_serves_the_capture(tmp_path: Pat
         done = command("capture", tmp_path / "day-one", *options, environ=service.environ, state=tmp_path / "state")
         assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
         assert str(tmp_path / "day-one" / "capture.html") in done.stdout and "teams: fetched" in done.stderr
-        refused = command("capture", tmp_path / "day-one", "--plain", environ=service.environ, state=tmp_path / "state")
-        assert refused.returncode == 2 and "another service, mode or key" in refused.stderr
+        second_run = command("capture", tmp_path / "day-one", "--plain", environ=service.environ, state=tmp_path / "state")
+        assert second_run.returncode == 2 and "another service, mode or key" in second_run.stderr
         service.faults.add("/v1/data/stats/*", status=403, body={"status": 403, "message": "No access to STATS data", "shottrackerRequestId": "r1"})
         partial = command("capture", tmp_path / "partial", *options, "--plain", environ=service.environ, state=tmp_path / "state")
         assert partial.returncode == 3 and "refused" in partial.stderr
         secrets = (service.secret, service.api_key)
-    everything = b"".join(path.read_bytes() for folder in ("day-one", "partial") for path in (tmp_path / folder).rglob("*") if path.is_file())
+    output = b"".join(path.read_bytes() for folder in ("day-one", "partial") for path in (tmp_path / folder).rglob("*") if path.is_file())
     (key,) = (tmp_path / "state").rglob("pseudonyms.key")
-    assert not any(secret.encode() in everything for secret in (*secrets, key.read_text()))
-    wrong = command("simulate", "--from", tmp_path / "nothing", environ={}, state=tmp_path)
-    assert wrong.returncode == 1 and "holds no capture" in wrong.stderr
-    found = findings(json.loads((tmp_path / "day-one" / "capture.json").read_text(encoding="utf-8")))
-    assert found["location_rate"] == "2 frames a second" and found["ball_presence"] == "types PLAYER, BALL"
+    assert not any(secret.encode() in output for secret in (*secrets, key.read_text()))
+    failure = command("simulate", "--from", tmp_path / "nothing", environ={}, state=tmp_path)
+    assert failure.returncode == 1 and "holds no capture" in failure.stderr
+    finding_by_name = findings(json.loads((tmp_path / "day-one" / "capture.json").read_text(encoding="utf-8")))
+    assert finding_by_name["location_rate"] == "2 frames a second" and finding_by_name["ball_presence"] == "types PLAYER, BALL"
 
 
 @pytest.mark.parametrize("arguments", [("--live", "-1"), ("--live", "soon"), ("--requests-per-second", "0"), ("--team", "x")])

@@ -66,11 +66,11 @@ def test_words_and_ids_are_mapped_injectively(pseudonyms: Pseudonyms) -> None:
 
 def test_an_id_is_the_same_as_a_number_a_text_and_a_part(pseudonyms: Pseudonyms) -> None:
     body = {"id": 1100, "pid": "1100", "players": ["1100", 1100], "tag": "065001", "sensor": 65001, "id_0": 0, "player_id": 0}
-    replaced = json.loads(pseudonyms.body(json.dumps(body).encode()))
+    replacement = json.loads(pseudonyms.body(json.dumps(body).encode()))
     number = pseudonyms.number(1100)
-    assert (replaced["id"], replaced["pid"], replaced["players"]) == (number, str(number), [str(number), number])
-    assert (replaced["tag"], replaced["sensor"]) == (f"0{replaced['sensor']}", pseudonyms.number(65001))
-    assert replaced["player_id"] == 0
+    assert (replacement["id"], replacement["pid"], replacement["players"]) == (number, str(number), [str(number), number])
+    assert (replacement["tag"], replacement["sensor"]) == (f"0{replacement['sensor']}", pseudonyms.number(65001))
+    assert replacement["player_id"] == 0
     assert pseudonyms.path(f"/v1/data/games/{GAME}/events") == f"/v1/data/games/{pseudonyms.text(GAME)}/events"
     assert pseudonyms.path("/v1/data/teams/46,SHOTTRACKER") == f"/v1/data/teams/{pseudonyms.number(46)},SHOTTRACKER"
     link = pseudonyms.link(f"https://api.example.com/v1/data/sensors/locations?id={GAME}&from=5&to=6")
@@ -89,35 +89,35 @@ def test_unknown_fields_are_replaced_or_are_ids(pseudonyms: Pseudonyms) -> None:
     body |= {"note": "see ADAMS at a.adams@example.com", "source": "ADAMS", "status": "Adams", "token": "abcdef", "start_token": "t"}
     raw = json.dumps(body).encode()
     pseudonyms.learn(raw)
-    replaced: dict[str, Any] = json.loads(pseudonyms.body(raw))
-    assert replaced["captain"] == replaced["id"] == pseudonyms.number(1100), "its value is a known id"
-    assert replaced["height"] == 198 and replaced["mascot_id"] == pseudonyms.number(77)
-    assert replaced["mood"] == pseudonyms.text("calm") != "calm"
-    assert replaced["token"] == replaced["start_token"] == "***"
-    text = json.dumps(replaced).lower()
+    replacement: dict[str, Any] = json.loads(pseudonyms.body(raw))
+    assert replacement["captain"] == replacement["id"] == pseudonyms.number(1100), "its value is a known id"
+    assert replacement["height"] == 198 and replacement["mascot_id"] == pseudonyms.number(77)
+    assert replacement["mood"] == pseudonyms.text("calm") != "calm"
+    assert replacement["token"] == replacement["start_token"] == "***"
+    text = json.dumps(replacement).lower()
     assert "adams" not in text and GAME not in text and '"11"' not in text
 
 
 @pytest.mark.parametrize("cut", range(1, 100, 7))
 def test_a_cut_body_shows_nothing(pseudonyms: Pseudonyms, cut: int) -> None:
     complete = json.dumps({"teams": [{"name": "Ames Rovers", "id": 4711, "players": [{"last_name": 'O"Neil \\ Ito'}]}]}).encode()
-    replaced = pseudonyms.body(complete[:cut])
-    assert not any(part in replaced for part in (b"Ames", b"Rover", b"4711", b"Neil"))
+    replacement = pseudonyms.body(complete[:cut])
+    assert not any(part in replacement for part in (b"Ames", b"Rover", b"4711", b"Neil"))
     if b"\\" not in complete[:cut]:
-        assert len(replaced) == cut
+        assert len(replacement) == cut
 
 
 def test_a_body_that_is_not_json_is_one_text(pseudonyms: Pseudonyms) -> None:
-    replaced = pseudonyms.body("<html><body>Ann Lee: 4711 \udcff</body></html>".encode("utf-8", "surrogateescape"))
-    assert b"Ann" not in replaced and b"4711" not in replaced and b"\xff" in replaced
+    replacement = pseudonyms.body("<html><body>Ann Lee: 4711 \udcff</body></html>".encode("utf-8", "surrogateescape"))
+    assert b"Ann" not in replacement and b"4711" not in replacement and b"\xff" in replacement
     assert pseudonyms.body(b"null") == b"null" and pseudonyms.body(b"17") == b"17"
 
 
 def test_known_words_of_error_messages_stay(pseudonyms: Pseudonyms) -> None:
     for message in ("No access to STATS data", "Game not found | Team not found in the game"):
         assert pseudonyms.message(message) == message
-    replaced = pseudonyms.message("Restricted resource for Ann")
-    assert "Ann" not in replaced and replaced.startswith("Restricted resource")
+    replacement = pseudonyms.message("Restricted resource for Ann")
+    assert "Ann" not in replacement and replacement.startswith("Restricted resource")
 
 
 @pytest.mark.parametrize("key", ["too short", b"", 7, None, False])
@@ -177,16 +177,16 @@ def test_a_published_season_joins_within_one_key_and_shows_nothing(season: tuple
     assert shots.height > 0 and shots.join(players, on="player_id", how="anti").height == 0
     assert shots.join(read("other", "players"), on=["team_id", "player_id"]).height < shots.height
     for table in ("teams", "players", "games", "sessions", "shots", "box_score", "possessions", "stat_events", "corrections", "coverage"):
-        plain, replaced = read("plain", table), read("one", table)
-        assert replaced.schema == plain.schema and replaced.height == plain.height > 0
+        plain, replacement = read("plain", table), read("one", table)
+        assert replacement.schema == plain.schema and replacement.height == plain.height > 0
         for column in ("x", "y", "zone", "PTS", "value", "occurred_at", "tipoff_at", "game_clock", "status", "period", "passes", "operation"):
             if column in plain.columns:
-                assert replaced[column].to_list() == plain[column].to_list(), (table, column)
+                assert replacement[column].to_list() == plain[column].to_list(), (table, column)
         for column in ("team_id", "player_id", "home_team_id"):
             if column in plain.columns:
-                assert replaced[column].to_list() == [None if value is None else pseudonyms.number(value) for value in plain[column]]
+                assert replacement[column].to_list() == [None if value is None else pseudonyms.number(value) for value in plain[column]]
         if "lineup_id" in plain.columns:
-            assert replaced["lineup_id"].to_list() == ["-".join(map(str, sorted(ids))) for ids in replaced["player_ids"]]
+            assert replacement["lineup_id"].to_list() == ["-".join(map(str, sorted(ids))) for ids in replacement["player_ids"]]
     assert read("one", "corrections")["new"].to_list() == read("plain", "corrections")["new"].to_list()
     text = b"".join(path.read_bytes() for path in (tmp_path / "one").rglob("*.json"))
     text += b"".join(str(read("one", path.name).to_dicts()).encode() for path in (tmp_path / "one").iterdir() if path.is_dir())

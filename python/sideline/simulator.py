@@ -388,7 +388,7 @@ class Simulator:
                 bench_tags=False,
                 recording=(recording.responses, recording.streams),
             )
-        simulator._serve(core, cast(Sport, recording.sport))
+        simulator._serve(core, cast(Sport, recording.sport))  # noqa: SLF001 - its own class
         return simulator
 
     def _serve(self, core: CoreSimulator, sport: Sport) -> None:

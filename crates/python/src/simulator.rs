@@ -69,7 +69,7 @@ impl CoreSimulator {
                 clock_offset_s,
                 wrong_defenders,
                 bench_tags,
-                recording: recording.map(recorded),
+                recording: recording.map(recording_of),
             };
             let inner = py.detach(|| Simulator::start(options)).map_err(|error| raise(py, error))?;
             Ok(CoreSimulator { inner })
@@ -261,7 +261,7 @@ impl CoreSimulator {
     }
 }
 
-fn recorded((responses, streams): (Vec<WireResponse>, Vec<WireStream>)) -> Recording {
+fn recording_of((responses, streams): (Vec<WireResponse>, Vec<WireStream>)) -> Recording {
     let responses = responses.into_iter().map(|(path, query, status, body)| RecordedResponse {
         path,
         query,

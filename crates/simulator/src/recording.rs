@@ -48,35 +48,35 @@ pub struct RecordedStream {
 const MASK: &str = "***";
 
 /// Parameters that do not select a response: credentials, and the range, which is compared by its overlap.
-const UNCOMPARED: [&str; 4] = ["apikey", "token", "from", "to"];
+const FREE_PARAMETERS: [&str; 4] = ["apikey", "token", "from", "to"];
 
 impl Recording {
     /// The response of the same path and parameters whose range is the requested one, or has most in common with it.
     pub(super) fn response(&self, path: &str, call: &EndpointCall) -> Option<&RecordedResponse> {
         let requested_range = range(&call.query);
-        let parameters = compared(&call.query);
+        let parameters = selectors(&call.query);
         let candidates =
-            self.responses.iter().filter(|recorded| recorded.path == path && compared(&recorded.query) == parameters);
-        let common = |recorded: &RecordedResponse| {
-            let (start, end) = range(&recorded.query);
+            self.responses.iter().filter(|entry| entry.path == path && selectors(&entry.query) == parameters);
+        let common = |entry: &RecordedResponse| {
+            let (start, end) = range(&entry.query);
             let is_equal = (start, end) == requested_range;
             // Both ends belong to a range.
             (is_equal, end.min(requested_range.1).saturating_sub(start.max(requested_range.0)).saturating_add(1))
         };
         let mut best = None;
-        for recorded in candidates {
-            let common = common(recorded);
-            if common.1 > 0 && best.is_none_or(|(_, most)| common > most) {
-                best = Some((recorded, common));
+        for entry in candidates {
+            let common = common(entry);
+            if common.1 > 0 && best.is_none_or(|(_, max_common)| common > max_common) {
+                best = Some((entry, common));
             }
         }
-        best.map(|(recorded, _)| recorded)
+        best.map(|(entry, _)| entry)
     }
 
     /// Why a stream is not opened: as it was refused, or because it was not captured.
     pub(super) fn refusal(&self, path: &str, call: &EndpointCall) -> StreamRefusal {
         match self.response(path, call) {
-            Some(recorded) => StreamRefusal::Recorded(recorded.clone()),
+            Some(entry) => StreamRefusal::Recorded(entry.clone()),
             None => not_captured().into(),
         }
     }
@@ -89,8 +89,8 @@ impl Recording {
     /// The objects of an array in all recorded bodies of a path, each once by its id.
     pub(super) fn objects(&self, path: &str, array: &str, id: &str) -> Vec<Value> {
         let mut objects = BTreeMap::new();
-        for recorded in self.responses.iter().filter(|recorded| recorded.path == path) {
-            let body: Value = serde_json::from_slice(&recorded.body).unwrap_or_default();
+        for entry in self.responses.iter().filter(|entry| entry.path == path) {
+            let body: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
             for object in body[array].as_array().into_iter().flatten() {
                 objects.insert(object[id].to_string(), object.clone());
             }
@@ -112,16 +112,16 @@ pub(super) fn not_captured() -> ErrorResponse {
 }
 
 /// The parameters that select a response, in one order.
-fn compared(query: &[(String, String)]) -> Vec<&(String, String)> {
-    let mut parameters: Vec<_> = query.iter().filter(|(name, _)| !UNCOMPARED.contains(&name.as_str())).collect();
+fn selectors(query: &[(String, String)]) -> Vec<&(String, String)> {
+    let mut parameters: Vec<_> = query.iter().filter(|(name, _)| !FREE_PARAMETERS.contains(&name.as_str())).collect();
     parameters.sort();
     parameters
 }
 
 /// From start to end, in epoch milliseconds; everything without a range.
 fn range(query: &[(String, String)]) -> (i64, i64) {
-    let bound = |name: &str| query.iter().find(|(n, _)| n == name).and_then(|(_, value)| value.parse::<i64>().ok());
-    match (bound("from"), bound("to")) {
+    let edge = |name: &str| query.iter().find(|(n, _)| n == name).and_then(|(_, value)| value.parse::<i64>().ok());
+    match (edge("from"), edge("to")) {
         (None, None) => (0, i64::MAX - 1),
         (start, end) => {
             let start = start.unwrap_or(0);
@@ -133,12 +133,12 @@ fn range(query: &[(String, String)]) -> (i64, i64) {
 /// Opens a recorded stream; `messages` arrive at their recorded pace, from the first for each connection.
 pub(super) fn open(
     service: &Arc<Service>,
-    recorded: &RecordedStream,
+    entry: &RecordedStream,
     request: &mut Parts,
     connection: &CutSwitch,
     is_websocket: bool,
 ) -> Result<Response, StreamRefusal> {
-    let messages = recorded.messages.clone();
+    let messages = entry.messages.clone();
     let cuts = service.live.streams.cuts();
     let start = Instant::now();
     if !is_websocket {
@@ -190,13 +190,13 @@ pub(super) fn open(
 
 impl Service {
     /// The body of a recorded response; a masked token becomes one that opens the recorded websocket.
-    pub(super) fn recorded_body(&self, recording: &Recording, recorded: &RecordedResponse) -> Bytes {
-        let game_id = recorded.path.strip_suffix("/_subscribe").and_then(|path| path.rsplit('/').next());
-        let Some(game_id) = game_id.filter(|_| recorded.status == 200) else { return recorded.body.clone() };
+    pub(super) fn recorded_body(&self, recording: &Recording, entry: &RecordedResponse) -> Bytes {
+        let game_id = entry.path.strip_suffix("/_subscribe").and_then(|path| path.rsplit('/').next());
+        let Some(game_id) = game_id.filter(|_| entry.status == 200) else { return entry.body.clone() };
         let place = recording.stream(super::live::WEBSOCKET, game_id).unwrap_or(usize::MAX);
         match self.live.tokens.issue(place, super::Privileges::default()) {
-            Some(token) => recorded.body_with(&token),
-            None => recorded.body.clone(),
+            Some(token) => entry.body_with(&token),
+            None => entry.body.clone(),
         }
     }
 }
@@ -205,7 +205,7 @@ impl Service {
 mod tests {
     use super::*;
 
-    fn recorded(query: &[(&str, &str)], body: &'static str) -> RecordedResponse {
+    fn response_of(query: &[(&str, &str)], body: &'static str) -> RecordedResponse {
         let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         RecordedResponse { path: "/v1/data/a".to_owned(), query, status: 200, body: body.into() }
     }
@@ -213,15 +213,15 @@ mod tests {
     fn response(recording: &Recording, query: &[(&str, &str)]) -> Option<Bytes> {
         let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let call = EndpointCall::new("/v1/data/a", query, 0);
-        recording.response("/v1/data/a", &call).map(|recorded| recorded.body.clone())
+        recording.response("/v1/data/a", &call).map(|entry| entry.body.clone())
     }
 
     #[test]
     fn a_request_gets_the_response_of_its_parameters_with_the_nearest_range() {
         let responses = vec![
-            recorded(&[("from", "10"), ("to", "20")], "early"),
-            recorded(&[("from", "20"), ("to", "90")], "late"),
-            recorded(&[("id", "x")], "other"),
+            response_of(&[("from", "10"), ("to", "20")], "early"),
+            response_of(&[("from", "20"), ("to", "90")], "late"),
+            response_of(&[("id", "x")], "other"),
         ];
         let recording = Recording { responses, streams: Vec::new() };
         for (query, body) in [
@@ -240,16 +240,16 @@ mod tests {
 
     #[test]
     fn a_masked_token_is_replaced() {
-        assert_eq!(&recorded(&[], r#"{"token":"***"}"#).body_with("t")[..], br#"{"token":"t"}"#);
-        assert_eq!(&recorded(&[], r#"{"message":"no"}"#).body_with("t")[..], br#"{"message":"no"}"#);
+        assert_eq!(&response_of(&[], r#"{"token":"***"}"#).body_with("t")[..], br#"{"token":"t"}"#);
+        assert_eq!(&response_of(&[], r#"{"message":"no"}"#).body_with("t")[..], br#"{"message":"no"}"#);
     }
 
     #[test]
     fn objects_of_several_bodies_are_listed_once() {
         let responses = vec![
-            recorded(&[], r#"{"games":[{"id":1},{"id":2}]}"#),
-            recorded(&[], r#"{"games":[{"id":2}]}"#),
-            recorded(&[], "<"),
+            response_of(&[], r#"{"games":[{"id":1},{"id":2}]}"#),
+            response_of(&[], r#"{"games":[{"id":2}]}"#),
+            response_of(&[], "<"),
         ];
         let recording = Recording { responses, streams: Vec::new() };
         assert_eq!(recording.objects("/v1/data/a", "games", "id").len(), 2);

@@ -188,9 +188,9 @@ fn game_events(season: &Season, game: &str, call: &EndpointCall) -> Result<Endpo
 
 /// The body is not documented; this one has the elements of the Broadcast roster.
 fn assignments_history(season: &Season, game: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
-    let scheduled = season.games().iter().find(|scheduled| scheduled.event_id == game).ok_or_else(no_access)?;
+    let entry = season.games().iter().find(|entry| entry.event_id == game).ok_or_else(no_access)?;
     let mut assignments = Vec::new();
-    for team in [scheduled.home_team_id, scheduled.away_team_id] {
+    for team in [entry.home_team_id, entry.away_team_id] {
         let roster = roster_of(season, Some(team), Some(game))?;
         let roster = season.broadcast_team(roster, Some(game), call.now).ok_or_else(no_access)?;
         assignments.extend(roster.sensor_assignments_history.unwrap_or_default());

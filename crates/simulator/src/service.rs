@@ -97,9 +97,7 @@ pub(super) async fn serve(
             }
             Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
             Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
-            Err(StreamRefusal::Recorded(recorded)) => {
-                Reply { status: recorded.status, body: recorded.body, request_id }
-            }
+            Err(StreamRefusal::Recorded(entry)) => Reply { status: entry.status, body: entry.body, request_id },
         },
         None => service.clone().reply(request, clock, request_id).await,
     };
@@ -186,9 +184,7 @@ impl Service {
         }
         if let Some(recording) = &self.recording {
             return match recording.response(path, &call) {
-                Some(recorded) => {
-                    Reply { status: recorded.status, body: self.recorded_body(recording, recorded), request_id }
-                }
+                Some(entry) => Reply { status: entry.status, body: self.recorded_body(recording, entry), request_id },
                 None => Reply::error(&recording::not_captured(), request_id),
             };
         }

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .capture_walk import capture as capture
     from .capture_folder import PAGE as PAGE
-    from .recording import recording_of as recording_of
+    from .capture_walk import capture as capture
     from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
+    from .recording import recording_of as recording_of
     from .state import pseudonyms_of as pseudonyms_of, state_folder as state_folder
 else:
     from .._lazy import open_door

@@ -72,7 +72,7 @@ class CaptureFolder:
         self.path = path
 
     def read(self) -> Capture | None:
-        """Return the capture, or `None` if there is none yet; raises `ValueError` if the file is another one."""
+        """Return the capture, or `None` without one; raises `ValueError` if the file is another one."""
         try:
             content = json.loads((self.path / REPORT).read_text(encoding="utf-8"))
             if content["format"] != FORMAT:

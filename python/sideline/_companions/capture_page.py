@@ -18,7 +18,8 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
         for exchange in capture.exchanges
     ]
     streams = [
-        [stream.step, stream.outcome, f"{stream.seconds:g} s", stream.finding or stream.file] for stream in capture.streams
+        [stream.step, stream.outcome, f"{stream.seconds:g} s", stream.finding or stream.file]
+        for stream in capture.streams
     ]
     audit = report["audit"]
     sections = [
@@ -42,7 +43,8 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
                     [[rule["rule"], rule["rows"], rule["violations"]] for rule in audit["rules"] if rule["is_checked"]],
                 ),
                 _table(
-                    ["rule", "message"], [[violation["rule"], violation["message"]] for violation in audit["violations"]]
+                    ["rule", "message"],
+                    [[violation["rule"], violation["message"]] for violation in audit["violations"]],
                 ),
             ],
             [audit["finding"]] if audit["finding"] else [],

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -11,8 +11,8 @@ from typing import Any
 from .._answers import Tracking, audit
 from .._core import Payload
 from ..errors import SidelineError
+from .capture_folder import Capture, CaptureFolder
 from .capture_walk import payload_of
-from .capture_folder import Capture, CaptureFolder, Exchange, Stream
 
 _FIRST_ROWS = 3
 _MAX_VALUES = 40
@@ -52,7 +52,7 @@ class Facts:
         return [self.payloads[step] for step in steps if step in self.payloads]
 
     def document(self, step: str) -> Any:
-        """Return the JSON of a step's body; `None` if there is none."""
+        """Return the JSON of a step's body; `None` without one."""
         payload = self.payloads.get(step)
         try:
             return None if payload is None else payload.to_dict()
@@ -79,7 +79,7 @@ class Facts:
             if table not in payload.tables:
                 continue
             try:
-                values = payload.table(table, columns=[column])[column]  # type: ignore[arg-type]
+                values = payload.table(table, columns=[column])[column]
             except (SidelineError, ValueError):
                 continue
             for value in values:
@@ -99,7 +99,9 @@ class Facts:
             return {}
         sources = [self.of_operation(name) for name in ("shots", "stats_details", "possessions")]
         try:
-            times = sorted({time for payload in locations for time in payload.table("locations", columns=["t"])["t"] if time})
+            times = sorted(
+                {time for payload in locations for time in payload.table("locations", columns=["t"])["t"] if time}
+            )
             coverage = Tracking(locations, *sources).coverage().to_dicts()
         except (SidelineError, ValueError, ModuleNotFoundError):
             return {}
@@ -117,8 +119,8 @@ def report(store: CaptureFolder, capture: Capture) -> dict[str, Any]:
     facts = Facts(store, capture)
     return {
         "unknowns": [
-            {"name": name, "question": question, "seen": finding is not None, "finding": finding or "not seen"}
-            for name, (question, find) in UNKNOWNS.items()
+            {"name": name, "question": text, "seen": finding is not None, "finding": finding or "not seen"}
+            for name, (text, find) in UNKNOWNS.items()
             for finding in [_safely(find, facts)]
         ],
         "unknown_fields": _unknown_fields(facts),
@@ -163,7 +165,7 @@ def _audit(facts: Facts) -> dict[str, Any]:
         "locations": facts.of_operation("locations"),
     }
     try:
-        violations = audit(**{name: payloads for name, payloads in sources.items() if payloads})
+        violations = audit(**{name: payloads for name, payloads in sources.items() if payloads})  # type: ignore[arg-type]
     except (SidelineError, ValueError, ModuleNotFoundError) as error:
         return {"finding": f"not run: {error}", "rules": [], "violations": []}
     rules = [
@@ -220,7 +222,7 @@ def _column(*columns: tuple[str, str]) -> Callable[[Facts], str | None]:
     return find
 
 
-def _untold(_: Facts) -> None:
+def _find_nothing(_: Facts) -> None:
     """Return nothing: no documented request shows it."""
 
 
@@ -235,7 +237,9 @@ def _kind(value: Any) -> str:
 
 
 def _sources(facts: Facts) -> str | None:
-    sources = Counter(str(message["source"]) for message in facts.messages if isinstance(message, dict) and "source" in message)
+    sources = Counter(
+        str(message["source"]) for message in facts.messages if isinstance(message, dict) and "source" in message
+    )
     return ", ".join(f"{name} ({count})" for name, count in sources.most_common()) or None
 
 
@@ -251,7 +255,9 @@ def _seq(facts: Facts) -> str | None:
 
 
 def _keepalive(facts: Facts) -> str | None:
-    texts = {line["text"][:80] for line in facts.lines.get("live", []) if "text" in line and "pong" in line["text"][:200]}
+    texts = {
+        line["text"][:80] for line in facts.lines.get("live", []) if "text" in line and "pong" in line["text"][:200]
+    }
     if texts:
         return "; ".join(sorted(texts))
     frames = [line["heartbeat"] for line in facts.lines.get("live", []) if "heartbeat" in line]
@@ -294,12 +300,12 @@ def _headers(*prefixes: str) -> Callable[[Facts], str | None]:
 
 def _pagination(facts: Facts) -> str | None:
     names = {"next", "page", "offset", "cursor", "total", "limit", "_next", "has_more", "next_page"}
-    found = [
+    pages = [
         f"{step}: {', '.join(sorted(names & document.keys()))}"
         for step in facts.payloads
         if isinstance(document := facts.document(step), dict) and names & document.keys()
     ]
-    return "; ".join(found) or None
+    return "; ".join(pages) or None
 
 
 def _events_root(facts: Facts) -> str | None:
@@ -360,23 +366,23 @@ UNKNOWNS: dict[str, tuple[str, Callable[[Facts], str | None]]] = {
     "websocket_keepalive": ("form of the websocket's pings and pongs", _keepalive),
     "websocket_close_codes": ("codes with which the service closes", _close_codes),
     "subscription_token_body": ("body of _subscribe", _body("_subscribe")),
-    "subscription_token_lifetime": ("how long a token is valid", _untold),
+    "subscription_token_lifetime": ("how long a token is valid", _find_nothing),
     "heartbeat_interval": ("interval of the event stream's heartbeats", _heartbeat),
     "broadcast_schedule_body": ("body of the Broadcast schedule", _body("broadcast_schedule_range")),
     "broadcast_teams_body": ("body of the Broadcast teams", _body("broadcast_teams")),
     "broadcast_colors_body": ("body of the jersey colors", _body("broadcast_colors")),
     "broadcast_stats_body": ("body of the Broadcast game stats", _body("broadcast_stats")),
     "broadcast_locomotion_body": ("body of the locomotion metrics", _body("broadcast_locomotion")),
-    "broadcast_other_paths": ("paths of officials, reports, images, season stats, test pattern", _untold),
-    "lineups_body": ("parameters and body of the line-ups", _untold),
+    "broadcast_other_paths": ("paths of officials, reports, images, season stats, test pattern", _find_nothing),
+    "lineups_body": ("parameters and body of the line-ups", _find_nothing),
     "assignments_history_body": ("body of the sensor assignments", _body("assignments_history")),
     "possessions_summary_body": ("body of the possessions summary", _body("possessions_summary")),
     "practice_body": ("body of a practice", _body("practice")),
-    "video_actions_body": ("path and body of the video actions", _untold),
+    "video_actions_body": ("path and body of the video actions", _find_nothing),
     "game_events_body": ("body of the full game events", _body("game_events")),
     "game_stats_details_body": ("body of a game's stats details", _body("game_stats_details")),
     "football_statistics": ("codes of football's statistics", _football),
-    "football_field_frame": ("coordinates of the football field", _untold),
+    "football_field_frame": ("coordinates of the football field", _find_nothing),
     "shot_attributes": ("attributes of shots", _column(("shots", "attributes"))),
     "shot_statuses": ("statuses of shots", _column(("shots", "status"))),
     "game_statuses": ("statuses of scheduled games", _column(("games", "status"))),
@@ -388,8 +394,8 @@ UNKNOWNS: dict[str, tuple[str, Callable[[Facts], str | None]]] = {
     "refusals": ("statuses of refused operations", _refusals),
     "request_ids": ("headers with an id of the request", _request_ids),
     "pagination": ("members that page a list", _pagination),
-    "zone_polygons": ("borders of the shot zones", _untold),
-    "changelog": ("a changelog of the service", _untold),
+    "zone_polygons": ("borders of the shot zones", _find_nothing),
+    "changelog": ("a changelog of the service", _find_nothing),
     "events_root": ("root of the team events", _events_root),
     "results_link": ("whether _results names the event_id", _results_link),
     "location_rate": ("rate of the positions", _rate),

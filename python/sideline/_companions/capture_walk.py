@@ -1,16 +1,13 @@
 """Captures a service: each operation and each stream once, with what was received, in a folder."""
 
-import base64
-import html
 import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from .._client import core_of, core_of_stream
 from .._core import Payload, Update
@@ -24,6 +21,7 @@ from ..errors import (
     TransportError,
 )
 from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream
+from .masks import clock_offset, mask_body, mask_members, shown_headers, spellings, token_of
 from .pseudonyms import MASK, Pseudonyms
 
 if TYPE_CHECKING:
@@ -31,14 +29,6 @@ if TYPE_CHECKING:
     from ..live import LiveStream
 
 MAX_REQUESTS = 200
-
-_SHOWN_HEADERS = frozenset(
-    (
-        "content-type content-length content-encoding transfer-encoding cache-control connection date age vary "
-        "retry-after x-simulated-date"
-    ).split()
-)
-_SHOWN_PREFIXES = ("ratelimit", "x-ratelimit")
 
 _LIVE, _LIVE_STATS, _TOKEN = "/live/v2/games", "/broadcast/v1/stats/event-stream", "_subscribe"
 
@@ -48,7 +38,6 @@ _MAX_RETRY_WAIT = 30.0
 _GAME_LENGTH = timedelta(hours=3)
 _MAX_GAMES_TRIED = 3
 _MIN_SECRET_LENGTH = 4
-_TOKEN_MEMBER = re.compile(rb'("[^"]*token"\s*:\s*)"(?:[^"\\]|\\.)*"', re.IGNORECASE)
 
 
 def capture(
@@ -132,10 +121,10 @@ class _Walk:
             games = self._games(team_id)
         else:
             self._skip("teams", "username or secret is missing: only the Broadcast API was captured")
-        finished = [game for game in games if game["tipoff_at"] < self._at - _GAME_LENGTH]
+        past_games = [game for game in games if game["tipoff_at"] < self._at - _GAME_LENGTH]
         if is_signed:
-            self._team(team_id, finished)
-            game = self._game(finished)
+            self._team(team_id, past_games)
+            game = self._game(past_games)
         else:
             game = None
         if has_key:
@@ -147,18 +136,18 @@ class _Walk:
         now = datetime.now(UTC)
         current = [game for game in games if now - _GAME_LENGTH <= game["tipoff_at"] <= now + timedelta(minutes=15)]
         upcoming = [game for game in games if game["tipoff_at"] > now]
-        watched = (current or upcoming or finished or [None])[0]
-        if watched is None and game is not None:
-            watched = {"game_id": game["event_id"]}
-        if watched is None:
+        game_to_watch = next(iter(current or upcoming or past_games), None)
+        if game_to_watch is None and game is not None:
+            game_to_watch = {"game_id": game["event_id"]}
+        if game_to_watch is None:
             self._skip("live", "no game is known")
             return
         if current and has_key:
             self._call("broadcast_colors", client.broadcast_colors, current[0]["game_id"])
         if is_signed:
-            self._websocket(watched["game_id"], live_seconds)
+            self._websocket(game_to_watch["game_id"], live_seconds)
         if has_key:
-            self._event_stream(watched["game_id"], live_seconds)
+            self._event_stream(game_to_watch["game_id"], live_seconds)
 
     def _games(self, team_id: int | None) -> list[dict[str, Any]]:
         """Return the games of the last and the coming days, or of the season if no recent one is over."""
@@ -168,12 +157,12 @@ class _Walk:
             payload = self._list(step, self._client.schedule, start, end)
             rows = [row for row in _rows(payload, "games") if row["game_id"] and row["tipoff_at"]]
             games = sorted(games + rows, key=lambda row: row["tipoff_at"])
-            own = [row for row in games if team_id in (row["home_team_id"], row["away_team_id"])]
-            if any(row["tipoff_at"] < self._at - _GAME_LENGTH for row in own or games):
-                return own or games
+            own_games = [row for row in games if team_id in (row["home_team_id"], row["away_team_id"])]
+            if any(row["tipoff_at"] < self._at - _GAME_LENGTH for row in own_games or games):
+                return own_games or games
         return games
 
-    def _team(self, team_id: int | None, finished: Sequence[dict[str, Any]]) -> None:
+    def _team(self, team_id: int | None, past_games: Sequence[dict[str, Any]]) -> None:
         client = self._client
         if team_id is None:
             self._skip("roster", "no team is known")
@@ -194,9 +183,11 @@ class _Walk:
             workouts_only=True,
             context={"team_id": team_id},
         )
-        self._list("team_stats", client.team_game_stats, team_id, start=start, end=self._at, context={"team_id": team_id})
-        if finished:
-            last = finished[-1]
+        self._list(
+            "team_stats", client.team_game_stats, team_id, start=start, end=self._at, context={"team_id": team_id}
+        )
+        if past_games:
+            last = past_games[-1]
             teams = [str(last[side]) for side in ("home_team_id", "away_team_id") if last[side]]
             gender = last["gender"] if last["gender"] in ("MEN", "WOMEN") else "MEN"
             day = last["tipoff_at"]
@@ -210,9 +201,9 @@ class _Walk:
                 gender=gender,
             )
 
-    def _game(self, finished: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    def _game(self, past_games: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         """Return the event of a finished game with sessions, and its rows."""
-        for row in list(reversed(finished))[:_MAX_GAMES_TRIED]:
+        for row in list(reversed(past_games))[:_MAX_GAMES_TRIED]:
             payload = self._list("game", self._client.game, row["game_id"], context={"game_id": row["game_id"]})
             sessions = [session for session in _rows(payload, "sessions") if session["session_id"]]
             if payload is None or not sessions:
@@ -232,9 +223,7 @@ class _Walk:
     def _resources(self, game: dict[str, Any]) -> None:
         client, game_id = self._client, game["event_id"]
         of_game = {"game_id": game_id}
-        for step in (
-            *("game_events", "game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos"),
-        ):
+        for step in (*("game_events", "game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos"),):
             self._call(step, getattr(client, step), game_id, context=of_game)
         self._call("catch_up", client.catch_up, game_id, ["stats", "details", "shots", "possessions"], context=of_game)
         for side in ("home_team_id", "away_team_id"):
@@ -254,7 +243,11 @@ class _Walk:
             break
 
     def _locations(self, game: dict[str, Any], session: dict[str, Any], context: dict[str, Any]) -> None:
-        links = [row["link"] for row in _rows(game["payload"], "location_windows") if row["session_id"] == session["session_id"]]
+        links = [
+            row["link"]
+            for row in _rows(game["payload"], "location_windows")
+            if row["session_id"] == session["session_id"]
+        ]
         if links and links[0]:
             self._call("locations", self._client.follow, links[0], context=context)
         elif session["started_at"] and session["ended_at"]:
@@ -281,7 +274,7 @@ class _Walk:
 
     def _websocket(self, game_id: str, seconds: float) -> None:
         payload = self._list(_TOKEN, self._client.get, f"/v1/data/schedule/games/{game_id}/_subscribe")
-        token = None if payload is None else _token(payload)
+        token = None if payload is None else token_of(payload)
         if token is None:
             self._skip("live", "no token was received")
             return
@@ -375,7 +368,11 @@ class _Walk:
     ) -> Payload | None:
         context = {name: self._id(value) for name, value in options.pop("context", {}).items()}
         ids = "/".join(str(value) for value in context.values())
-        name = f"{step}/{ids}" if ids and step in ("stats", "stats_details", "possessions", "shots", "team_game_stats") else step
+        name = (
+            f"{step}/{ids}"
+            if ids and step in ("stats", "stats_details", "possessions", "shots", "team_game_stats")
+            else step
+        )
         earlier = next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
         if not is_list and earlier is not None and earlier.outcome in ("fetched", "refused", "broken"):
             return None
@@ -404,16 +401,16 @@ class _Walk:
         return None
 
     def _note_payload(self, name: str, payload: Any, context: dict[str, Any], error: DecodeError | None) -> None:
-        if payload is None or error is not None and not isinstance(payload, Payload):
+        if payload is None or (error is not None and not isinstance(payload, Payload)):
             self._note_error(name, name, error or DecodeError("no response"), context)
             return
         raw = payload.raw
         parts = urlsplit(payload.url or "")
         is_token = parts.path.endswith(f"/{_TOKEN}")
         if is_token:
-            if token := _token(payload):
+            if token := token_of(payload):
                 self._secrets.append(token)
-            raw = _masked_body(raw)
+            raw = mask_body(raw)
         raw = self._replace(raw)
         number = len(self._state.exchanges) + 1
         earlier = next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
@@ -434,9 +431,9 @@ class _Walk:
                 finding,
                 file,
                 len(raw),
-                _headers(payload.headers),
+                shown_headers(payload.headers),
                 None if elapsed is None else round(elapsed.total_seconds() * 1000, 1),
-                _clock_offset(payload),
+                clock_offset(payload),
                 context,
             )
         )
@@ -491,10 +488,10 @@ class _Walk:
         """Return a body without secrets, and with pseudonyms if they are wanted."""
         for secret in self._secrets:
             if len(secret) >= _MIN_SECRET_LENGTH:
-                for spelling in _spellings(secret):
+                for spelling in spellings(secret):
                     raw = raw.replace(spelling, MASK.encode())
         if self._pseudonyms is None:
-            return _TOKEN_MEMBER.sub(rb'\1"***"', raw)
+            return mask_members(raw)
         self._pseudonyms.learn(raw)
         return self._pseudonyms.body(raw)
 
@@ -516,13 +513,13 @@ class _Walk:
         return f"{type(error).__name__}{f': {advice}' if advice else ''}"
 
     def _decode_finding(self, error: DecodeError, operation: str, raw: bytes, context: dict[str, Any]) -> str:
-        """Return why a body cannot be read, found in the body as it is stored."""
+        """Return why a body cannot be read, found in the body in the folder."""
         try:
             payload = payload_of(operation, raw, context, self._state.sport)
             for table in payload.tables:
                 payload.table(table)
-        except (SidelineError, ValueError) as repeated:
-            return str(repeated).partition(". Look at")[0][:300]
+        except (SidelineError, ValueError) as second_error:
+            return str(second_error).partition(". Look at")[0][:300]
         # Only the request says which tables the body has.
         names = self._pseudonyms
         path = error.path
@@ -567,73 +564,3 @@ def _links(payload: Payload, name: str) -> Iterator[str]:
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-
-
-def _token(payload: Payload) -> str | None:
-    """Return the token of a body: the whole text, or a member whose name ends with "token"."""
-    try:
-        stack = [payload.to_dict()]
-    except SidelineError:
-        return None
-    if isinstance(stack[0], str):
-        return stack[0]
-    while stack:
-        value = stack.pop(0)
-        if isinstance(value, dict):
-            for name, member in value.items():
-                if name.lower().endswith("token") and isinstance(member, str):
-                    return member
-            stack.extend(value.values())
-    return None
-
-
-def _masked_body(raw: bytes) -> bytes:
-    """Return the body of a token with every text masked that may be one."""
-
-    def mask(value: Any, name: str = "token") -> Any:
-        if isinstance(value, dict):
-            return {key: mask(member, key) for key, member in value.items()}
-        if isinstance(value, list):
-            return [mask(element, name) for element in value]
-        is_token = name.lower().endswith("token") and not isinstance(value, bool) and value is not None
-        return MASK if is_token or (isinstance(value, str) and len(value) >= 8) else value
-
-    try:
-        return json.dumps(mask(json.loads(raw))).encode()
-    except ValueError:
-        return MASK.encode()
-
-
-def _spellings(secret: str) -> set[bytes]:
-    """Return a secret as bodies may spell it, the longest spelling first."""
-    raw = secret.encode()
-    percent = quote(secret, safe="")
-    texts = {
-        secret,
-        percent,
-        quote(percent, safe=""),
-        json.dumps(secret)[1:-1],
-        html.escape(secret),
-        base64.b64encode(raw).decode(),
-        base64.urlsafe_b64encode(raw).decode().rstrip("="),
-        raw.hex(),
-        raw.hex().upper(),
-    }
-    return {text.encode() for text in texts}
-
-
-def _headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers; values are masked unless their header is known to name nobody."""
-    return {
-        name: value if name.lower() in _SHOWN_HEADERS or name.lower().startswith(_SHOWN_PREFIXES) else MASK
-        for name, value in headers.items()
-    }
-
-
-def _clock_offset(payload: Payload) -> float | None:
-    """Return how far the service's clock is ahead; `Date` has whole seconds, so half a second is added."""
-    date, at = payload.headers.get("date"), payload.fetched_at
-    try:
-        return None if date is None or at is None else round((parsedate_to_datetime(date) - at).total_seconds() + 0.5, 1)
-    except (TypeError, ValueError):
-        return None

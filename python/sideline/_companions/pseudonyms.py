@@ -95,7 +95,9 @@ class Pseudonyms:
 
     def message(self, text: str) -> str:
         """Return an error message, whose known words stay."""
-        return _WORD.sub(lambda match: match[0] if self._is_message_word(match[0]) else self._word(match[0], "id"), text)
+        return _WORD.sub(
+            lambda match: match[0] if self._is_message_word(match[0]) else self._word(match[0], "id"), text
+        )
 
     def link(self, link: str) -> str:
         """Return a link: one of the service keeps its path, with other ids; any other is replaced as a whole."""
@@ -163,7 +165,7 @@ class Pseudonyms:
 
     def learn(self, raw: bytes) -> None:
         """Collect the ids and names of a body."""
-        for field, is_key, token in _fields(_decoded(raw)):
+        for field, is_key, token in _fields(_decode(raw)):
             kind = kind_of(field)
             if is_key or kind not in ("id", "name") or token[0] not in '"-0123456789':
                 continue
@@ -179,10 +181,10 @@ class Pseudonyms:
 
         `field` is the name of a field that the whole of it is the value of.
         """
-        text = _decoded(raw)
+        text = _decode(raw)
         if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[", '"')):
-            return _encoded(self.text(text) if text.strip() not in _LITERALS and not _is_number(text) else text)
-        return _encoded("".join(self._token(name, is_key, token) for name, is_key, token in _fields(text, field)))
+            return _encode(self.text(text) if text.strip() not in _LITERALS and not _is_number(text) else text)
+        return _encode("".join(self._token(name, is_key, token) for name, is_key, token in _fields(text, field)))
 
     def _token(self, field: str, is_key: bool, token: str) -> str:
         first = token[0]
@@ -206,10 +208,8 @@ class Pseudonyms:
 
     def _json_string(self, field: str, token: str) -> str:
         value = _string_of(token)
-        if field in ("message", "error"):
-            replacement = self.message(value)
-        else:
-            replacement = self._string(kind_of(field), value)
+        is_message = field in ("message", "error")
+        replacement = self.message(value) if is_message else self._string(kind_of(field), value)
         if replacement == value:
             return token
         written = json.dumps(replacement, ensure_ascii=False)
@@ -262,10 +262,12 @@ class Pseudonyms:
         free = int(digits[:12] + digits[13:16] + digits[17:], 16)
         if free == 0:
             return uuid
-        moved = f"{1 + self._permutation.replace(free - 1, 16**30 - 1, 'uuid'):030x}"
-        moved = moved[:12] + digits[12] + moved[12:15] + digits[16] + moved[15:]
-        moved = "-".join((moved[:8], moved[8:12], moved[12:16], moved[16:20], moved[20:]))
-        return moved.upper() if uuid != uuid.lower() else moved
+        replacement = f"{1 + self._permutation.replace(free - 1, 16**30 - 1, 'uuid'):030x}"
+        replacement = replacement[:12] + digits[12] + replacement[12:15] + digits[16] + replacement[15:]
+        replacement = "-".join(
+            (replacement[:8], replacement[8:12], replacement[12:16], replacement[16:20], replacement[20:])
+        )
+        return replacement.upper() if uuid != uuid.lower() else replacement
 
     def _letters(self, word: str) -> str:
         """Replace each letter and digit by one of its alphabet: of its category, near it in Unicode."""
@@ -333,9 +335,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _decoded(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")

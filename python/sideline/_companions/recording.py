@@ -22,12 +22,14 @@ class Recording:
 
 
 def recording_of(path: str | PathLike[str]) -> Recording:
-    """Read a capture; raises `FileNotFoundError` where there is none."""
+    """Read a capture; raises `FileNotFoundError` without one."""
     store = CaptureFolder(Path(path))
     capture = store.read()
     if capture is None:
         raise FileNotFoundError(f"{path} holds no capture: make one with sideline capture")
-    return Recording(capture.sport, capture.started_at, list(_responses(store, capture)), list(_streams(store, capture)))
+    return Recording(
+        capture.sport, capture.started_at, list(_responses(store, capture)), list(_streams(store, capture))
+    )
 
 
 def _responses(store: CaptureFolder, capture: Capture) -> Any:

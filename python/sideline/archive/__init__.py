@@ -80,13 +80,13 @@ from ._sync import Sync
 from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
-    from .._companions import Pseudonyms
     import deltalake
     import duckdb
     import polars
     import pyarrow
 
     from .. import _answers as audits, _client
+    from .._companions import Pseudonyms
     from ._discovery import Discovery as Discovery
     from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
     from ._leases import is_available as is_available
@@ -638,9 +638,7 @@ class Archive:
     ) -> Exported:
         return export_changes(self._store, to, tables, schema, pseudonyms)
 
-    def publish(
-        self, path: "str | PathLike[str]", *, pseudonyms: "str | bytes | Literal[True] | None" = None
-    ) -> None:
+    def publish(self, path: "str | PathLike[str]", *, pseudonyms: "str | bytes | Literal[True] | None" = None) -> None:
         """Write the tables as Parquet into a new folder, with a manifest by which anybody can verify them.
 
         Each table is in `TABLE/*.parquet`. `manifest.json` has the rows, bytes and SHA-256 of each file, the version of

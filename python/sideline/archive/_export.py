@@ -137,15 +137,17 @@ class _Export:
         self._flush(new, names, now)
         return units
 
-    def _replaced(self, rows: "pyarrow.Table") -> "pyarrow.Table":
+    def _with_pseudonyms(self, rows: "pyarrow.Table") -> "pyarrow.Table":
         return rows if self._pseudonyms is None else replace_rows(rows, self._pseudonyms)
 
     def _flush(self, new: "dict[str, list[pyarrow.Table]]", names: list[str], now: State) -> None:
         pa = library("pyarrow", "export")
         for name, tables in new.items():
-            self._add(name, self._replaced(pa.concat_tables(tables, promote_options="default")))
+            self._add(name, self._with_pseudonyms(pa.concat_tables(tables, promote_options="default")))
         if names:
-            self._target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(quote_text(self._unit(name)) for name in names)})")
+            self._target.run(
+                f"delete from {UNITS_TABLE} where unit in ({', '.join(quote_text(self._unit(name)) for name in names)})"
+            )
             current = [{"unit": self._unit(name), "sequence": now[name]} for name in names if name in now]
             self._target.add(UNITS_TABLE, pa.Table.from_pylist(current, _units_schema()))
         new.clear()
@@ -201,7 +203,7 @@ class _Export:
     def _write_groups(self, name: str, column: str) -> None:
         """Replace the groups of a table's rows that differ from those of the target."""
         pa = library("pyarrow", "export")
-        rows = self._replaced(to_arrow(self._store, name))
+        rows = self._with_pseudonyms(to_arrow(self._store, name))
         groups: dict[str, list[int]] = {}
         for index, value in enumerate(rows[column].to_pylist()):
             groups.setdefault(value or "", []).append(index)

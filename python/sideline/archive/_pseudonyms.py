@@ -24,7 +24,9 @@ def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Tabl
         else:
             replacements = [_corrected(pseudonyms, *pair) for pair in zip(fields, values, strict=True)]
         column = pa.array(replacements, kind)
-        rows = rows.set_column(place, field, column.dictionary_encode().cast(field.type) if kind != field.type else column)
+        rows = rows.set_column(
+            place, field, column.dictionary_encode().cast(field.type) if kind != field.type else column
+        )
     return rows
 
 

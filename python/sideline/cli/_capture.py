@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         print(line, file=sys.stderr, flush=True)
 
     options = {"requests_per_second": args.requests_per_second, "max_concurrency": 1, "max_retries": 0}
-    with open_client(**options) as client:  # type: ignore[arg-type]
+    with open_client(**options) as client:
         state = capture(
             client,
             args.path,
