@@ -37,7 +37,7 @@ def league() -> Iterator[Service]:
         yield service
 
 
-def run(service: Any, folder: Path, *, key: bytes | None = KEY, live: float = 0.3, write_line: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+def run(service: Any, folder: Path, *, key: bytes | None = KEY, live: float = 0.3, **settings: Any) -> dict[str, Any]:
     """Capture a service; return the report."""
     options = service.client_options() if isinstance(service, Service) else {}
     client = sideline.Client(**options, max_retries=0) if options else service.client(max_retries=0)
@@ -48,7 +48,7 @@ def run(service: Any, folder: Path, *, key: bytes | None = KEY, live: float = 0.
             pseudonyms=None if key is None else Pseudonyms(key),
             secrets=[service.secret, service.api_key],
             live_seconds=live,
-            write_line=write_line,
+            **settings,
         )
     report: dict[str, Any] = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
     return report
@@ -143,7 +143,7 @@ def test_a_dead_stream_and_an_empty_season_are_lines(tmp_path: Path) -> None:
         report = run(service, tmp_path / "dead")
         kinds = outcomes(report)
         assert kinds["live"] == kinds["live_stats"] == "refused" and kinds["stats"] == "fetched"
-        assert report["is_finished"]
+        assert report["unknowns"]
 
 
 def test_no_credential_leads_to_an_error_and_a_key_alone_to_the_broadcast_api(league: Service, tmp_path: Path) -> None:
@@ -157,16 +157,15 @@ def test_no_credential_leads_to_an_error_and_a_key_alone_to_the_broadcast_api(le
         capture(client, tmp_path / "none", pseudonyms=None)
 
 
-def test_a_failure_is_tried_once_more_and_the_limit_of_requests_holds(league: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_tried_once_more_and_the_limit_of_requests_holds(league: Service, tmp_path: Path) -> None:
     league.faults.add("stats", status=503, body={"message": "busy"}, times=1)
     league.faults.add("shots", status=500, body={"message": "broken"})
     report = run(league, tmp_path / "one")
     assert outcomes(report)["stats"] == "fetched" and outcomes(report)["shots"] == "failed"
     request_count = len([request for request in league.requests.all() if request.operation != "live"])
     assert request_count - 1 <= report["requests"] <= request_count + 2
-    monkeypatch.setattr("sideline._companions.capture_walk.MAX_REQUESTS", 5)
     before = len(league.requests.all())
-    report = run(league, tmp_path / "two", live=0.1)
+    report = run(league, tmp_path / "two", live=0.1, max_requests=5)
     assert len(league.requests.all()) - before <= 8
     assert any("limit of 5 requests" in exchange["finding"] for exchange in report["exchanges"])
 
@@ -189,7 +188,7 @@ def test_a_stopped_capture_resumes_without_requesting_bodies_again(league: Servi
     with pytest.raises(Stop):
         run(league, tmp_path / "stopped", write_line=stop_after)
     first = json.loads((tmp_path / "stopped" / "capture.json").read_text())
-    assert not first["is_finished"] and "unknowns" not in first
+    assert "unknowns" not in first
     second_report = run(league, tmp_path / "stopped")
     bodies = Counter(request.target for request in league.requests.all() if request.operation in (*SIGNED, "play_by_play", "locations", "game_events"))
     assert set(bodies.values()) == {1} and len(bodies) > 10

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from .._core import Payload
 from .._rows import replaced_file
 
 REPORT, PAGE = "capture.json", "capture.html"
@@ -60,7 +61,6 @@ class Capture:
     sport: str
     started_at: int
     requests: int = 0
-    is_finished: bool = False
     exchanges: list[Exchange] = field(default_factory=list)
     streams: list[Stream] = field(default_factory=list)
 
@@ -122,3 +122,9 @@ class CaptureFolder:
         if not file.is_relative_to(self.path.resolve()):
             raise ValueError(f"{self.path / REPORT} names {name!r}, which is outside the folder")
         return file
+
+
+def payload_of(operation: str, raw: bytes, context: dict[str, Any], sport: str) -> Payload:
+    """Return a stored body as a payload."""
+    ids = {name: value for name, value in context.items() if value is not None}
+    return Payload.from_bytes(operation, raw, sport=sport, **ids)  # type: ignore[arg-type]

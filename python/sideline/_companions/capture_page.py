@@ -14,7 +14,7 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
     """Render the page."""
     at = datetime.fromtimestamp(capture.started_at / 1000, UTC)
     outcomes = [
-        [exchange.step, exchange.outcome, exchange.status, exchange.size or None, exchange.finding]
+        [exchange.step, exchange.outcome, exchange.status, exchange.elapsed_ms, exchange.size or None, exchange.finding]
         for exchange in capture.exchanges
     ]
     streams = [
@@ -24,7 +24,7 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
     audit = report["audit"]
     sections = [
         _section("What was unknown", [_table(["name", "question", "finding"], _unknowns(report))]),
-        _section("Requests", [_table(["step", "outcome", "status", "bytes", "finding"], outcomes)]),
+        _section("Requests", [_table(["step", "outcome", "status", "ms", "bytes", "finding"], outcomes)]),
         _section("Streams", [_table(["stream", "outcome", "watched", "items"], streams)]),
         _section(
             "Unknown fields",

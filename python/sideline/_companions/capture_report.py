@@ -11,8 +11,7 @@ from typing import Any
 from .._answers import Tracking, audit
 from .._core import Payload
 from ..errors import SidelineError
-from .capture_folder import Capture, CaptureFolder
-from .capture_walk import payload_of
+from .capture_folder import Capture, CaptureFolder, payload_of
 
 _FIRST_ROWS = 3
 _MAX_VALUES = 40
@@ -184,7 +183,7 @@ def shape(value: Any, depth: int = 0) -> str:
         return "…"
     if isinstance(value, dict):
         if len(value) > _MAX_KEYS or any(not name.isidentifier() for name in value):
-            return f"{{<key>: {_shape_of_all(value.values(), depth)}}}"
+            return f"{{*: {_shape_of_all(value.values(), depth)}}}"
         return f"{{{', '.join(f'{name}: {shape(member, depth + 1)}' for name, member in value.items())}}}"
     if isinstance(value, list):
         return f"[{_shape_of_all(value, depth)}]"

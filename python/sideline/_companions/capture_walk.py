@@ -20,7 +20,7 @@ from ..errors import (
     StreamClosed,
     TransportError,
 )
-from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream
+from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream, payload_of
 from .masks import clock_offset, mask_body, mask_members, shown_headers, spellings, token_of
 from .pseudonyms import MASK, Pseudonyms
 
@@ -48,6 +48,7 @@ def capture(
     secrets: Iterable[str] = (),
     team_id: int | None = None,
     live_seconds: float = 30.0,
+    max_requests: int = MAX_REQUESTS,
     write_line: Callable[[str], None] = lambda _: None,
 ) -> Capture:
     """Walk the service, and write the folder; a stopped walk resumes.
@@ -76,11 +77,10 @@ def capture(
             f"{folder} holds the capture of another service, mode or key: name a new folder, or delete this one"
         )
     state.requests = 0
-    walk = _Walk(client, store, state, pseudonyms, [secret for secret in secrets if secret], write_line)
+    walk = _Walk(client, store, state, pseudonyms, [secret for secret in secrets if secret], max_requests, write_line)
     if settings["username"] is None and settings["api_key"] is None:
         core_of(client).check_credentials()
     walk.run(settings, team_id, live_seconds)
-    state.is_finished = True
     from .capture_page import page
     from .capture_report import report
 
@@ -101,10 +101,12 @@ class _Walk:
         state: Capture,
         pseudonyms: Pseudonyms | None,
         secrets: list[str],
+        max_requests: int,
         write_line: Callable[[str], None],
     ) -> None:
         self._client, self._store, self._state = client, store, state
-        self._pseudonyms, self._secrets, self._write_line = pseudonyms, secrets, write_line
+        self._pseudonyms, self._secrets = pseudonyms, secrets
+        self._max_requests, self._write_line = max_requests, write_line
         self._at = datetime.fromtimestamp(state.started_at / 1000, UTC)
 
     # The walk
@@ -376,15 +378,15 @@ class _Walk:
         earlier = next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
         if not is_list and earlier is not None and earlier.outcome in ("fetched", "refused", "broken"):
             return None
-        if self._state.requests >= MAX_REQUESTS:
-            self._skip(name, f"the limit of {MAX_REQUESTS} requests is reached")
+        if self._state.requests >= self._max_requests:
+            self._skip(name, f"the limit of {self._max_requests} requests is reached")
             return None
         for attempt in (1, 2):
             self._state.requests += 1
             try:
                 payload = function(*arguments, **options)
             except (RateLimited, ServerError, TransportError) as error:
-                if attempt == 1 and self._state.requests < MAX_REQUESTS:
+                if attempt == 1 and self._state.requests < self._max_requests:
                     time.sleep(min(getattr(error, "retry_after", None) or 1.0, _MAX_RETRY_WAIT))
                     continue
                 self._note_error(name, step, error, context)
@@ -535,12 +537,6 @@ def _decode_error(payload: Payload) -> DecodeError | None:
     except DecodeError as error:
         return error
     return None
-
-
-def payload_of(operation: str, raw: bytes, context: dict[str, Any], sport: str) -> Payload:
-    """Return a stored body as a payload."""
-    ids = {name: value for name, value in context.items() if value is not None}
-    return Payload.from_bytes(operation, raw, sport=sport, **ids)  # type: ignore[arg-type]
 
 
 def _rows(payload: Payload | None, table: str) -> list[dict[str, Any]]:
