@@ -146,6 +146,7 @@ def season(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sideline.
         with sideline.Client(**league.client_options(), max_retries=0) as client:
             archive = sideline.Archive(tmp_path_factory.mktemp("archives") / "season", client)
             span: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "on_error": "keep", "progress": False}
+            league.faults.add("shots", path=f"/{league.season.games[0].sessions[0].id}/", status=500, body={"message": "no shots of Adams"})
             archive.sync(**span)
             league.change.correct_stat()
             archive.sync(**span, correction_window=None)
@@ -156,7 +157,7 @@ def originals(league: Service) -> set[bytes]:
     """Names, ids and references of a season that no output may have."""
     season = league.season
     names = {word for player in season.players for word in (player.first_name, player.last_name, f"p-{player.id}", str(player.sensor))}
-    names |= {team.name for team in season.teams} | {game.id for game in season.games} | {game.court_id for game in season.games}
+    names |= {"Adams"} | {team.name for team in season.teams} | {game.id for game in season.games} | {game.court_id for game in season.games}
     names |= {session.id for event in season.played for session in event.sessions} | {f"/players/{player.id}.png" for player in season.players}
     return {name.encode() for name in names if len(name) >= 4}
 

@@ -42,7 +42,7 @@ def publish(
         tables = {name: _write(store, name, folder, pseudonyms) for name in _TABLES}
         games = _games(verdicts.to_dicts())
         if pseudonyms is not None:
-            games = [{**game, "game_id": pseudonyms.text(game["game_id"])} for game in games]
+            games = [_without_names(game, pseudonyms) for game in games]
         manifest = {"format": _FORMAT, "sideline": __version__, "tables": tables, "games": games}
         with replaced_file(folder / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1, ensure_ascii=False))
@@ -87,6 +87,12 @@ def _games(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         ]
         verdicts.append({"game_id": game_id, "verdict": worst, "reasons": reasons})
     return verdicts
+
+
+def _without_names(game: Mapping[str, Any], pseudonyms: "Pseudonyms") -> dict[str, Any]:
+    """Return a verdict with the tables of its reasons alone: the reasons quote the service and its ids."""
+    tables = dict.fromkeys(reason.partition(":")[0] for reason in game["reasons"])
+    return {**game, "game_id": pseudonyms.text(game["game_id"]), "reasons": list(tables)}
 
 
 def verify(path: str | os.PathLike[str]) -> list[str]:
