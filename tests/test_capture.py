@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -74,11 +75,8 @@ def test_the_report_names_what_was_planted(league: Service, tmp_path: Path) -> N
     league.faults.add("teams", change=lambda body: {**body, "next": "page-2"})
     league.credentials[league.username].privileges.discard("locations")
     league.live.heartbeat_every = 0.2
-    stop = send_while_open(league)
-    try:
+    with messages(league):
         report = run(league, tmp_path / "day-one", live=1.5)
-    finally:
-        stop.set()
     finding_by_name = findings(report)
     assert "REVIEWED" in finding_by_name["shot_statuses"] and "ALLEY_OOP" in finding_by_name["shot_attributes"]
     assert {"operation": "shots", "path": "teams[].player_shots[].shots[].heat"} in report["unknown_fields"]
@@ -117,7 +115,8 @@ def mark(body: Any, name: str, members: dict[str, Any]) -> Any:
     return body
 
 
-def send_while_open(league: Service) -> threading.Event:
+@contextmanager
+def messages(league: Service) -> Iterator[None]:
     """Send messages to every stream that is open, with names and ids of the season."""
     stop = threading.Event()
     player = league.season.players[0]
@@ -128,8 +127,13 @@ def send_while_open(league: Service) -> threading.Event:
             league.live.send(data, source="markers", numbered=True)
             league.live.send_event({"teams": [{"id": league.season.teams[0].id, "name": league.season.teams[0].name, "player": data}]})
 
-    threading.Thread(target=send, daemon=True).start()
-    return stop
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(10)
 
 
 def test_a_dead_stream_and_an_empty_season_are_lines(tmp_path: Path) -> None:
@@ -265,12 +269,9 @@ def test_nothing_of_the_original_is_in_the_output(seed: int, tmp_path: Path) -> 
             status=403,
             body={"status": 403, "message": "Restricted resource of Zoltan Quimby"},
         )
-        stop = send_while_open(league)
-        try:
+        with messages(league):
             report = run(league, tmp_path / "capture", live=0.5)
             plain = run(league, tmp_path / "plain", key=None, live=0.1)
-        finally:
-            stop.set()
         expected = originals(league) | {"Zoltan", "Quimby", "987654", league.secret, league.api_key, *league.live.tokens} - {"token-0"}
     data = {path: path.read_bytes() for path in (tmp_path / "capture").rglob("*") if path.is_file()}
     assert len(data) > 30
@@ -377,11 +378,8 @@ def test_a_replay_checks_signatures_and_serves_refusals_lists_and_nothing_else(l
 
 def test_streams_are_replayed_at_their_pace(league: Service, tmp_path: Path) -> None:
     league.live.heartbeat_every = 0.3
-    stop = send_while_open(league)
-    try:
+    with messages(league):
         report = run(league, tmp_path / "capture", live=1.2)
-    finally:
-        stop.set()
     assert {stream["step"]: stream["outcome"] for stream in report["streams"]} == {"live": "fetched", "live_stats": "fetched"}
     with sideline.Simulator.from_capture(tmp_path / "capture") as service, service.client() as client:
         for step, path in (("live", client.live), ("live_stats", client.live_stats)):
