@@ -7,7 +7,7 @@
 //! longer twos · 14 to 18 threes within 8 m · 19 to 21 threes within 11 m, left, top and right · 22 farther · 23 from
 //! beyond mid-court.
 
-use super::figures::{ANGLE, BEHIND_ARC, MIDDLE_METRES, RIM_METRES};
+use super::figures::{ANGLE, BEHIND_ARC, MIDDLE_METRES, RIM_METRES, ShotShares};
 use super::game_log::{CourtPoint, Hoop};
 use super::rng::Rng;
 
@@ -182,8 +182,8 @@ fn at_distance(rng: &mut Rng, distance: i64) -> Chart {
     Chart { x: side * between(sin, next_sin), y: between(cos, next_cos) }
 }
 
-/// A spot of a range; `corners`: permille of threes from a corner.
-pub(super) fn spot(rng: &mut Rng, range: Range, corners: i64) -> Chart {
+/// A spot of a range.
+pub(super) fn spot(rng: &mut Rng, range: Range, shares: ShotShares) -> Chart {
     let behind = BASELINE_TO_HOOP - MARGIN - 100;
     loop {
         let (point, fits) = match range {
@@ -193,12 +193,13 @@ pub(super) fn spot(rng: &mut Rng, range: Range, corners: i64) -> Chart {
                 (at_distance(rng, distance), true)
             }
             Range::Middle => {
-                let metre = 3 + rng.choose_weighted(&MIDDLE_METRES).unwrap_or(0) as i64;
+                let pair = usize::from(rng.chance(shares.beyond_5_m));
+                let metre = (3 + 2 * pair + rng.choose_weighted(&MIDDLE_METRES[pair]).unwrap_or(0)) as i64;
                 let distance = 1000 * metre + rng.below(1000);
                 let point = at_distance(rng, distance);
                 (point, !point.is_three() && !point.within(2900))
             }
-            Range::Three if rng.chance(corners) => {
+            Range::Three if rng.chance(shares.corners) => {
                 let side = if rng.chance(500) { 1 } else { -1 };
                 (Chart { x: side * rng.within(CORNER + 30, 7250), y: rng.within(-behind, 1400) }, true)
             }
@@ -282,7 +283,7 @@ mod tests {
             for hoop in hoops(9, venue) {
                 for range in [Range::Rim, Range::Middle, Range::Three, Range::Heave] {
                     for _ in 0..40 {
-                        let point = spot(&mut rng, range, 100);
+                        let point = spot(&mut rng, range, crate::season::figures::SHOT_SHARES);
                         let place = hoop.at(point, 0);
                         assert!(place.x.abs() <= HALF_WIDTH && place.y.abs() <= HALF_LENGTH, "{place:?}");
                         assert_eq!(point.is_three(), matches!(range, Range::Three | Range::Heave));

@@ -7,9 +7,9 @@ pub(super) type Quantiles = [i64; 9];
 pub(super) const AT: Quantiles = [0, 50, 100, 250, 500, 750, 900, 950, 1000];
 
 /// Milliseconds from the start of a possession to its first shot, by how it began. Medians of 20, 14, 15 and 6 s.
-pub(super) const AFTER_BASKET: Quantiles = [5500, 9400, 11_700, 15_900, 20_900, 25_500, 29_000, 30_300, 31_500];
-pub(super) const AFTER_REBOUND: Quantiles = [3000, 4700, 6200, 9000, 14_500, 20_500, 26_000, 28_000, 29_700];
-pub(super) const AFTER_WHISTLE: Quantiles = [3500, 5000, 8000, 11_500, 15_500, 20_500, 26_000, 28_000, 29_700];
+pub(super) const AFTER_BASKET: Quantiles = [5500, 9100, 11_300, 15_300, 20_100, 24_700, 28_700, 30_300, 31_500];
+pub(super) const AFTER_REBOUND: Quantiles = [3000, 4600, 6000, 8600, 13_900, 19_700, 25_500, 27_900, 29_700];
+pub(super) const AFTER_WHISTLE: Quantiles = [3500, 4900, 7700, 11_000, 14_900, 19_800, 25_500, 27_900, 29_700];
 pub(super) const AFTER_STEAL: Quantiles = [1800, 2500, 2900, 3700, 5700, 12_500, 20_500, 25_500, 29_500];
 /// The same after an offensive rebound, and after a foul that keeps the ball: a median of 5 s.
 pub(super) const SECOND_CHANCE: Quantiles = [400, 600, 1000, 3000, 5000, 10_000, 16_000, 18_000, 19_700];
@@ -21,8 +21,8 @@ pub(super) const FAST: i64 = 6500;
 /// Turnovers and fouls come before a shot would, after this percentage of its time.
 pub(super) const BEFORE_SHOT: i64 = 78;
 /// Permille of chances that end in a turnover (12.9 a team) and in a foul of the defence away from a shot (19.0 fouls).
-pub(super) const TURNOVERS: i64 = 164;
-pub(super) const COMMON_FOULS: i64 = 99;
+pub(super) const TURNOVERS: i64 = 152;
+pub(super) const COMMON_FOULS: i64 = 93;
 /// How much more or less likely these are in each ten minutes, and shots to go in, in permille: 16.7, 17.8, 18.1 and
 /// 20.5 points.
 pub(super) const FOULS_BY_STRETCH: [i64; 4] = [-200, -100, 20, 260];
@@ -32,12 +32,20 @@ pub(super) const STEALS: i64 = 488;
 pub(super) const OFFENSIVE_FOULS: i64 = 310;
 
 /// Permille of a player's shots that are threes, from and to: of centres and others; 36 % of 58 in all.
-pub(super) const THREES: [(i64, i64); 2] = [(20, 180), (232, 630)];
-/// Permille of threes from a corner (10 %), of twos from beyond 3 m (28 %).
-pub(super) const CORNERS: i64 = 80;
-pub(super) const LONG_TWOS: i64 = 288;
+pub(super) const THREES: [(i64, i64); 2] = [(20, 175), (226, 614)];
+/// Permille of twos from beyond 3 m (28 %).
+pub(super) const LONG_TWOS: i64 = 312;
+/// Permille of threes from a corner (10 %), of long twos from beyond 5 m (42 %).
+pub(super) const SHOT_SHARES: ShotShares = ShotShares { corners: 92, beyond_5_m: 466 };
 /// Permille of made corner threes that are assisted (96 %).
 pub(super) const CORNER_ASSISTS: i64 = 930;
+
+/// Where threes and long twos come from, in permille.
+#[derive(Clone, Copy)]
+pub(super) struct ShotShares {
+    pub corners: i64,
+    pub beyond_5_m: i64,
+}
 
 /// A kind of shot, in permille: fouled, blocked, off the dribble, made if it is neither, assisted.
 pub(super) struct ShotRates {
@@ -74,13 +82,13 @@ pub(super) const OFFENSIVE_REBOUNDS: [i64; 3] = [276, 330, 120];
 /// 24, 43, 23, 10 %, threes 2, 18, 41, 39 %.
 pub(super) const RIM_BANDS: [i64; 4] = [302, 472, 174, 52];
 pub(super) const MIDDLE_BANDS: [i64; 4] = [110, 360, 350, 180];
-pub(super) const THREE_BANDS: [i64; 4] = [26, 194, 410, 370];
+pub(super) const THREE_BANDS: [i64; 4] = [24, 190, 408, 378];
 /// Millimetres of the bands' borders; no shot has its defender nearer or farther than the first and last.
 pub(super) const BAND_BORDERS: [i64; 5] = [260, 610, 1219, 1829, 3100];
 
-/// Permille of a two's distance from the hoop within 1, 2, .. metres inside 3 m, and from 3 to 7 m.
+/// Permille of a two's distance from the hoop within 1, 2, .. metres inside 3 m, from 3 to 5 m, and from 5 to 7 m.
 pub(super) const RIM_METRES: [i64; 3] = [155, 610, 235];
-pub(super) const MIDDLE_METRES: [i64; 4] = [230, 320, 325, 125];
+pub(super) const MIDDLE_METRES: [[i64; 2]; 2] = [[440, 560], [722, 278]];
 /// How far behind the arc threes are taken, in mm: a median of 7.8 m from the hoop.
 pub(super) const BEHIND_ARC: Quantiles = [30, 330, 500, 820, 1100, 1420, 1760, 2020, 2600];
 /// Degrees from straight on: a median of 39.
@@ -114,9 +122,14 @@ pub(super) mod form {
     /// The time of an offence: 17.3 ± 2.0 s.
     pub(in super::super) const PACE: i64 = 86;
     /// 21.2 ± 6.1 threes.
-    pub(in super::super) const THREES: i64 = 60;
-    pub(in super::super) const CORNERS: i64 = 78;
-    pub(in super::super) const LONG_TWOS: i64 = 84;
+    pub(in super::super) const THREES: i64 = 55;
+    pub(in super::super) const CORNERS: i64 = 50;
+    pub(in super::super) const LONG_TWOS: i64 = 74;
+    pub(in super::super) const BEYOND_5_M: i64 = 100;
+    /// How many fewer corner threes and long twos a side that takes more threes has, in percent of these: shares within 3 m
+    /// and from the corner correlate by 0.25.
+    pub(in super::super) const CORNERS_BY_THREES: i64 = 100;
+    pub(in super::super) const LONG_TWOS_BY_THREES: i64 = 18;
     /// 49.3 ± 9.2 % of twos.
     pub(in super::super) const TOUCH: i64 = 15;
     /// The same, drawn for each ten minutes: their points differ by 4.2 ± 1.7.

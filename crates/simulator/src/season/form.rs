@@ -9,6 +9,7 @@ pub(super) struct Form {
     pub(super) threes: i64,
     pub(super) corners: i64,
     pub(super) long_twos: i64,
+    pub(super) beyond_5_m: i64,
     pub(super) touch: i64,
     pub(super) free_throws: i64,
     pub(super) boards: i64,
@@ -22,11 +23,13 @@ pub(super) struct Form {
 impl Form {
     /// `touch`: how much better it is than the other side; `pace`: that of the game.
     pub(super) fn draw(rng: &mut Rng, touch: i64, pace: i64) -> Self {
+        let threes = rng.bell(form::THREES);
         Form {
             pace: pace + rng.bell(form::PACE * 2 / 3),
-            threes: rng.bell(form::THREES),
-            corners: rng.bell(form::CORNERS),
-            long_twos: rng.bell(form::LONG_TWOS),
+            threes,
+            corners: rng.bell(form::CORNERS) - threes * form::CORNERS_BY_THREES / 100,
+            long_twos: rng.bell(form::LONG_TWOS) - threes * form::LONG_TWOS_BY_THREES / 100,
+            beyond_5_m: rng.bell(form::BEYOND_5_M),
             touch: touch + rng.bell(form::TOUCH),
             free_throws: rng.bell(form::FREE_THROWS),
             boards: rng.bell(form::BOARDS),

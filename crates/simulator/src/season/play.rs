@@ -4,7 +4,7 @@ use super::ball_screens::{self, Begin, Screen};
 use super::chances::{Chance, ChanceOutcome, Choice, Start};
 use super::clocks::ClockFormat;
 use super::court::{self, Chart, Range};
-use super::figures::{self, ShotRates};
+use super::figures::{self, ShotRates, ShotShares};
 use super::form::{Form, scale};
 use super::game_log::{Act, CourtPoint, GameLog, GamePeriod, GamePossession, Hoop, PlayEvent, Side};
 use super::rng::Rng;
@@ -390,7 +390,7 @@ impl<'a> Floor<'a> {
         let assists = if point.is_corner_three() { figures::CORNER_ASSISTS } else { assists } + self.form[side].assists;
         if is_made && !is_unassisted && self.rng.chance(assists * if dribble { 45 } else { 155 } / 100) {
             let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
-            let from = court::spot(&mut self.rng, Range::Three, figures::CORNERS);
+            let from = court::spot(&mut self.rng, Range::Three, figures::SHOT_SHARES);
             self.attributes.passes = self.attributes.passes.max(1);
             self.act(side, passer, from, Act::Assist);
         }
@@ -416,8 +416,11 @@ impl<'a> Floor<'a> {
 
     fn place_of_shot(&mut self, side: usize, shooter: usize, choice: &Choice, time: i64) -> (Range, Chart) {
         let own_form = &self.form[side];
-        let (threes, corners) =
-            (self.sides[side].members[shooter].skills.threes + own_form.threes, figures::CORNERS + own_form.corners);
+        let threes = self.sides[side].members[shooter].skills.threes + own_form.threes;
+        let shares = ShotShares {
+            corners: figures::SHOT_SHARES.corners + own_form.corners,
+            beyond_5_m: figures::SHOT_SHARES.beyond_5_m + own_form.beyond_5_m,
+        };
         let range = match choice {
             Choice::Putback(_, Some(place)) if place.distance_cm() < 300.0 => return (Range::Rim, *place),
             Choice::Putback(_, Some(place)) => return (Range::Middle, *place),
@@ -430,7 +433,7 @@ impl<'a> Floor<'a> {
             Choice::Any if self.rng.chance(figures::LONG_TWOS + own_form.long_twos) => Range::Middle,
             Choice::Any => Range::Rim,
         };
-        (range, court::spot(&mut self.rng, range, corners))
+        (range, court::spot(&mut self.rng, range, shares))
     }
 
     /// The opponent nearest to the shooter at the release: most often who guards him. And the band and distance.
