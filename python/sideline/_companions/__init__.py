@@ -1,23 +1,40 @@
-"""What connects an archive with other programs: the assistant's server.
+"""What connects sideline with other programs: an assistant's server, and recordings of the service without personal data.
 
-assistant.py      serves an archive to an assistant: tools and resources
-archived.py       reads what the tools return
-names.py          finds teams and players by name
-verdicts.py       tells which games an answer rests on, and how reliable they are
-replies.py        turns rows and verdicts into a reply of limited length
-queries.py        runs a query in a process of its own
-query_worker.py   is that process
-calls.py          keeps the record of calls
-state.py          has the user's folder for locks and records
-pages/            pages of the documentation, copied by `make generate`
+assistant.py        serves an archive to an assistant: tools and resources
+archived.py         reads what the tools return
+names.py            finds teams and players by name
+verdicts.py         tells which games an answer rests on, and how reliable they are
+replies.py          turns rows and verdicts into a reply of limited length
+queries.py          runs a query in a process of its own
+query_worker.py     is that process
+calls.py            keeps the record of calls
+pages/              pages of the documentation, copied by `make generate`
+capture_*.py        walk the service into a folder, and report what was unknown
+pseudonyms.py       replaces personal data; permutation.py, masks.py and wire_fields.py are its parts
+recording.py        reads a captured folder for the simulator
+state.py            has the user's folder for locks, keys and records
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .assistant import serve as serve
-    from .state import state_folder as state_folder
+    from .capture_folder import PAGE as PAGE
+    from .capture_walk import capture as capture
+    from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
+    from .recording import recording_of as recording_of
+    from .state import pseudonyms_of as pseudonyms_of, state_folder as state_folder
 else:
     from .._lazy import open_door
 
-    __getattr__ = open_door(__name__, {"assistant": "serve", "state": "state_folder"})
+    __getattr__ = open_door(
+        __name__,
+        {
+            "assistant": "serve",
+            "capture_walk": "capture",
+            "capture_folder": "PAGE",
+            "recording": "recording_of",
+            "pseudonyms": "MASK Pseudonyms",
+            "state": "pseudonyms_of state_folder",
+        },
+    )

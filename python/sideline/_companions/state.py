@@ -2,13 +2,14 @@
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return a folder that no other user can write to."""
+    """Return the folder of what sideline keeps for the user between two runs; it may not exist yet."""
+    home = Path.home()
     if sys.platform == "win32":
-        return Path(tempfile.gettempdir()) / "sideline"
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "sideline"
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "sideline"
+    if sys.platform == "darwin":
+        return home / "Library/Application Support/sideline"
+    return Path(os.environ.get("XDG_STATE_HOME") or home / ".local/state") / "sideline"

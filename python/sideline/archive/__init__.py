@@ -29,6 +29,7 @@
     _export.py           writes changes to another database
     _export_target.py    reads and writes that database by ADBC
     _export_values.py    converts rows to what it can hold
+    _pseudonyms.py       replaces names and ids in exported and published rows
     _publish.py          writes a season as Parquet with a manifest, and verifies it
     _rebuild.py          decodes a table again from the stored bodies
     _report.py           summarises a sync and an archive
@@ -58,6 +59,7 @@ from .._client import (
     table_from_arrow,
     waits,
 )
+from .._companions import pseudonyms_of
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library, notebook_html
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from .. import _answers as audits, _client
+    from .._companions import Pseudonyms
     from ._discovery import Discovery as Discovery
     from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
     from ._leases import is_available as is_available
@@ -628,6 +631,7 @@ class Archive:
         tables: Iterable[str] | str | None = None,
         *,
         schema: Literal["evolve", "freeze"] = "evolve",
+        pseudonyms: "str | bytes | Literal[True] | None" = None,
     ) -> Exported:
         """Bring another database up to date with the changes since the last export into it.
 
@@ -641,6 +645,8 @@ class Archive:
                 database whose driver supports ingestion. An export commits on the connection and does not close it.
             tables: names of tables; default: all. A table that was exported once is kept up to date.
             schema: "evolve" adds columns that the target lacks, "freeze" rejects them after the first export.
+            pseudonyms: replaces names, ids, jersey numbers, references and links by this key, of at least 16 bytes;
+                `True` is your own key in the state folder (docs/first_day.md, "Pseudonyms"). A target keeps its key.
 
         Returns the number of units whose rows were replaced, the numbers of rows written by table, and what the target
         could not hold: such a value is null there, such a column is left out, and everything else arrives. Raises
@@ -655,14 +661,21 @@ class Archive:
         # The wrapper's frame of a decorated method would show the password in a traceback with locals.
         target = Address(to) if isinstance(to, str) else to
         del to
-        return self._export(target, tables, schema)
+        names = None if pseudonyms is None else pseudonyms_of(pseudonyms)
+        del pseudonyms
+        return self._export(target, tables, schema, names)
 
     @names_damage
-    def _export(self, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]) -> Exported:
-        return export_changes(self._store, to, tables, schema)
+    def _export(
+        self,
+        to: object,
+        tables: Iterable[str] | str | None,
+        schema: Literal["evolve", "freeze"],
+        pseudonyms: "Pseudonyms | None",
+    ) -> Exported:
+        return export_changes(self._store, to, tables, schema, pseudonyms)
 
-    @names_damage
-    def publish(self, path: "str | PathLike[str]") -> None:
+    def publish(self, path: "str | PathLike[str]", *, pseudonyms: "str | bytes | Literal[True] | None" = None) -> None:
         """Write the tables as Parquet into a new folder, with a manifest by which anybody can verify them.
 
         Each table is in `TABLE/*.parquet`. `manifest.json` has the rows, bytes and SHA-256 of each file, the version of
@@ -670,13 +683,21 @@ class Archive:
 
         Parameters:
             path: the folder, which is new or empty. It appears when it is complete.
+            pseudonyms: as in `export`: tables of one key can be joined, those of two keys cannot.
 
         Raises `FileExistsError` if the folder is not empty.
 
         >>> import tempfile
         >>> archive.publish(f"{tempfile.mkdtemp()}/release")
         """
-        _publish.publish(self._store, path, self.status())
+        names = None if pseudonyms is None else pseudonyms_of(pseudonyms)
+        # The wrapper's frame of a decorated method would show the key in a traceback with locals.
+        del pseudonyms
+        self._publish(path, names)
+
+    @names_damage
+    def _publish(self, path: "str | PathLike[str]", pseudonyms: "Pseudonyms | None") -> None:
+        _publish.publish(self._store, path, self.status(), pseudonyms)
 
     @names_damage
     def compact(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .._core import __version__
 from ..errors import InvalidRequest, SidelineError
 from . import (
+    _capture,
     _compact,
     _completion,
     _demo,
@@ -77,6 +78,7 @@ def command_parser() -> Parser:
         _compact,
         _mcp,
         _doctor,
+        _capture,
         _live,
         _record,
         _replay,
