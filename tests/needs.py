@@ -21,6 +21,7 @@ EXTRAS = {
     "deltalake": "archive",
     "duckdb": "archive",
     "matplotlib": "plot",
+    "mcp": "mcp",
     "obstore": "bucket",
     "opentelemetry": "traces",
     "pandas": "pandas",

@@ -197,3 +197,36 @@ def test_two_processes_share_the_requests(league: Service, tmp_path: Path) -> No
     counts = [process.communicate(timeout=100)[0].strip() for process in running]
     assert counts == [str(len(league.truth()["shots"]))] * 2
     assert len(league.requests.all("shots")) == len(league.season.sessions())
+
+
+def test_a_query_of_sql_refreshes_the_tables_that_it_names(league: Service, archive: sideline.Archive) -> None:
+    query = "select count(*) as shots from shots join sessions using (session_id)"
+    sessions = len(league.truth()["sessions"])
+    assert archive.sql("select count(*) as sessions from sessions", refresh=True, **SPAN).to_dicts() == [{"sessions": sessions}]
+    assert league.requests.all("shots") == []
+    assert archive.sql(query, refresh=True, **SPAN)["shots"][0] > 0
+    assert len(league.requests.all("shots")) > 0
+    assert league.requests.all("stats") == []
+    league.requests.clear()
+    archive.sql(query, refresh=timedelta(minutes=10), **SPAN)
+    assert league.requests.counts() == {}
+    league.change.correct_stat()
+    archive.sql(query, refresh=timedelta(0), **SPAN)
+    assert league.requests.all("shots")
+
+
+def test_a_query_of_sql_with_a_hole_or_without_a_table_to_refresh_is_refused(league: Service, archive: sideline.Archive) -> None:
+    with pytest.raises(ValueError, match="names no table that a sync refreshes"):
+        archive.sql("select count(*) from coverage", refresh=True, **SPAN)
+    with pytest.raises(sideline.QueryError, match="takes one select, not drop"):
+        archive.sql("drop view shots", refresh=True, **SPAN)
+    with pytest.raises(sideline.QueryError, match="syntax error"):
+        archive.sql("select from from", refresh=True, **SPAN)
+    with pytest.raises(ValueError, match="give refresh= too"):
+        archive.sql("from shots", **SPAN)
+    with pytest.raises(ValueError, match="the archive is empty"):
+        archive.sql("from shots", refresh=True)
+    assert league.requests.counts() == {}
+    league.faults.add("shots", status=404, times=1)
+    with pytest.raises(sideline.IncompleteSync):
+        archive.sql("from shots", refresh=True, **SPAN)

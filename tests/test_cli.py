@@ -22,7 +22,24 @@ from sideline.cli._exits import Exit
 parquet = library("pyarrow.parquet")
 
 COMMAND = [sys.executable, "-W", "error", "-m", "sideline"]
-COMMANDS = ["demo", "simulate", "sync", "status", "report", "export", "verify", "compact", "vacuum", "doctor", "live", "record", "replay", "completion"]
+COMMANDS = [
+    "demo",
+    "simulate",
+    "sync",
+    "status",
+    "report",
+    "export",
+    "verify",
+    "compact",
+    "vacuum",
+    "mcp",
+    "doctor",
+    "capture",
+    "live",
+    "record",
+    "replay",
+    "completion",
+]
 TABLES = ["games", "sessions", "box_score", "stat_events", "possessions", "shots"]
 
 

@@ -33,9 +33,10 @@ DAY = timedelta(days=1)
 #: Of a service that is all there.
 NAMES = [
     *("environment", "sport", "base_url", "websocket_url", "broadcast_base_url", "username", "secret", "api_key"),
-    *("proxy", "DNS", "TCP", "TLS", "answer", "clock", "signature", "stats", "shots", "websocket token", "websocket", "Broadcast key"),
+    *("proxy", "DNS", "TCP", "TLS", "answer", "clock", "signature"),
+    *("stats", "table", "shots", "locations", "websocket token", "websocket", "Broadcast key"),
 ]
-SIGNED = ["signature", "stats", "shots", "websocket token", "websocket"]
+SIGNED = ["signature", "stats", "table", "shots", "locations", "websocket token", "websocket"]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_every_step_of_a_good_set_up_is_ok_and_it_takes_few_requests(season: sid
     assert [check.name for check in report] == NAMES
     assert those(report, "ok") == [name for name in NAMES if name != "TLS"]
     assert report.ok
-    assert len(season.requests) - before <= 10
+    assert len(season.requests) - before <= 11
     assert report["clock"].found == "within 1 s of the service's"
 
 
@@ -219,13 +220,31 @@ def test_a_wrong_key_fails_at_the_key(season: sideline.Simulator) -> None:
     assert "SIDELINE_API_KEY" in report["Broadcast key"].advice
 
 
-@pytest.mark.parametrize(("granted", "missing"), [([], ["stats", "shots"]), (["shots"], ["stats"]), (["stats"], ["shots"])])
+@pytest.mark.parametrize(("granted", "missing"), [([], ["stats", "shots", "locations"]), (["shots"], ["stats", "locations"]), (["stats"], ["shots"])])
 def test_a_privilege_that_is_not_granted_is_missing_and_no_failure(season: sideline.Simulator, granted: list[str], missing: list[str]) -> None:
     season.credentials.add("intern", "secret-canary", privileges=granted)
     report = looked(season.client(username="intern", secret="secret-canary"))
     assert those(report, "missing") == missing
     assert report.ok
     assert "privilege" in report[missing[0]].advice
+
+
+def test_a_table_is_decoded_and_positions_are_counted() -> None:
+    with Service(seed=6, features=Features(subscription_token=True)) as service:
+        before = len(service.requests.all())
+        report = looked(sideline.Client(**service.client_options()))
+        assert "no unknown field" in report["table"].found and not report["table"].advice
+        assert report["locations"].state == "ok" and "PLAYER" in report["locations"].found
+        # Two beyond those of a report without a table and positions.
+        assert len(service.requests.all()) - before <= 14
+        service.faults.add("stats", change=lambda body: {**body, "mascot": "owl"})
+        report = looked(sideline.Client(**service.client_options()))
+        assert "1 unknown fields (mascot)" in report["table"].found and "sideline capture" in report["table"].found
+        assert report.ok
+        service.faults.clear()
+        service.faults.add("stats", change_bytes=lambda raw: raw[:-20])
+        report = looked(sideline.Client(**service.client_options()))
+        assert those(report) == ["table"] and "sideline capture" in report["table"].advice
 
 
 @pytest.mark.parametrize(("offset", "side"), [(600, "behind"), (-600, "ahead of")])
@@ -420,7 +439,7 @@ def test_a_season_without_games_skips_what_needs_one(season: sideline.Simulator)
 def test_the_text_has_a_line_for_each_check_and_what_to_do_below(season: sideline.Simulator) -> None:
     report = looked(season.client(secret="secret-canary", username="<b>"))
     lines = repr(report).splitlines()
-    assert lines[0] == f"sideline doctor: {len(NAMES)} checks, 1 failed, 5 skipped"
+    assert lines[0] == f"sideline doctor: {len(NAMES)} checks, 1 failed, 7 skipped"
     assert len(lines) == 1 + len(NAMES) + 1
     (at,) = [number for number, line in enumerate(lines) if line.startswith("failed   signature")]
     assert lines[at + 1].lstrip().startswith("-> Check the username and the secret")

@@ -32,7 +32,16 @@ def run(name: str, *arguments: object, folder: Path, service: sideline.Simulator
 
 
 def test_every_example_is_run_here() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py", "dagster_season.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py", "dagster_season.py", "capture_scorers.py"}
+
+
+def test_a_script_runs_on_a_capture(tmp_path: Path) -> None:
+    first = run("capture_scorers.py", tmp_path / "day-one", folder=tmp_path)
+    assert len(first.splitlines()) > 5 and all(re.fullmatch(r".+ \(.+\): \d+", line) for line in first.splitlines())
+    assert run("capture_scorers.py", tmp_path / "day-one", folder=tmp_path) == first
+    with sideline.Simulator(seed=7, teams=4, games=12) as season, season.client() as client:
+        names = set(client.teams().table()["name"])
+    assert not any(name in first for name in names)
 
 
 @needs("polars")

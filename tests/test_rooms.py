@@ -455,5 +455,5 @@ def test_html_is_written_in_template_files_alone() -> None:
 
 def test_a_template_never_switches_the_escaping_off() -> None:
     templates = list((PACKAGE / "templates").glob("*.html"))
-    assert {path.name for path in templates} == {"live_page.html", "notebook.html", "overlay.html", "report.html"}
+    assert {path.name for path in templates} == {"capture.html", "live_page.html", "notebook.html", "overlay.html", "report.html"}
     assert not [path.name for path in templates if re.search(r"autoescape|\|\s*safe", path.read_text(encoding="utf-8"))]

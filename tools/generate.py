@@ -1,5 +1,5 @@
 """Writes files from the declarations of operations, faults and errors: both clients, closed sets, `Faults.add`,
-the package's exports, tables of the documentation.
+the package's exports, tables of the documentation, the pages that an assistant reads.
 
 `make generate` runs it against the built extension; a test fails where a file is stale.
 """
@@ -84,6 +84,7 @@ def files() -> dict[Path, str]:
     """Return the text of every generated file."""
     types, simulator, package = PACKAGE / "_client" / "types.py", PACKAGE / "simulator.py", PACKAGE / "__init__.py"
     exports = between(package.read_text(encoding="utf-8"), "    # generated\n", "    # end\n", imports())
+    served_pages = (PACKAGE / "_companions" / "pages").glob("*.md")
     pages = {"guide": methods(), "testing": faults(), "errors": advice(), "reference": references()}
     return {
         PACKAGE / "_client" / "client.py": HEADER + client(is_async=False),
@@ -93,6 +94,7 @@ def files() -> dict[Path, str]:
         simulator: between(simulator.read_text(encoding="utf-8"), MARK, "    # end\n", add_fault()),
         package: between(exports, "\n# generated\n", "# end\n", public_names()),
         **{ROOT / "docs" / f"{name}.md": page(name, text) for name, text in pages.items()},
+        **{path: (ROOT / "docs" / path.name).read_text(encoding="utf-8") for path in served_pages},
     }
 
 

@@ -94,6 +94,10 @@ class CoreSimulator:
         clock_offset_s: float,
         wrong_defenders: float,
         bench_tags: bool,
+        recording: tuple[
+            list[tuple[str, list[tuple[str, str]], int, bytes]], list[tuple[str, str, list[tuple[int, bytes]]]]
+        ]
+        | None,
     ) -> CoreSimulator: ...
     @property
     def base_url(self) -> str: ...

@@ -110,6 +110,11 @@ _EXPIRY_WARNING_DAYS = 14
 """A certificate with fewer days left is mentioned."""
 
 
+_LOCATIONS_WINDOW_S = 10
+"""Seconds of positions that are requested."""
+
+_CAPTURE_ADVICE = "run sideline capture FOLDER: its report says what the service sends, without names and ids"
+
 _QUERY_IS_SIGNED = (
     "calls without a query are accepted, and calls with a query are refused for their signature",
     "the gateway in front of the service signs the path and the query (Kong 3 does), but the service's specification "
@@ -285,9 +290,9 @@ class _Doctor:
 
     async def check_privileges(self) -> bool:
         """Check the privileges; return whether the schedule can be read."""
-        names = ("stats", "shots")
+        names = ("stats", "table", "shots", "locations")
         try:
-            session_id = await self.recent_session()
+            session = await self.recent_session()
         except AuthenticationError as error:
             if await self.accepts_query():
                 self.failed("schedule", error)
@@ -299,12 +304,36 @@ class _Doctor:
             self.failed("schedule", error)
             self.skip(names, "without the schedule no session can be found")
             return False
-        if session_id is None:
+        if session is None:
             self.skip(names, "no game of the last 8 months has a session")
             return True
-        for name in names:
-            await self.try_call(name, self.call(name, {"session_id": session_id}), lambda _: "may be read")
+        session_id = session["session_id"]
+        stats = await self.try_call("stats", self.call("stats", {"session_id": session_id}), lambda _: "may be read")
+        if stats is None:
+            self.skip(("table",), "there are no stats to decode")
+        else:
+            self.check_table(stats)
+        await self.try_call("shots", self.call("shots", {"session_id": session_id}), lambda _: "may be read")
+        start = session["started_at"]
+        if start is None:
+            self.skip(("locations",), "the session has no start")
+            return True
+        window = {"session_id": session_id, "start": start, "end": start + timedelta(seconds=_LOCATIONS_WINDOW_S)}
+        await self.try_call("locations", self.call("locations", window), _describe_locations)
         return True
+
+    def check_table(self, stats: Payload) -> None:
+        """Decode a response of stats, which needs no request."""
+        try:
+            rows = stats.table("box_score").num_rows
+            unknown_fields = stats.unknown_fields()
+        except SidelineError as error:
+            self.note("table", "failed", _describe(error)[0], _CAPTURE_ADVICE)
+            return
+        names = ", ".join(unknown_fields[:3])
+        fields = f"{len(unknown_fields)} unknown fields ({names}): sideline capture lists all of them"
+        fields = fields if unknown_fields else "no unknown field"
+        self.note("table", "ok", f"box_score of one session: {rows} rows, {fields}")
 
     async def accepts_query(self) -> bool:
         """Return whether the list of teams, accepted without a query, is accepted with a meaningless one."""
@@ -330,7 +359,7 @@ class _Doctor:
         rows = payload.table("games", columns=["game_id", "tipoff_at"]).to_dicts()
         return sorted((row["tipoff_at"], row["game_id"]) for row in rows if row["game_id"] and row["tipoff_at"])
 
-    async def recent_session(self) -> str | None:
+    async def recent_session(self) -> dict[str, Any] | None:
         now = datetime.now(UTC)
         # These games are over. The second range is needed only out of season.
         for days in (30, 240):
@@ -341,7 +370,7 @@ class _Doctor:
                 except (NotFound, PermissionDenied):
                     continue
                 for row in sessions.to_dicts():
-                    return str(row["session_id"])
+                    return {**row, "session_id": str(row["session_id"])}
         return None
 
     async def check_websocket(self, open_live: Callable[[str, float], "LiveStream"]) -> None:
@@ -392,7 +421,7 @@ async def examine(core: CoreClient, open_live: Callable[[str, float], "LiveStrea
     doctor = _Doctor(core, is_async)
     doctor.check_settings()
     is_reached = await doctor.check_connection()
-    by_signature = ("stats", "shots", "websocket token", "websocket")
+    by_signature = ("stats", "table", "shots", "locations", "websocket token", "websocket")
     if not (doctor.has("username") and doctor.has("secret")):
         doctor.skip(("signature", *by_signature), "username or secret is missing")
     elif not is_reached:
@@ -402,7 +431,7 @@ async def examine(core: CoreClient, open_live: Callable[[str, float], "LiveStrea
     elif await doctor.check_privileges():
         await doctor.check_websocket(open_live)
     else:
-        doctor.skip(by_signature[2:], "without the schedule no game can be found")
+        doctor.skip(by_signature[4:], "without the schedule no game can be found")
     shares = doctor.settings["broadcast_base_url"][0] == doctor.settings["base_url"][0]
     if not doctor.has("api_key"):
         doctor.skip(("Broadcast key",), "there is no api_key")
@@ -427,6 +456,16 @@ def _describe(error: SidelineError) -> tuple[str, str]:
     """Return what happened, and what to do."""
     advice = error.advice or "see the message; the page on errors of the documentation says what to do"
     return finding_of(error) or str(error), advice
+
+
+def _describe_locations(payload: Payload) -> str:
+    try:
+        rows = payload.table("locations", columns=["t", "type"]).to_dicts()
+    except SidelineError as error:
+        return f"may be read, but not decoded: {_describe(error)[0]}"
+    types = ", ".join(dict.fromkeys(str(row["type"]) for row in rows)) or "no positions"
+    times = len({row["t"] for row in rows})
+    return f"may be read: {types}, at {times} times of the first {_LOCATIONS_WINDOW_S} s"
 
 
 def _describe_certificate(certificate: tuple[str, int] | None) -> tuple[State, str]:

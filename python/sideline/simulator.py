@@ -4,6 +4,7 @@ import reprlib
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Self, Unpack, cast
 
@@ -326,7 +327,7 @@ class Simulator:
         counts = dict.fromkeys(("seed", "teams", "games", "port", "location_rate"), "a whole number")
         numbers = dict.fromkeys(("noise_m", "dropout", "clock_offset_s", "wrong_defenders"), "a number")
         with named(sport='"basketball" or "football"', bench_tags="a bool", **counts, **numbers):
-            self._core = CoreSimulator(
+            core = CoreSimulator(
                 seed=seed,
                 sport=sport,
                 teams=teams,
@@ -339,7 +340,59 @@ class Simulator:
                 clock_offset_s=clock_offset_s,
                 wrong_defenders=wrong_defenders,
                 bench_tags=bench_tags,
+                recording=None,
             )
+        self._serve(core, sport)
+
+    @classmethod
+    def from_capture(cls, folder: "str | PathLike[str]", *, port: int = 0) -> Self:
+        """Return a simulator that serves a capture (`sideline capture`) instead of a season.
+
+        It checks signatures, keys and tokens, and serves each captured body, each refusal with its status, and each
+        stream at its recorded pace, from its beginning for each connection. A request for a range gets the captured
+        range that has most in common with it; a request that was not captured gets status 404. The season's clock is
+        frozen at the time of the capture. `play`, `correct` and the faults of streams have nothing to act on.
+
+        Parameters:
+            folder: the folder of the capture.
+            port: default: any free port.
+
+        Raises:
+            FileNotFoundError: the folder holds no capture.
+            ValueError: its files are not those of a capture.
+
+        >>> import sideline
+        >>> try:
+        ...     sideline.Simulator.from_capture("no-such-folder")
+        ... except FileNotFoundError as error:
+        ...     print(error)
+        no-such-folder holds no capture: make one with sideline capture
+        """
+        from ._companions import recording_of
+
+        recording = recording_of(folder)
+        simulator = cls.__new__(cls)
+        with named(port="a whole number"):
+            core = CoreSimulator(
+                seed=0,
+                sport=recording.sport,
+                teams=2,
+                games=0,
+                now=recording.started_at,
+                port=port,
+                location_rate=2,
+                noise_m=0.0,
+                dropout=0.0,
+                clock_offset_s=0.0,
+                wrong_defenders=0.0,
+                bench_tags=False,
+                recording=(recording.responses, recording.streams),
+            )
+        simulator._serve(core, cast(Sport, recording.sport))  # noqa: SLF001 - its own class
+        return simulator
+
+    def _serve(self, core: CoreSimulator, sport: Sport) -> None:
+        self._core = core
         self._sport: Sport = sport
         # Close before the interpreter exits: the simulator's threads may log, and log records need Python.
         self._finalizer = weakref.finalize(self, self._core.close)

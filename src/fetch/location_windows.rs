@@ -3,7 +3,10 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType};
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray, make_array,
+};
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
 use reader::Body;
 use std::collections::{HashMap, HashSet};
@@ -88,9 +91,16 @@ fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, Arrow
         return Ok(window.slice(first, rows));
     }
     let (schema, columns, _) = window.into_parts();
-    let columns = columns.into_iter().map(|column| arrow_select::filter::filter(&column, wanted));
+    // arrow-select, which has code for each type of array, would be a tenth of the wheel.
+    let copy = |column: ArrayRef| {
+        let data = column.to_data();
+        let mut copied = MutableArrayData::new(vec![&data], false, rows);
+        bits.set_slices().try_for_each(|(start, end)| copied.try_extend(0, start, end))?;
+        Ok(make_array(copied.freeze()))
+    };
+    let columns = columns.into_iter().map(copy).collect::<Result<_, ArrowError>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns.collect::<Result<_, _>>()?, &options)
+    RecordBatch::try_new_with_options(schema, columns, &options)
 }
 
 /// Each window numbers its categories by itself. Most readers accept one dictionary for each batch, but Arrow's file

@@ -8,8 +8,17 @@ use pyo3::types::{PyDict, PyList};
 use reader::Body;
 use sideline::error::Error;
 use sideline::scrub::Scrubber;
-use sideline_simulator::{Privileges, Seen, Simulator, SimulatorOptions, Sport, StreamFault, StreamFaultKind};
+use sideline_simulator::{
+    Privileges, RecordedResponse, RecordedStream, Recording, Seen, Simulator, SimulatorOptions, Sport, StreamFault,
+    StreamFaultKind,
+};
 use std::fmt::Display;
+use std::time::Duration;
+
+/// Path, query, status and body.
+type WireResponse = (String, Vec<(String, String)>, u16, Vec<u8>);
+/// Path, game, and messages with their milliseconds since the connection.
+type WireStream = (String, String, Vec<(u64, Vec<u8>)>);
 
 /// The core of `sideline.Simulator`.
 #[pyclass(frozen, module = "sideline._core")]
@@ -20,7 +29,7 @@ pub struct CoreSimulator {
 #[pymethods]
 impl CoreSimulator {
     #[new]
-    #[pyo3(signature = (*, seed, sport, teams, games, now, port, location_rate, noise_m, dropout, clock_offset_s, wrong_defenders, bench_tags))]
+    #[pyo3(signature = (*, seed, sport, teams, games, now, port, location_rate, noise_m, dropout, clock_offset_s, wrong_defenders, bench_tags, recording))]
     #[allow(clippy::too_many_arguments, reason = "they are a season's options, by name")]
     fn new(
         py: Python<'_>,
@@ -36,6 +45,7 @@ impl CoreSimulator {
         clock_offset_s: f64,
         wrong_defenders: f64,
         bench_tags: bool,
+        recording: Option<(Vec<WireResponse>, Vec<WireStream>)>,
     ) -> PyResult<Self> {
         let sport = match sport {
             "basketball" => Sport::Basketball,
@@ -59,6 +69,7 @@ impl CoreSimulator {
                 clock_offset_s,
                 wrong_defenders,
                 bench_tags,
+                recording: recording.map(recording_of),
             };
             let inner = py.detach(|| Simulator::start(options)).map_err(|error| raise(py, error))?;
             Ok(CoreSimulator { inner })
@@ -248,6 +259,21 @@ impl CoreSimulator {
         let fault = StreamFault { path, kind, after, times };
         self.inner.streams().add(fault).map_err(|error| raise(py, error))
     }
+}
+
+fn recording_of((responses, streams): (Vec<WireResponse>, Vec<WireStream>)) -> Recording {
+    let responses = responses.into_iter().map(|(path, query, status, body)| RecordedResponse {
+        path,
+        query,
+        status,
+        body: body.into(),
+    });
+    let streams = streams.into_iter().map(|(path, game_id, messages)| RecordedStream {
+        path,
+        game_id,
+        messages: messages.into_iter().map(|(after, text)| (Duration::from_millis(after), text.into())).collect(),
+    });
+    Recording { responses: responses.collect(), streams: streams.collect() }
 }
 
 /// The exception of an error of the simulator: that of the client's error of the same name.

@@ -15,6 +15,7 @@
 //! | `rules` | the rules of time ranges |
 //! | `response` | bodies and errors |
 //! | `random` | the service's own randomness |
+//! | `recording` | a capture, served instead of a season |
 //! | `request_log` | the requests received |
 //! | `season` | the games and teams |
 //! | `model` | the bodies of the service |
@@ -35,6 +36,7 @@ mod live;
 mod model;
 mod random;
 mod raw_response;
+mod recording;
 mod request_log;
 mod response;
 mod rest;
@@ -52,6 +54,7 @@ pub use error::{Error, Result};
 pub use fault::{Fault, Gzip, Words};
 pub use faults::Faults;
 pub use live::{StreamFault, StreamFaultKind, Streams, TokenStore};
+pub use recording::{RecordedResponse, RecordedStream, Recording};
 pub use sport::Sport;
 
 use auth::StoredCredential;
@@ -87,6 +90,8 @@ pub struct SimulatorOptions {
     pub wrong_defenders: f64,
     /// Whether substitutes have locations too.
     pub bench_tags: bool,
+    /// Served instead of a season.
+    pub recording: Option<Recording>,
 }
 
 impl Default for SimulatorOptions {
@@ -104,6 +109,7 @@ impl Default for SimulatorOptions {
             clock_offset_s: 0.0,
             wrong_defenders: 0.0,
             bench_tags: false,
+            recording: None,
         }
     }
 }
@@ -215,7 +221,7 @@ impl Simulator {
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         options.check()?;
         let sensors = options.sensors();
-        let SimulatorOptions { seed, sport, teams, games, now, port, .. } = options;
+        let SimulatorOptions { seed, sport, teams, games, now, port, recording, .. } = options;
         let listen_error = |error: std::io::Error| {
             Error::Configuration(format!("the simulator cannot listen on 127.0.0.1:{port}: {error}"))
         };
@@ -236,6 +242,7 @@ impl Simulator {
             ids: Mutex::new(SimRandom::new(seed, Purpose::RequestIds)),
             bodies: Mutex::default(),
             live: live::LiveService::default(),
+            recording,
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -279,11 +286,21 @@ impl Simulator {
     }
     /// The teams, as the service sends them: a JSON array.
     pub fn teams_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self.service.season.teams())
+        match &self.service.recording {
+            Some(recording) => serde_json::to_vec(&recording.objects("/v1/data/teams", "teams", "id")),
+            None => serde_json::to_vec(self.service.season.teams()),
+        }
     }
     /// The games, as the service sends them: a JSON array.
     pub fn games_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(self.service.season.games())
+        match &self.service.recording {
+            Some(recording) => {
+                let mut games = recording.objects("/v1/data/schedule/games", "games", "event_id");
+                games.sort_by_key(|game| game["tipoff_at"].as_i64());
+                serde_json::to_vec(&games)
+            }
+            None => serde_json::to_vec(self.service.season.games()),
+        }
     }
     /// The latest requests, in order of arrival.
     pub fn requests(&self) -> Vec<Seen> {

@@ -41,6 +41,7 @@ pub(super) fn respond(season: &Season, path: &[&str], call: &EndpointCall) -> Re
         ["schedule", "games", "matchup"] => schedule::matchup(season, call),
         ["games", game] => json(&game_event(season, game, call)?),
         ["games", game, "events"] => game_events(season, game, call),
+        ["games", game, "sensor", "assignments", "history"] => assignments_history(season, game, call),
         ["stats", "games", game, "stats", "details"] => {
             let event = game_event(season, game, call).map_err(|_| no_access())?;
             let teams = season.game_details(game, call.now).ok_or_else(no_access)?;
@@ -183,6 +184,18 @@ fn game_events(season: &Season, game: &str, call: &EndpointCall) -> Result<Endpo
     let events =
         GameEvents { game_id: game, started_at: *started_at, ended_at: *ended_at, sessions: sessions.collect() };
     json(&SummaryBody { events: [events] })
+}
+
+/// The body is not documented; this one has the elements of the Broadcast roster.
+fn assignments_history(season: &Season, game: &str, call: &EndpointCall) -> Result<EndpointResponse, ErrorResponse> {
+    let entry = season.games().iter().find(|entry| entry.event_id == game).ok_or_else(no_access)?;
+    let mut assignments = Vec::new();
+    for team in [entry.home_team_id, entry.away_team_id] {
+        let roster = roster_of(season, Some(team), Some(game))?;
+        let roster = season.broadcast_team(roster, Some(game), call.now).ok_or_else(no_access)?;
+        assignments.extend(roster.sensor_assignments_history.unwrap_or_default());
+    }
+    json(&assignments)
 }
 
 /// Writes a session's body.

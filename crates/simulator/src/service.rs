@@ -7,10 +7,11 @@ use super::fault::Fault;
 use super::faults::Faults;
 use super::live::{self, LiveService, StreamRefusal};
 use super::random::SimRandom;
+use super::recording::Recording;
 use super::request_log::RequestLog;
 use super::response::{BodyCache, EndpointResponse, ErrorResponse, gateway_body, json};
 use super::season::Season;
-use super::{Privileges, Seen, broadcast, rest};
+use super::{Privileges, Seen, broadcast, recording, rest};
 use crate::secret::Secret;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request, State};
@@ -36,6 +37,8 @@ pub(super) struct Service {
     pub(super) ids: Mutex<SimRandom>,
     pub(super) bodies: Mutex<BodyCache>,
     pub(super) live: LiveService,
+    /// Served instead of the season.
+    pub(super) recording: Option<Recording>,
 }
 
 impl std::fmt::Debug for Service {
@@ -94,6 +97,7 @@ pub(super) async fn serve(
             }
             Err(StreamRefusal::Gateway(message)) => Reply { status: 401, body: gateway_body(message), request_id },
             Err(StreamRefusal::Service(refusal)) => Reply::error(&refusal, request_id),
+            Err(StreamRefusal::Recorded(entry)) => Reply { status: entry.status, body: entry.body, request_id },
         },
         None => service.clone().reply(request, clock, request_id).await,
     };
@@ -177,6 +181,12 @@ impl Service {
         };
         if let Err(refusal) = check_method(&request.method, path) {
             return Reply::error(&refusal, request_id);
+        }
+        if let Some(recording) = &self.recording {
+            return match recording.response(path, &call) {
+                Some(entry) => Reply { status: entry.status, body: self.recorded_body(recording, entry), request_id },
+                None => Reply::error(&recording::not_captured(), request_id),
+            };
         }
         if let Some(privileges) = &privileges
             && let Err(refusal) = rest::check_access(&data_path(&call), privileges)

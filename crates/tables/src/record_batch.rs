@@ -12,9 +12,8 @@ use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn,
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{
-    Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
-};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
@@ -253,19 +252,21 @@ fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResu
     let Some(ends) = ends else { return Ok(list) };
     // Elements are charged an equal share of the items' bytes.
     let each = size(list.values()) / list.values().len().max(1) + 1;
-    let mut start = 0;
+    let counts = || ends.iter().scan(0, |start, end| Some((end - std::mem::replace(start, *end)) as usize));
     let mut bytes = 0usize;
-    for (element, end) in ends.iter().enumerate() {
+    for (element, count) in counts().enumerate() {
         let items = list.value_length(element) as usize;
-        bytes = bytes.saturating_add(items.saturating_mul((*end - start) as usize).saturating_mul(each));
-        start = *end;
+        bytes = bytes.saturating_add(items.saturating_mul(count).saturating_mul(each));
     }
     room.check(bytes)?;
-    let mut elements = Numbers::<u32>::default();
-    elements.values.extend(0..ends.len() as u32);
-    let indices = UInt32Array::from(elements.repeat(ends).values);
-    let policy = arrow_select::take::take(&list, &indices, None).map_err(|_| DecodeErrorKind::TooLarge)?;
-    Ok(policy.as_list::<i32>().clone())
+    let data = list.to_data();
+    let mut repeated = MutableArrayData::new(vec![&data], false, ends.last().map_or(0, |rows| *rows as usize));
+    for (element, count) in counts().enumerate() {
+        for _ in 0..count {
+            repeated.try_extend(0, element, element + 1).map_err(|_| DecodeErrorKind::TooLarge)?;
+        }
+    }
+    Ok(ListArray::from(repeated.freeze()))
 }
 
 /// A request value for every row; `None` if it is missing or does not fit the type.

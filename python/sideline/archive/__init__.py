@@ -18,6 +18,7 @@
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
     _refresh.py          syncs what one query needs: a scan that reads through
+    _query_scope.py      reads which tables and games a query names
     _read.py             reads tables with polars and Arrow
     _sql.py              runs locked queries of DuckDB
     _as_of.py            reads tables as of a time
@@ -28,6 +29,7 @@
     _export.py           writes changes to another database
     _export_target.py    reads and writes that database by ADBC
     _export_values.py    converts rows to what it can hold
+    _pseudonyms.py       replaces names and ids in exported and published rows
     _publish.py          writes a season as Parquet with a manifest, and verifies it
     _rebuild.py          decodes a table again from the stored bodies
     _report.py           summarises a sync and an archive
@@ -57,6 +59,7 @@ from .._client import (
     table_from_arrow,
     waits,
 )
+from .._companions import pseudonyms_of
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library, notebook_html
@@ -68,12 +71,12 @@ from ._changes import KEYS, Changes, changes as changes_between, current_state, 
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
-from ._plan import ANSWERS, TABLES
+from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport
 from ._storage_options import Options
-from ._store import Store as Store, internal_schemas, public_schema
+from ._store import Store as Store, internal_schemas as internal_schemas, public_schema as public_schema
 from ._sync import Sync
 from ._writer import rows_to_arrow
 
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from .. import _answers as audits, _client
+    from .._companions import Pseudonyms
     from ._discovery import Discovery as Discovery
     from ._fetch import Refusals as Refusals, map_in_threads as map_in_threads
     from ._leases import is_available as is_available
@@ -98,7 +102,9 @@ if TYPE_CHECKING:
         units_within as units_within,
         unlisted_games as unlisted_games,
     )
+    from ._read import conform as conform
     from ._report import hole_line as hole_line
+    from ._sql import POSITION_TABLES as POSITION_TABLES, scope_of as scope_of, select as select
 else:
     # What other rooms use of this one.
     __getattr__ = open_door(
@@ -111,7 +117,9 @@ else:
             "_listing": "Event",
             "_memory": "load_deltalake",
             "_plan": "GAME_OPERATIONS RESOURCES SESSION_OPERATIONS team_numbers units_within unlisted_games",
+            "_read": "conform",
             "_report": "hole_line",
+            "_sql": "POSITION_TABLES scope_of select",
         },
     )
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
@@ -299,15 +307,24 @@ class Archive:
         >>> fresh.filter(game_id=game_id).collect().height > 0
         True
         """
+        checked_refresh = self._checked_refresh(refresh, start, end)
+        if checked_refresh is None:
+            return _read.scan(self._store, name)
+        return _refresh.scan(self._store, name, checked_refresh, self._sync_for_query)
+
+    def _checked_refresh(
+        self, refresh: "Duration | bool", start: "Time | None", end: "Time | None"
+    ) -> _refresh.Refresh | None:
+        """Return what a query refreshes, or `None`. Invalid arguments raise before anything is requested."""
         if refresh is False:
             if start is not None or end is not None:
                 raise ValueError("start= and end= are the range to refresh: give refresh= too, or filter the rows")
-            return _read.scan(self._store, name)
+            return None
         max_age = timedelta(hours=1) if refresh is True else as_timedelta("refresh", refresh)
         if start is not None and end is not None:
             check_range(start, end, None)
         self._client_of_sync()
-        return _refresh.scan(self._store, name, _refresh.Refresh(max_age, start, end), self._sync_for_query)
+        return _refresh.Refresh(max_age, start, end)
 
     def _sync_for_query(self, need: _refresh.Need) -> None:
         self._check_sync(None, need.game_ids, need.start, need.end, need.tables)
@@ -338,7 +355,15 @@ class Archive:
 
     @names_damage
     def sql(
-        self, query: str, *, max_rows: int = 1_000_000, timeout: Duration = 60.0, memory_limit: str = "1GB"
+        self,
+        query: str,
+        *,
+        max_rows: int = 1_000_000,
+        timeout: Duration = 60.0,
+        memory_limit: str = "1GB",
+        refresh: "Duration | bool" = False,
+        start: "Time | None" = None,
+        end: "Time | None" = None,
     ) -> "Table":
         """Run one `select` of DuckDB over the tables, by their names. It can neither read nor write anything else.
 
@@ -346,10 +371,24 @@ class Archive:
         Raises `QueryError` for other statements, for mistakes in the query, and where it exceeds `max_rows`, `timeout`
         or `memory_limit`: no row is left out.
 
+        Parameters:
+            max_rows: the largest number of rows that the query may have.
+            timeout: how long it may run.
+            memory_limit: how much memory DuckDB may use.
+            refresh: how old a response may be; True is an hour. The tables that the query names are first synced for
+                the whole range, whatever its filter: a filter of `scan` saves requests.
+            start, end: the range to sync; by default all that the archive holds, until now.
+
         >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
         [{'sessions': 3}]
         """
         wait = as_timedelta("timeout", timeout).total_seconds()
+        if (checked_refresh := self._checked_refresh(refresh, start, end)) is not None:
+            tables = _refresh.refreshable(_sql.scope_of(query))
+            if not tables:
+                raise ValueError("the query names no table that a sync refreshes: leave out refresh=")
+            with _refresh.turn(self._store):
+                _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
         return table_from_arrow("query", _sql.select(self._store, query, max_rows, wait, memory_limit))
 
     @names_damage
@@ -592,6 +631,7 @@ class Archive:
         tables: Iterable[str] | str | None = None,
         *,
         schema: Literal["evolve", "freeze"] = "evolve",
+        pseudonyms: "str | bytes | Literal[True] | None" = None,
     ) -> Exported:
         """Bring another database up to date with the changes since the last export into it.
 
@@ -605,6 +645,8 @@ class Archive:
                 database whose driver supports ingestion. An export commits on the connection and does not close it.
             tables: names of tables; default: all. A table that was exported once is kept up to date.
             schema: "evolve" adds columns that the target lacks, "freeze" rejects them after the first export.
+            pseudonyms: replaces names, ids, jersey numbers, references and links by this key, of at least 16 bytes;
+                `True` is your own key in the state folder (docs/first_day.md, "Pseudonyms"). A target keeps its key.
 
         Returns the number of units whose rows were replaced, the numbers of rows written by table, and what the target
         could not hold: such a value is null there, such a column is left out, and everything else arrives. Raises
@@ -619,14 +661,21 @@ class Archive:
         # The wrapper's frame of a decorated method would show the password in a traceback with locals.
         target = Address(to) if isinstance(to, str) else to
         del to
-        return self._export(target, tables, schema)
+        names = None if pseudonyms is None else pseudonyms_of(pseudonyms)
+        del pseudonyms
+        return self._export(target, tables, schema, names)
 
     @names_damage
-    def _export(self, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]) -> Exported:
-        return export_changes(self._store, to, tables, schema)
+    def _export(
+        self,
+        to: object,
+        tables: Iterable[str] | str | None,
+        schema: Literal["evolve", "freeze"],
+        pseudonyms: "Pseudonyms | None",
+    ) -> Exported:
+        return export_changes(self._store, to, tables, schema, pseudonyms)
 
-    @names_damage
-    def publish(self, path: "str | PathLike[str]") -> None:
+    def publish(self, path: "str | PathLike[str]", *, pseudonyms: "str | bytes | Literal[True] | None" = None) -> None:
         """Write the tables as Parquet into a new folder, with a manifest by which anybody can verify them.
 
         Each table is in `TABLE/*.parquet`. `manifest.json` has the rows, bytes and SHA-256 of each file, the version of
@@ -634,13 +683,21 @@ class Archive:
 
         Parameters:
             path: the folder, which is new or empty. It appears when it is complete.
+            pseudonyms: as in `export`: tables of one key can be joined, those of two keys cannot.
 
         Raises `FileExistsError` if the folder is not empty.
 
         >>> import tempfile
         >>> archive.publish(f"{tempfile.mkdtemp()}/release")
         """
-        _publish.publish(self._store, path, self.status())
+        names = None if pseudonyms is None else pseudonyms_of(pseudonyms)
+        # The wrapper's frame of a decorated method would show the key in a traceback with locals.
+        del pseudonyms
+        self._publish(path, names)
+
+    @names_damage
+    def _publish(self, path: "str | PathLike[str]", pseudonyms: "Pseudonyms | None") -> None:
+        _publish.publish(self._store, path, self.status(), pseudonyms)
 
     @names_damage
     def compact(self) -> None:

@@ -14,11 +14,14 @@ from ._changes import KEYS, State, changed_units, current_state
 from ._export_target import Target, open_target, quote_name, quote_text
 from ._export_values import deliverable, key_problem
 from ._plan import ANSWERS, RESOURCES, TABLES
+from ._pseudonyms import replace_rows
 from ._read import require, to_arrow
 from ._store import Store, comments_of, public_schema
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from .._companions import Pseudonyms
 
 UNITS_TABLE, GROUPS_TABLE, SOURCE_TABLE = "sideline_units", "sideline_groups", "sideline_source"
 """Tables of the target: the body of each unit, the digest of each group of rows, and the archive that they are from."""
@@ -61,7 +64,11 @@ class Exported(NamedTuple):
 
 
 def export(
-    store: Store, to: object, tables: Iterable[str] | str | None, schema: Literal["evolve", "freeze"]
+    store: Store,
+    to: object,
+    tables: Iterable[str] | str | None,
+    schema: Literal["evolve", "freeze"],
+    pseudonyms: "Pseudonyms | None" = None,
 ) -> Exported:
     """Bring the target up to date in one transaction."""
     names = _EVERY_TABLE if tables is None else (tables,) if isinstance(tables, str) else tuple(tables)
@@ -71,7 +78,7 @@ def export(
         raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
     require(store)
     with open_target(to) as target:
-        result = _Export(store, target, names, is_frozen=schema == "freeze").run()
+        result = _Export(store, target, names, pseudonyms, is_frozen=schema == "freeze").run()
         target.commit()
     return result
 
@@ -79,9 +86,11 @@ def export(
 class _Export:
     """One export: the tables of the target, and what was written to them."""
 
-    def __init__(self, store: Store, target: Target, names: Sequence[str], *, is_frozen: bool) -> None:
-        self._store, self._target = store, target
-        self._earlier_units = _exported_units(store, target)
+    def __init__(
+        self, store: Store, target: Target, names: Sequence[str], pseudonyms: "Pseudonyms | None", *, is_frozen: bool
+    ) -> None:
+        self._store, self._target, self._pseudonyms = store, target, pseudonyms
+        self._earlier_units = _own_units(store, _exported_units(store, target, pseudonyms), pseudonyms)
         self._is_frozen = is_frozen and bool(self._earlier_units)
         present = {name for name in _EVERY_TABLE if target.has(name)}
         # A table that was chosen once is kept up to date.
@@ -128,16 +137,25 @@ class _Export:
         self._flush(new, names, now)
         return units
 
+    def _with_pseudonyms(self, rows: "pyarrow.Table") -> "pyarrow.Table":
+        return rows if self._pseudonyms is None else replace_rows(rows, self._pseudonyms)
+
     def _flush(self, new: "dict[str, list[pyarrow.Table]]", names: list[str], now: State) -> None:
         pa = library("pyarrow", "export")
         for name, tables in new.items():
-            self._add(name, pa.concat_tables(tables, promote_options="default"))
+            self._add(name, self._with_pseudonyms(pa.concat_tables(tables, promote_options="default")))
         if names:
-            self._target.run(f"delete from {UNITS_TABLE} where unit in ({', '.join(map(quote_text, names))})")
-            current = [{"unit": name, "sequence": now[name]} for name in names if name in now]
+            self._target.run(
+                f"delete from {UNITS_TABLE} where unit in ({', '.join(quote_text(self._unit(name)) for name in names)})"
+            )
+            current = [{"unit": self._unit(name), "sequence": now[name]} for name in names if name in now]
             self._target.add(UNITS_TABLE, pa.Table.from_pylist(current, _units_schema()))
         new.clear()
         names.clear()
+
+    def _unit(self, name: str) -> str:
+        """Return the name of a unit in the target."""
+        return name if self._pseudonyms is None else self._pseudonyms.unit(name)
 
     def _add(self, name: str, rows: "pyarrow.Table") -> None:
         rows = self._deliverable(name, rows)
@@ -173,7 +191,7 @@ class _Export:
         """Delete the rows of some units."""
         ids: dict[tuple[str, str], list[str]] = {}
         for unit in units:
-            operation, _, id_ = unit.partition("/")
+            operation, _, id_ = self._unit(unit).partition("/")
             key = RESOURCES[operation].key
             for name in set(RESOURCES[operation].tables) & self._rows.keys():
                 ids.setdefault((name, key), []).append(id_ if key == "team_id" else quote_text(id_))
@@ -185,7 +203,7 @@ class _Export:
     def _write_groups(self, name: str, column: str) -> None:
         """Replace the groups of a table's rows that differ from those of the target."""
         pa = library("pyarrow", "export")
-        rows = to_arrow(self._store, name)
+        rows = self._with_pseudonyms(to_arrow(self._store, name))
         groups: dict[str, list[int]] = {}
         for index, value in enumerate(rows[column].to_pylist()):
             groups.setdefault(value or "", []).append(index)
@@ -225,14 +243,24 @@ def _groups_schema() -> "pyarrow.Schema":
     return pa.schema({"table_name": pa.string(), "name": pa.string(), "digest": pa.string()})
 
 
-def _exported_units(store: Store, target: Target) -> dict[str, int]:
+def _own_units(store: Store, units: dict[str, int], pseudonyms: "Pseudonyms | None") -> dict[str, int]:
+    """Return units of the target by their names in the archive."""
+    if pseudonyms is None or not units:
+        return units
+    names = {pseudonyms.unit(name): name for name in to_arrow(store, "coverage")["unit"].to_pylist()}
+    return {names[unit]: sequence for unit, sequence in units.items()}
+
+
+def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None") -> dict[str, int]:
     """Return the sequence of each unit's body in the target; creates the tables that record it.
 
-    Raises `ValueError` if the target has the rows of another archive.
+    Raises `ValueError` if the target has the rows of another archive, or those of another key of pseudonyms.
     """
     pa = library("pyarrow", "export")
     coverage = store.open("coverage")
     source = "" if coverage is None else str(coverage.metadata().id)
+    if pseudonyms is not None:
+        source = pseudonyms.fingerprint(source)
     if not target.has(UNITS_TABLE):
         if present_names := [name for name in _EVERY_TABLE if target.has(name)]:
             raise ValueError(
@@ -246,6 +274,9 @@ def _exported_units(store: Store, target: Target) -> dict[str, int]:
     # The second of two concurrent exports waits here, or fails.
     target.run(f"update {SOURCE_TABLE} set archive = archive")
     if target.read(f"select archive from {SOURCE_TABLE}")["archive"].to_pylist() != [source]:
-        raise ValueError("the target has the rows of another archive: export into an empty database or schema")
+        raise ValueError(
+            "the target has the rows of another archive, or with other pseudonyms: export into an empty database or "
+            "schema"
+        )
     rows = target.read(f"select unit, sequence from {UNITS_TABLE}")
     return dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))

@@ -13,10 +13,12 @@ from .._core import __version__
 from .._rows import library, replaced_file
 from ._life import SEVERITY
 from ._plan import ANSWERS, TABLES
+from ._pseudonyms import replace_frame
 from ._read import require, scan
 from ._store import Store
 
 if TYPE_CHECKING:
+    from .._companions import Pseudonyms
     from .._core import Table
 
 MANIFEST = "manifest.json"
@@ -26,7 +28,9 @@ _TABLES = (*TABLES, *ANSWERS, "coverage", "corrections")
 _CHUNK_BYTES = 2**20
 
 
-def publish(store: Store, path: str | os.PathLike[str], verdicts: "Table") -> None:
+def publish(
+    store: Store, path: str | os.PathLike[str], verdicts: "Table", pseudonyms: "Pseudonyms | None" = None
+) -> None:
     """Write the tables and the manifest into a new folder, whole or not at all."""
     require(store)
     target = Path(path)
@@ -35,8 +39,11 @@ def publish(store: Store, path: str | os.PathLike[str], verdicts: "Table") -> No
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
     try:
-        tables = {name: _write(store, name, folder) for name in _TABLES}
-        manifest = {"format": _FORMAT, "sideline": __version__, "tables": tables, "games": _games(verdicts.to_dicts())}
+        tables = {name: _write(store, name, folder, pseudonyms) for name in _TABLES}
+        games = _games(verdicts.to_dicts())
+        if pseudonyms is not None:
+            games = [_without_names(game, pseudonyms) for game in games]
+        manifest = {"format": _FORMAT, "sideline": __version__, "tables": tables, "games": games}
         with replaced_file(folder / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1, ensure_ascii=False))
         folder.chmod(0o755)
@@ -48,12 +55,13 @@ def publish(store: Store, path: str | os.PathLike[str], verdicts: "Table") -> No
         raise
 
 
-def _write(store: Store, name: str, folder: Path) -> dict[str, Any]:
+def _write(store: Store, name: str, folder: Path, pseudonyms: "Pseudonyms | None") -> dict[str, Any]:
     """Write a table, a few rows in memory at a time, and return its entry in the manifest."""
     parquet = library("pyarrow.parquet", "archive")
     file = folder / name / "part-0.parquet"
     file.parent.mkdir()
-    scan(store, name).sink_parquet(file)
+    frame = scan(store, name)
+    (frame if pseudonyms is None else replace_frame(frame, pseudonyms)).sink_parquet(file)
     metadata = parquet.read_metadata(file)
     schema = metadata.schema.to_arrow_schema()
     columns = [f"{field.name}: {field.type}" for field in schema]
@@ -79,6 +87,12 @@ def _games(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         ]
         verdicts.append({"game_id": game_id, "verdict": worst, "reasons": reasons})
     return verdicts
+
+
+def _without_names(game: Mapping[str, Any], pseudonyms: "Pseudonyms") -> dict[str, Any]:
+    """Return a verdict with the tables of its reasons alone: the reasons quote the service and its ids."""
+    tables = dict.fromkeys(reason.partition(":")[0] for reason in game["reasons"])
+    return {**game, "game_id": pseudonyms.text(game["game_id"]), "reasons": list(tables)}
 
 
 def verify(path: str | os.PathLike[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Brings an archive up to date for one query, and reads it then: a scan that requests what the archive lacks."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,7 +51,7 @@ class Need(NamedTuple):
 def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
     """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
     pl = library("polars", "archive")
-    if _read.check_name(name) not in (*_plan.TABLES, *_plan.ANSWERS):
+    if not refreshable([_read.check_name(name)]):
         raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
     from polars.io.plugins import register_io_source
 
@@ -61,7 +61,7 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
         columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
     ) -> "Iterator[polars.DataFrame]":
         with turn(store):
-            bring_up_to_date(store, name, predicate, refresh, sync)
+            bring_up_to_date(store, [name], predicate, refresh, sync)
         frame = _read.scan(store, name).select(list(types))
         if limit is not None:
             # A limit with a predicate counts the rows before it.
@@ -71,6 +71,11 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
         yield frame.select(columns or list(types)).collect(engine="streaming")
 
     return register_io_source(rows, schema=types, is_pure=False)
+
+
+def refreshable(names: Collection[str]) -> list[str]:
+    """Return the tables that a sync can bring up to date: all but the archive's own."""
+    return [name for name in (*_plan.TABLES, *_plan.ANSWERS) if name in names]
 
 
 @contextmanager
@@ -106,10 +111,10 @@ def lock_file(file: BinaryIO) -> None:
 
 
 def bring_up_to_date(
-    store: Store, name: str, predicate: "polars.Expr | None", refresh: Refresh, sync: Callable[[Need], None]
+    store: Store, names: Sequence[str], predicate: "polars.Expr | None", refresh: Refresh, sync: Callable[[Need], None]
 ) -> None:
-    """Sync what rows of the table may match the predicate, unless all of it was read recently enough."""
-    operations = sorted(_plan.operations([name]))
+    """Sync what rows of the tables may match the predicate, unless all of it was read recently enough."""
+    operations = sorted(_plan.operations(names))
     fresh_after = now() - refresh.max_age
     marks = Marks(store, fresh_after)
     start, end = refresh.start, refresh.end
@@ -130,12 +135,12 @@ def bring_up_to_date(
             return
         games = _games(rows, ids) if _OF_A_GAME.issuperset(operations) else None
         if games is not None:
-            sync(Need([name], games, None, None, None, fresh_after))
+            sync(Need([*names], games, None, None, None, fresh_after))
         else:
-            sync(Need([name], None, _required(start), end, frozenset(ids), fresh_after))
+            sync(Need([*names], None, _required(start), end, frozenset(ids), fresh_after))
         marks.add(operations, ids)
     else:
-        sync(Need([name], None, _required(start), end, None, fresh_after))
+        sync(Need([*names], None, _required(start), end, None, fresh_after))
         marks.add(operations, [_range(start, end)])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from ..errors import QueryError
 from ._plan import ANSWERS, TABLES
+from ._query_scope import Scope, read_scope
 from ._read import coverage_table, open_table
 from ._store import MONTH, Store, internal_schemas, public_schema
 
@@ -21,23 +22,42 @@ _LOCKED_SETTINGS = {
     "temp_directory": "",
 }
 
+_LOCKS = (
+    # Otherwise DuckDB follows the symbolic links of a path before it refuses it.
+    "disabled_filesystems = 'LocalFileSystem'",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+
 _AS_THEY_ARE = {"bigint", "blob", "boolean", "double", "integer", "varchar"}
 _AS_INTEGERS = {"hugeint", "smallint", "tinyint", "ubigint", "uhugeint", "uinteger", "usmallint", "utinyint"}
 _AS_FLOATS = {"decimal", "float"}
 _AS_TIMES = {"timestamp", "timestamp with time zone", "timestamp_ms", "timestamp_ns", "timestamp_s"}
 
 
-def connect(store: Store, config: dict[str, Any] | None = None) -> "duckdb.DuckDBPyConnection":
-    """Return a DuckDB database in memory that has the stored tables, by their names."""
+POSITION_TABLES = frozenset(("locations", "tracking_loads", "tracking_defenders", "tracking_sources"))
+"""Tables with positions of persons, and what is computed from them."""
+
+
+def connect(
+    store: Store, config: dict[str, Any] | None = None, *, positions: bool = True
+) -> "duckdb.DuckDBPyConnection":
+    """Return a DuckDB database in memory that has the stored tables, by name; `positions`: also those of persons."""
     connection: Any = library("duckdb", "archive").connect(config=config or {})
     connection.execute("set TimeZone = 'UTC'")
     for name in (*TABLES, *ANSWERS, *internal_schemas()):
+        if name in POSITION_TABLES and not positions:
+            continue
         if (table := open_table(store, name)) is None:
             connection.register(name, public_schema(name).empty_table())
         elif name == "coverage":
             connection.register(name, coverage_table(store, table))
         else:
-            connection.register(f"_{name}", table.to_pyarrow_dataset())
+            rows = table.to_pyarrow_dataset()
+            if name == "raw" and not positions:
+                compute: Any = library("pyarrow.compute", "archive")
+                rows = rows.filter(compute.field("operation") != "locations")
+            connection.register(f"_{name}", rows)
             columns = f"* exclude ({MONTH})"
             if name in internal_schemas():
                 columns = ", ".join(f'"{column}"' for column in public_schema(name).names)
@@ -46,16 +66,29 @@ def connect(store: Store, config: dict[str, Any] | None = None) -> "duckdb.DuckD
     return result
 
 
-def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit: str) -> "pyarrow.Table":
+def scope_of(query: str) -> Scope:
+    """Return which tables one `select` names, and for which games. Raises `QueryError` for any other statement."""
+    duckdb: Any = library("duckdb", "archive")
+    with duckdb.connect(config={**_LOCKED_SETTINGS, "enable_external_access": False}) as connection:
+        try:
+            _check_select(connection, query)
+        except duckdb.ParserException as error:
+            raise QueryError(str(error)) from None
+        return read_scope(connection, query)
+
+
+def select(
+    store: Store, query: str, max_rows: int, timeout: float, memory_limit: str, *, positions: bool = True
+) -> "pyarrow.Table":
     """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
     duckdb: Any = library("duckdb", "archive")
     try:
-        connection: Any = connect(store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit})
+        connection: Any = connect(store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit}, positions=positions)
     except duckdb.ParserException as error:
         raise ValueError(f"memory_limit={memory_limit!r} is no size; write for example '1GB'") from error
     with connection:
-        for option in ("enable_external_access = false", "lock_configuration = true"):
-            connection.execute(f"set {option}")
+        for lock in _LOCKS:
+            connection.execute(f"set {lock}")
         timer = Timer(timeout, connection.interrupt)
         timer.daemon = True
         timer.start()
@@ -64,7 +97,9 @@ def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit
         except duckdb.InterruptException:
             raise QueryError(f"the query took longer than {timeout:g} s: select less, or raise timeout=") from None
         except duckdb.OutOfMemoryException:
-            raise QueryError(f"the query needs more memory than {memory_limit}: raise memory_limit=") from None
+            raise QueryError(
+                f"the query needs more memory than {memory_limit}: select less, or raise memory_limit="
+            ) from None
         except (
             duckdb.BinderException,
             duckdb.CatalogException,
@@ -79,11 +114,15 @@ def select(store: Store, query: str, max_rows: int, timeout: float, memory_limit
     return rows
 
 
-def _rows(connection: Any, query: str, max_rows: int) -> Any:
+def _check_select(connection: Any, query: str) -> None:
     kinds = [statement.type.name for statement in connection.extract_statements(query)]
     if kinds != ["SELECT"]:
         statements = " and ".join(kind.lower() for kind in kinds) or "nothing"
         raise QueryError(f"archive.sql takes one select, not {statements}; archive.connect() is an open connection")
+
+
+def _rows(connection: Any, query: str, max_rows: int) -> Any:
+    _check_select(connection, query)
     relation = connection.sql(query)
     columns = [
         _column(name.replace('"', '""'), kind) for name, kind in zip(relation.columns, relation.types, strict=True)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from .._core import __version__
 from ..errors import InvalidRequest, SidelineError
 from . import (
+    _capture,
     _compact,
     _completion,
     _demo,
     _doctor,
     _export,
     _live,
+    _mcp,
     _record,
     _replay,
     _report,
@@ -74,7 +76,9 @@ def command_parser() -> Parser:
         _export,
         _verify,
         _compact,
+        _mcp,
         _doctor,
+        _capture,
         _live,
         _record,
         _replay,

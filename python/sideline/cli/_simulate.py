@@ -40,6 +40,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--location-rate", type=int, default=2, metavar="COUNT", help="frames of locations per second (default: 2)"
     )
+    parser.add_argument(
+        "--from", dest="capture", metavar="FOLDER", help="serve this capture instead of a season (sideline capture)"
+    )
     parser.add_argument("--play", action="store_true", help="play the next game at once, for `sideline live`")
     parser.add_argument(
         "--speed", type=float, default=1.0, metavar="FACTOR", help="how fast --play plays (default: 1, in real time)"
@@ -51,15 +54,20 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     from ..simulator import Simulator
 
-    service = Simulator(
-        args.seed,
-        sport=args.sport,
-        teams=args.teams,
-        games=args.games,
-        now=args.now,
-        port=args.port,
-        location_rate=args.location_rate,
-    )
+    if args.capture is not None:
+        if args.play:
+            raise ValueError("--play plays a game of a season; the streams of a capture run by themselves")
+        service = Simulator.from_capture(args.capture, port=args.port)
+    else:
+        service = Simulator(
+            args.seed,
+            sport=args.sport,
+            teams=args.teams,
+            games=args.games,
+            now=args.now,
+            port=args.port,
+            location_rate=args.location_rate,
+        )
     # Ctrl-C may also come between the first line and the wait.
     with service, suppress(KeyboardInterrupt):
         if args.as_json:

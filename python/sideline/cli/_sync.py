@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -148,7 +147,9 @@ def _exclusive(store: "Store") -> Iterator[None]:
     if store.is_local:
         path = Path(store.root) / ".sideline-sync.lock"
     else:
-        path = _folder_of_user() / f"sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
+        from .._companions import state_folder
+
+        path = state_folder() / f"sync-{hashlib.sha256(store.root.encode()).hexdigest()[:16]}.lock"
     new_folders = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     with _hold_lock(path, store.root):
         try:
@@ -156,14 +157,6 @@ def _exclusive(store: "Store") -> Iterator[None]:
         finally:
             if store.is_local and not any(entry != path for entry in path.parent.iterdir()):
                 _remove(path, new_folders)
-
-
-def _folder_of_user() -> Path:
-    """Return the folder for locks that no other user can write to."""
-    if sys.platform == "win32":
-        return Path(tempfile.gettempdir()) / "sideline"
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "sideline"
 
 
 @contextmanager

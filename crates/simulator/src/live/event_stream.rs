@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
+pub(crate) const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 
 struct EventStreamSender {
     reader: GameReader,
@@ -64,7 +64,7 @@ pub(super) fn mock(service: Arc<Service>) -> Response {
     }))
 }
 
-fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
+pub(crate) fn response(chunks: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
     let mut response = Response::new(Body::from_stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

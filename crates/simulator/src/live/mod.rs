@@ -9,13 +9,13 @@
 //! | `tokens` | websocket tokens, each for one game |
 //! | `stream_faults` | heartbeats and faults of streams |
 
-mod event_stream;
+pub(super) mod event_stream;
 mod game;
 mod play;
 pub(super) mod snapshot;
 mod stream_faults;
 mod tokens;
-mod websocket;
+pub(super) mod websocket;
 
 pub(super) use play::play;
 pub use stream_faults::{StreamFault, StreamFaultKind, Streams};
@@ -24,6 +24,7 @@ pub use tokens::TokenStore;
 use super::auth;
 use super::call::{EndpointCall, pairs};
 use super::connection::CutSwitch;
+use super::recording::{self, RecordedResponse};
 use super::response::ErrorResponse;
 use super::service::{Service, lock};
 use axum::http::request::Parts;
@@ -35,7 +36,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 const EVENT_STREAM: &str = "/broadcast/v1/stats/event-stream";
-const WEBSOCKET: &str = "/live/v2/games";
+pub(super) const WEBSOCKET: &str = "/live/v2/games";
 
 /// The state of the live side.
 #[derive(Debug, Default)]
@@ -64,6 +65,7 @@ pub(super) enum StreamRefusal {
     /// By the gateway, with 401.
     Gateway(&'static str),
     Service(ErrorResponse),
+    Recorded(RecordedResponse),
 }
 
 impl From<ErrorResponse> for StreamRefusal {
@@ -95,6 +97,17 @@ pub(super) async fn open(
     };
     if request.method != Method::GET {
         return Err(ErrorResponse::new(405, "Method not allowed").into());
+    }
+    if let Some(recording) = &service.recording {
+        let stream = match &access {
+            Some(access) => recording.streams.get(access.game),
+            None => {
+                let game_id = call.text("schedule_id").unwrap_or_default();
+                recording.stream(EVENT_STREAM, game_id).and_then(|place| recording.streams.get(place))
+            }
+        };
+        let stream = stream.ok_or_else(|| recording.refusal(&path, &call))?;
+        return recording::open(service, stream, request, connection, access.is_some());
     }
     if access.is_none() && call.flag("mock") {
         return Ok(event_stream::mock(service.clone()));

@@ -115,10 +115,10 @@ impl Streams {
         *uses += 1;
         Some(fault.clone())
     }
-    pub(super) fn silence(&self) -> Duration {
+    pub(crate) fn silence(&self) -> Duration {
         lock(&self.0.settings).heartbeat
     }
-    pub(super) fn cuts(&self) -> watch::Receiver<bool> {
+    pub(crate) fn cuts(&self) -> watch::Receiver<bool> {
         self.0.cuts.subscribe()
     }
 }

@@ -58,7 +58,7 @@ struct WebsocketSession {
     messages_sent: usize,
 }
 
-type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 pub(super) fn open(
     reader: GameReader,
@@ -68,16 +68,6 @@ pub(super) fn open(
     call: &EndpointCall,
     access: TokenAccess,
 ) -> Result<Response, StreamRefusal> {
-    let is = |name: &str, token: &str| {
-        let tokens = header(&request.headers, name).unwrap_or_default();
-        tokens.split(',').any(|item| item.trim().eq_ignore_ascii_case(token))
-    };
-    let is_upgrade = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
-    let key = header(&request.headers, "sec-websocket-key").filter(|_| is_upgrade).map(str::to_owned);
-    let upgrade = request.extensions.remove::<OnUpgrade>();
-    let (Some(key), Some(upgrade)) = (key, upgrade) else {
-        return Err(ErrorResponse::new(426, "Upgrade Required").into());
-    };
     let sources: Vec<String> = call
         .query
         .iter()
@@ -100,11 +90,29 @@ pub(super) fn open(
         sent_changes: 0,
         messages_sent: 0,
     };
+    upgrade(request, |socket| serve(session, socket, connection, access))
+}
+
+/// Accepts the request for a websocket, which `serve` then has.
+pub(crate) fn upgrade<F: Future<Output = ()> + Send + 'static>(
+    request: &mut Parts,
+    serve: impl FnOnce(Socket) -> F + Send + 'static,
+) -> Result<Response, StreamRefusal> {
+    let is = |name: &str, token: &str| {
+        let tokens = header(&request.headers, name).unwrap_or_default();
+        tokens.split(',').any(|item| item.trim().eq_ignore_ascii_case(token))
+    };
+    let is_upgrade = is("upgrade", "websocket") && is("connection", "upgrade") && is("sec-websocket-version", "13");
+    let key = header(&request.headers, "sec-websocket-key").filter(|_| is_upgrade).map(str::to_owned);
+    let upgrade = request.extensions.remove::<OnUpgrade>();
+    let (Some(key), Some(upgrade)) = (key, upgrade) else {
+        return Err(ErrorResponse::new(426, "Upgrade Required").into());
+    };
     tokio::spawn(async move {
         // The client may be gone already.
         if let Ok(stream) = upgrade.await {
             let socket = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, None).await;
-            serve(session, socket, connection, access).await;
+            serve(socket).await;
         }
     });
     let mut response = Response::default();
@@ -222,10 +230,10 @@ impl WebsocketSession {
     }
 }
 
-type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
+pub(crate) type SocketReceiver = Option<Result<Message, tungstenite::Error>>;
 
 /// Answers an application ping with a pong of its form. The library answers control frames when flushed.
-async fn respond(socket: &mut Socket, message: SocketReceiver) -> Result<(), tungstenite::Error> {
+pub(crate) async fn respond(socket: &mut Socket, message: SocketReceiver) -> Result<(), tungstenite::Error> {
     let message = message.ok_or(tungstenite::Error::ConnectionClosed)??;
     let pong = message.to_text().ok().filter(|_| message.is_text()).and_then(pong);
     match pong {

@@ -1,0 +1,219 @@
+"""Serves an archive to an assistant, by the Model Context Protocol over standard input and output."""
+
+import json
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
+from importlib.resources import files
+from inspect import Parameter, isawaitable, signature
+from typing import Annotated, Any
+
+from anyio import to_thread
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resources import FunctionResource
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+from pydantic import Field
+
+from .._client import store_of
+from .._core import __version__
+from ..archive import Archive
+from ..errors import SidelineError
+from .archived import ArchivedSeason, columns_of
+from .calls import CallLog
+from .queries import Queries
+from .replies import Answer, Result, structured_content, text_of
+from .verdicts import Verdicts
+
+PAGES = {
+    "answers": "What the verdicts mean, and what the answers cannot know",
+    "glossary": "The terms of the tables",
+    "metrics": "Courts, coordinates and formulas",
+    "trust": "What the archive believes, and what each status of a unit means",
+}
+"""The pages of the documentation that an assistant needs."""
+
+_INSTRUCTIONS = (
+    "A season of sports tracking data. Each answer has verdicts, the reliability of each game that it used: if its "
+    "first line is a warning, repeat it to the user. If truncated is not 0, the rows are not all rows. Find ids with "
+    "the tool games. For what no other tool answers, read the columns of a table with describe, then use query. "
+    "Times are UTC. player_id 0 is the total of a team. Rows without game_id are of practices."
+)
+
+Team = Annotated[int | str | None, Field(description="Id of the team, or its name or a part of it")]
+Player = Annotated[int | str | None, Field(description="Id of the player, or the name or a part of it")]
+Game = Annotated[str, Field(description="Id of the game, from the tool games")]
+OptionalGame = Annotated[str | None, Field(description="Id of the game; default: all games")]
+
+MAX_TEXT = Parameter(
+    "max_text",
+    Parameter.KEYWORD_ONLY,
+    default=8192,
+    annotation=Annotated[int, Field(ge=256, le=1_000_000, description="Bytes of the text of the answer")],
+)
+"""The argument of every tool."""
+
+Tools = Callable[..., Result | Awaitable[Result]]
+
+
+def serve(root: str, *, positions: bool, is_logged: bool) -> None:
+    """Serve until standard input ends. Raises `FileNotFoundError` if there is no archive."""
+    server(root, positions=positions, is_logged=is_logged).run("stdio")
+
+
+def server(root: str, *, positions: bool, is_logged: bool) -> MCPServer:
+    """Return the server of an archive."""
+    archive = Archive(root)
+    # A missing archive is an error now, not at the first call.
+    archive.files("coverage")
+    verdicts = Verdicts(archive)
+    season = ArchivedSeason(archive, verdicts, positions=positions)
+    calls = Calls(verdicts, CallLog() if is_logged else None)
+    queries = Queries(store_of(archive).root, positions=positions)
+
+    def tables() -> Result:
+        """List the tables of the archive, with their numbers of rows and what a row is."""
+        return season.tables()
+
+    def describe(table: Annotated[str, Field(description="Name of the table")]) -> Result:
+        """List the columns of a table, with type, unit and meaning."""
+        return season.describe(table)
+
+    def games(
+        team: Team = None,
+        date: Annotated[str | None, Field(description="Day of the tip-off in UTC: YYYY-MM-DD")] = None,
+    ) -> Result:
+        """List games, the earliest first, of a team or a day."""
+        return season.games(team, date)
+
+    def status(
+        game: OptionalGame = None,
+        since: Annotated[str | None, Field(description="Games that start at this time or later: ISO 8601")] = None,
+    ) -> Result:
+        """Tell whether each table of each game is complete and final, with the reasons; the worst first."""
+        return season.status(game, since)
+
+    def box_score(game: Game) -> Result:
+        """Return the box score of a game: a line for each player, and one for each team."""
+        return season.box_score(game)
+
+    def shots(
+        game: OptionalGame = None,
+        player: Player = None,
+        picture: Annotated[bool, Field(description="Whether to draw them too")] = False,
+    ) -> Result:
+        """List field-goal attempts in games, of one game, a player, or both. Coordinates are from the hoop, in mm."""
+        return season.shots(game, player, picture=picture)
+
+    async def query(
+        sql: Annotated[str, Field(description="One select of DuckDB over the tables, by their names")],
+        limit: Annotated[int, Field(ge=1, le=10_000, description="Rows of the answer")] = 200,
+    ) -> Result:
+        """Run one select over the tables. Name a game as game_id = '…', so that only its verdict counts."""
+        return await queries.run(sql, limit)
+
+    def clips(game: Game, player: Player = None) -> Result:
+        """Tell where each play of a game is in its videos. It requests the videos from the service."""
+        return season.clips(game, player)
+
+    def report() -> Result:
+        """Summarise the archive: games, rows, verdicts, holes, violations, corrections."""
+        return season.report()
+
+    functions = (tables, describe, games, status, box_score, shots, query, clips, report)
+    return MCPServer(
+        "sideline",
+        title="sideline",
+        instructions=_INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
+        tools=[_tool(function, calls) for function in functions],
+        resources=[*_schemas(season), *_pages()],
+    )
+
+
+class Calls:
+    """Turns what a tool read into its result, and keeps the record of the calls."""
+
+    def __init__(self, verdicts: Verdicts, log: CallLog | None) -> None:
+        self._verdicts, self._log = verdicts, log
+
+    async def run(self, tool: Tools, arguments: dict[str, Any]) -> CallToolResult:
+        """Run a tool; an error of the arguments or of the archive becomes one that the assistant reads."""
+        try:
+            return await self._run(tool, arguments)
+        except BaseException as error:  # also a cancelled call is recorded
+            self._write(tool, arguments, error=str(error) or type(error).__name__)
+            if isinstance(error, (SidelineError, ModuleNotFoundError, OSError, ValueError)):
+                raise ToolError(str(error)) from error
+            raise
+
+    async def _run(self, tool: Tools, arguments: dict[str, Any]) -> CallToolResult:
+        call = partial(tool, **{name: value for name, value in arguments.items() if name != MAX_TEXT.name})
+        output = call() if tool.__name__ == "query" else await to_thread.run_sync(call)
+        result: Result = await output if isawaitable(output) else output
+        judgement = await to_thread.run_sync(self._verdicts.judge, result.scope)
+        content = structured_content(result, judgement)
+        text = text_of(content, judgement, result.notes, arguments[MAX_TEXT.name])
+        parts: list[Any] = [TextContent(type="text", text=text)]
+        if result.picture is not None:
+            data = b64encode(result.picture).decode()
+            parts.append(ImageContent(type="image", data=data, mime_type="image/png"))
+        self._write(tool, arguments, tables=result.scope, rows=len(result.rows), verdicts=judgement.verdicts)
+        return CallToolResult(content=parts, structured_content={**content})
+
+    def _write(self, tool: Tools, arguments: dict[str, Any], **facts: Any) -> None:
+        if self._log is not None:
+            self._log.write(tool.__name__, arguments, **facts)
+
+
+def _tool(function: Tools, calls: Calls) -> Tool:
+    """Return a tool with the arguments of a function, which refuses any other."""
+
+    @wraps(function)
+    async def run(**arguments: Any) -> Any:
+        return await calls.run(function, arguments)
+
+    declaration = signature(function)
+    run.__signature__ = declaration.replace(  # type: ignore[attr-defined]
+        parameters=[*declaration.parameters.values(), MAX_TEXT],
+        return_annotation=Annotated[CallToolResult, Answer],
+    )
+    tool = Tool.from_function(run, annotations=ToolAnnotations(read_only_hint=True))
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema(by_alias=True)
+    return tool
+
+
+def _schemas(season: ArchivedSeason) -> list[FunctionResource]:
+    return [
+        FunctionResource(
+            uri=f"sideline://tables/{name}",
+            name=name,
+            description=f"Columns of the table {name}: types, units, meanings",
+            mime_type="application/json",
+            fn=partial(_json, name),
+        )
+        for name in season.table_names()
+    ]
+
+
+def _json(table: str) -> str:
+    return json.dumps(columns_of(table), ensure_ascii=False)
+
+
+def _pages() -> list[FunctionResource]:
+    folder = files(__package__) / "pages"
+    return [
+        FunctionResource(
+            uri=f"sideline://docs/{name}",
+            name=name,
+            description=description,
+            mime_type="text/markdown",
+            fn=partial((folder / f"{name}.md").read_text, encoding="utf-8"),
+        )
+        for name, description in PAGES.items()
+    ]

@@ -1,0 +1,53 @@
+"""Rows of an archive with pseudonyms."""
+
+from typing import TYPE_CHECKING, Any
+
+from .._companions import Pseudonyms
+from .._rows import library
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
+
+
+def replace_rows(rows: "pyarrow.Table", pseudonyms: Pseudonyms) -> "pyarrow.Table":
+    """Return the rows of a table with pseudonyms; the types stay."""
+    pa: Any = library("pyarrow", "archive")
+    fields = rows["field"].to_pylist() if {"field", "old", "new"} <= set(rows.column_names) else None
+    for place, field in enumerate(rows.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if not (pa.types.is_integer(kind) or is_text(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            continue
+        values = rows[field.name].to_pylist()
+        if fields is None or field.name not in ("key", "old", "new"):
+            replacements = pseudonyms.column(field.name, values)
+        else:
+            replacements = [_corrected(pseudonyms, *pair) for pair in zip(fields, values, strict=True)]
+        column = pa.array(replacements, kind)
+        rows = rows.set_column(
+            place, field, column.dictionary_encode().cast(field.type) if kind != field.type else column
+        )
+    return rows
+
+
+def is_text(kind: "pyarrow.DataType") -> bool:
+    """Return whether values of a type are texts."""
+    pa: Any = library("pyarrow", "archive")
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _corrected(pseudonyms: Pseudonyms, field: str, value: str | None) -> str | None:
+    """Return a value of a correction, which is that of another field, or JSON."""
+    if value is None or value.startswith(("{", "[")):
+        return None if value is None else pseudonyms.body(value.encode(), field).decode()
+    return pseudonyms.value_as_text(field, value)
+
+
+def replace_frame(frame: "polars.LazyFrame", pseudonyms: Pseudonyms) -> "polars.LazyFrame":
+    """Return a frame with pseudonyms, replaced a batch at a time."""
+    pl = library("polars", "archive")
+
+    def replace_batch(batch: "polars.DataFrame") -> "polars.DataFrame":
+        return pl.from_arrow(replace_rows(batch.to_arrow(), pseudonyms)).cast(dict(batch.schema))  # type: ignore[no-any-return]
+
+    return frame.map_batches(replace_batch, streamable=True)
