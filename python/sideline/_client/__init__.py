@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         core_of as core_of,
         core_of_stream as core_of_stream,
         drift_of as drift_of,
+        elements_of as elements_of,
         finding_of as finding_of,
         in_zone as in_zone,
         is_entered as is_entered,
@@ -72,8 +73,8 @@ else:
         __name__,
         {
             "access": (
-                "check_sync core_of core_of_stream drift_of finding_of in_zone is_entered keep_alive options_of "
-                "planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
+                "check_sync core_of core_of_stream drift_of elements_of finding_of in_zone is_entered keep_alive "
+                "options_of planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
                 "waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",

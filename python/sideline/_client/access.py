@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import CoreClient, Payload, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from .._core import CoreStream
@@ -86,6 +86,11 @@ def is_entered(stream: "LiveStream") -> bool:
 def size_of(payload: Payload) -> int:
     """Return the bytes of a body, without copying it."""
     return payload._size
+
+
+def elements_of(payload: Payload, name: str | None) -> "Iterator[bytes] | None":
+    """Return the bytes of each element of a list of a body, of the body itself without a name; `None` if it has none."""
+    return payload._elements(name)
 
 
 def sport_of(payload: Payload) -> "Sport":

@@ -70,7 +70,7 @@ def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | No
     """
     if name == "raw" or month is None or month == UNDATED:
         return []
-    return [past for past, sizes in months.items() if past is not None and past < month and len(sizes) > 1]
+    return [past for past, sizes in months.items() if past is not None and past[:7] < month[:7] and len(sizes) > 1]
 
 
 def compact_all(store: Store, names: Iterable[str]) -> None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow
 from ._fetch import Outcome
-from ._plan import LISTS, TEAMS_LIST, Unit, is_list
+from ._plan import LISTS, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
 from ._store import MONTH, Store, internal_schemas, is_between, is_in, now
 from ._writer import Row, coverage_row, rows_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _MAX_ATTEMPTS = 100
 
@@ -69,19 +72,28 @@ def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Ma
 def _with_facts(row: Mapping[str, Any], unit: Unit) -> Row | None:
     """Return the row with its parent's facts; `None` if it has them."""
     facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
-    facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
+    facts |= {"linked": unit.is_linked or row["linked"], MONTH: partition(unit)}
     return {**row, **facts} if any(row[name] != value for name, value in facts.items()) else None
 
 
-def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
-    """Store when events, by their ids, and entries, by the names of their units, were last listed.
+def mark_listed(
+    store: Store, listed_at: Mapping[str, datetime], more: "Sequence[tuple[pyarrow.Array, datetime]]" = ()
+) -> None:
+    """Store when events, by their ids, and entries, by the names of their units, were last listed; `more` has names.
 
     They are in a table of their own: otherwise each sync would rewrite all of `coverage`.
     """
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
     new = rows_to_arrow([{"listed": listed, "listed_at": at} for listed, at in listed_at.items()], "listings")
-    for attempt in range(_MAX_ATTEMPTS + 1 if listed_at else 0):
+    when = new.schema.field("listed_at").type
+    parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]
+    new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()
+    # An event may be in two lists.
+    one = _arrow.scalar(1, pa.int32())
+    places = pc.subtract(pc.cumulative_sum(pa.repeat(one, new.num_rows)), one)
+    new = new.filter(pc.equal(pc.index_in(new["listed"], _arrow.whole(new["listed"])), places))
+    for attempt in range(_MAX_ATTEMPTS + 1 if new.num_rows else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
         stored = store.rows(table)
         names, oldest = stored["listed"], _arrow.array([now() - _MAX_READ_AGE], stored["listed_at"].type)[0]
@@ -97,7 +109,7 @@ def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
         store.wait(attempt)
 
 
-def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collection[str] = ()) -> None:
+def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
     """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])

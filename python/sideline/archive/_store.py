@@ -39,6 +39,9 @@ LINEAGE = ("url", "sideline_version")
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
+_ROW_SIZE = 200
+"""Approximate bytes of a row of the archive's own tables in memory, without a body."""
+
 _CHECKPOINT_INTERVAL = 10
 """Commits between two checkpoints: to open a table reads every commit since the last one."""
 
@@ -478,6 +481,32 @@ class Store:
                 for batch in stored.iter_batches(size, groups, names, use_threads=False):
                     rows = batch if column is None else batch.filter(_has_one(batch[column], wanted))
                     yield _with_columns(rows, columns, schema, month)
+
+    def select(
+        self,
+        table: "DeltaTable",
+        columns: Sequence[str] | None = None,
+        texts: tuple[str, Collection[str]] | None = None,
+        months: Collection[str] | None = None,
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """Yield rows of an opened table of the archive's own: those of months, with one of the texts in a column.
+
+        A small table is read once until `forget_files`; of a larger one a part is in memory at a time.
+        """
+        pc: Any = library("pyarrow.compute", "archive")
+        schema = internal_schemas()[_name_of(table)]
+        names = schema.names if columns is None else list(columns)
+        counts = _arrow.imported(table.get_add_actions(flatten=True))["num_records"].to_pylist()
+        if sum(count or 0 for count in counts) * _ROW_SIZE > self.settings.max_kept_bytes:
+            yield from self.batches(table, texts, columns=names, months=months)
+            return
+        more = {*([] if texts is None else texts[:1]), *([] if months is None else [MONTH])} - {*names}
+        rows = self.rows(table, [*names, *more])
+        if texts is not None:
+            rows = rows.filter(_has_one(rows[texts[0]], texts[1]))
+        if months is not None:
+            rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
+        yield from rows.select(names).to_batches()
 
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""

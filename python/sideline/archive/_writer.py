@@ -26,7 +26,7 @@ from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._plan import LIST_OPERATIONS, RESOURCES, TABLES, UNDATED, is_final
+from ._plan import RESOURCES, TABLES, is_final, partition, partitions
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
 from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
@@ -48,14 +48,27 @@ _MAX_THREADS = 2
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
-def interrupted_units(store: Store, table: "DeltaTable | None", known: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the units with a body in an opened table `raw` whose storing was interrupted."""
-    places = [] if table is None else to_views(store.rows(table, _PLACE_COLUMNS).select(["unit", "sequence", "status"]))
-    return {
-        row["unit"]
-        for row in places
-        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(known.get(row["unit"]))
-    }
+def interrupted_units(
+    store: Store, raw: "DeltaTable | None", coverage: "DeltaTable | None", months: Collection[str]
+) -> set[str]:
+    """Return the units with a body of these months in an opened table `raw` whose storing was interrupted."""
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    found: dict[str, int] = {}
+    for month in months if raw is not None else ():
+        batches = () if coverage is None else store.select(coverage, ("unit", "sequence"), months=partitions(month))
+        ledger = pa.Table.from_batches(batches, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
+        for bodies_ in store.select(raw, ("unit", "sequence", "status"), months=[month]):  # type: ignore[arg-type]
+            is_accounted = pc.less_equal(
+                bodies_["sequence"], ledger["sequence"].take(pc.index_in(bodies_["unit"], ledger["unit"]))
+            )
+            is_body = pc.not_equal(bodies_["status"], _arrow.scalar(UNDECODABLE, pa.string()))
+            for row in to_views(bodies_.filter(pc.and_(is_body, pc.invert(_arrow.is_true(is_accounted))))):
+                found[row["unit"]] = max(row["sequence"], found.get(row["unit"], 0))
+    # The row of a unit whose event has moved is in another month.
+    rows = coverage_of(store, coverage, found) if found and coverage is not None else []
+    sequences = {row["unit"]: _sequence(row) for row in rows}
+    return {unit for unit, sequence in found.items() if sequence > sequences.get(unit, 0)}
 
 
 @dataclass(frozen=True)
@@ -313,10 +326,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
 
 def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
     """Return the rows of units in an opened table `raw`, without their bodies."""
-    rows = store.rows(table, _PLACE_COLUMNS)
-    name = rows["unit"]
-    is_in_units = library("pyarrow.compute", "archive").is_in(name, _arrow.array(units, name.type))
-    return to_dicts(rows.filter(is_in_units))
+    return [row for batch in store.select(table, _PLACE_COLUMNS, ("unit", units)) for row in to_dicts(batch)]
 
 
 def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> int:
@@ -564,8 +574,7 @@ def coverage_row(outcome: Outcome) -> Row:
         "unit": unit.name,
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
-        # Each sync rewrites the entries of lists, so they have a partition of their own.
-        MONTH: UNDATED if unit.operation in LIST_OPERATIONS else unit.month,
+        MONTH: partition(unit),
     }
 
 
