@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from needs import ARCHIVE, library, require
 
 import sideline
@@ -86,16 +87,17 @@ Commit = Callable[[], bool]
 @contextmanager
 def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[None]:
     """Each commit of a store, with its table and rows, is a call of this function, which commits or does not."""
-    original = Store.try_replace
 
-    def try_replace(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
-        return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
+    def wrapped(original: Callable[..., bool]) -> Callable[..., bool]:
+        def commit(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
+            return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
 
-    Store.try_replace = try_replace  # type: ignore[method-assign]
-    try:
+        return commit
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("try_replace", "try_commit"):
+            patch.setattr(Store, name, wrapped(getattr(Store, name)))
         yield
-    finally:
-        Store.try_replace = original  # type: ignore[method-assign]
 
 
 class Killed(BaseException):

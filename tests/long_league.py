@@ -97,6 +97,6 @@ class _LongRest(Rest):
         index = int(key[:8], 16)
         if request.operation == "game":
             return Response(200, league._entries["team_events"][index])
-        ids = {name: template for name in request.ids}
+        ids = dict.fromkeys(request.ids, template)
         answer = super()._cached(replace(request, ids=ids, target=request.target.replace(key, template)))
         return Response(answer.status, league.of_index(index, answer.body.decode()).encode())

@@ -50,7 +50,7 @@ def scalar(value: Any, kind: "pyarrow.DataType") -> "pyarrow.Scalar":
 def is_true(flags: Any) -> Any:
     """Return flags without nulls, which are false."""
     pa: Any = library("pyarrow", "archive")
-    return library("pyarrow.compute", "archive").coalesce(flags, scalar(False, pa.bool_()))  # noqa: FBT003
+    return library("pyarrow.compute", "archive").coalesce(flags, scalar(False, pa.bool_()))
 
 
 def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":

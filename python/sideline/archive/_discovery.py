@@ -1,7 +1,7 @@
 """Requests and reads the lists of one sync: teams, games and events."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -14,6 +14,7 @@ from . import _listing
 from ._body import Body
 from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
 from ._listing import Event, Game, Listing, Received
+from ._memory import trim
 from ._plan import Unit
 from ._store import now
 from ._withdrawals import Lists, Parent
@@ -85,7 +86,8 @@ class Discovery:
         """Return the received lists and their range."""
         teams = {team: self._parents.get(f"team_events/team {team}") for team in self.team_ids}
         found = {
-            team: Parent(frozenset(), is_whole=False, is_empty=True) if parent is None else parent for team, parent in teams.items()
+            team: Parent(frozenset(), is_whole=False, is_empty=True) if parent is None else parent
+            for team, parent in teams.items()
         }
         return Lists(start, end, self._parents.get("schedule/all"), found)
 
@@ -136,6 +138,7 @@ class Discovery:
             for event in events:
                 self._add(event)
         self._note(unit, payload, whole)
+        trim()
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> None:
         mine = set(self.team_ids)

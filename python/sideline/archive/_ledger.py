@@ -9,7 +9,7 @@ from . import _arrow
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
-from ._store import MONTH, Store, internal_schemas, is_between, is_in, now
+from ._store import MONTH, Store, internal_schemas, now
 from ._writer import Row, coverage_row, rows_to_arrow
 
 if TYPE_CHECKING:
@@ -100,13 +100,14 @@ def mark_listed(
         is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
         others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
-        ends = pc.min_max(pa.chunked_array([*names.chunks, *new["listed"].chunks])).as_py()
-        # Two bounds take less time than a list of all entries of a season.
-        predicate = is_between("listed", ends["min"], ends["max"])
-        if store.try_replace(table, rows, predicate, last=attempt == _MAX_ATTEMPTS):
-            store.keep(table)
+        added = store.add_files(table, ((None, batch) for batch in rows.to_batches()))
+        is_done = store.try_commit(table, added, store.files(table))
+        store.keep(table)
+        if is_done:
             return
         store.wait(attempt)
+    if new.num_rows:
+        raise store.error_of_contention("listings")
 
 
 def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
@@ -118,10 +119,12 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[
             store.keep(table)
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
-        if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
-            store.keep(table)
+        is_done = store.replace_units(table, full, {row["unit"] for row in rows})
+        store.keep(table)
+        if is_done:
             return
         store.wait(attempt)
+    raise store.error_of_contention("coverage")
 
 
 def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:

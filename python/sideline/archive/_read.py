@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .._rows import library
 from ..errors import DecodeError, QueryError
-from . import _arrow
 from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
 from ._store import MONTH, Store, internal_schemas, public_schema
 from ._store_errors import find_damage, is_from_a_reader

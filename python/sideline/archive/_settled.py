@@ -13,6 +13,7 @@ from . import _arrow, _plan
 from ._body import body_id
 from ._life import COMPLETE
 from ._listing import Event, Game
+from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._read import coverage_of, to_views
 from ._store import MONTH, Store, internal_schemas
@@ -168,7 +169,9 @@ class Settled:
         operation, status, unit = rows["operation"], rows["status"], rows["unit"]
         interrupted = _arrow.array(self._interrupted(month), pa.string())
         # Times are compared as microseconds.
-        starts_at, over_at, planned_at = (rows[name].cast(pa.int64()) for name in ("starts_at", "over_at", "planned_at"))
+        starts_at, over_at, planned_at = (
+            rows[name].cast(pa.int64()) for name in ("starts_at", "over_at", "planned_at")
+        )
         window = self._window // timedelta(microseconds=1)
         last = round(clock.timestamp() * 1e6) - window
 
@@ -311,6 +314,7 @@ class Ledger:
         """Leave the opened tables to the writer."""
         self._store.keep(self._table)
         self._store.keep(self.raw)
+        trim()
 
     def _stored_months(self) -> set[str]:
         partitions = [] if self._table is None else self._table.partitions()

@@ -1,12 +1,16 @@
 """Opens and creates Delta tables in a folder or an object store, and replaces rows in one transaction."""
 
+import json
 import os
 import random
 import re
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -50,6 +54,14 @@ _CONFIGURATION = {
     "coverage": {"delta.dataSkippingStatsColumns": "unit"},
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
+
+_BOUNDED_COLUMNS = ("game_id", "session_id", "event_id", "team_id", "player_id", "unit", "entry")
+"""Columns whose bounds each commit has for each file, so that readers skip files."""
+
+_BOUNDS = ("minValues", "maxValues")
+
+_MAX_ROW_GROUP = 65_536
+"""Rows of a row group of a table without bodies."""
 
 _COMMENTS = {
     MONTH: "Month in which the game or practice starts",
@@ -183,6 +195,53 @@ def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
 
 
+def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield the rows of each month, without its column."""
+    pc: Any = library("pyarrow.compute", "archive")
+    others = rows.drop_columns([MONTH])
+    for month in sorted(rows[MONTH].unique().to_pylist()):
+        for batch in others.filter(pc.equal(rows[MONTH], _arrow.scalar(month, rows[MONTH].type))).to_batches():
+            yield month, batch
+
+
+def _joined(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
+    """Yield tables of so many rows, each of which is a row group."""
+    pa: Any = library("pyarrow", "archive")
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= size:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+class _Stats:
+    """What a commit says of a file: its rows, and the bounds of its ids."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.bounds: dict[str, tuple[Any, Any]] = {}
+        self.nulls: dict[str, int] = {}
+
+    def add(self, rows: "pyarrow.Table") -> None:
+        self.rows += rows.num_rows
+        for name in _BOUNDED_COLUMNS:
+            if name not in rows.schema.names:
+                continue
+            self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
+            ends = library("pyarrow.compute", "archive").min_max(rows[name])
+            least, most = ends["min"].as_py(), ends["max"].as_py()
+            if least is not None:
+                first, last = self.bounds.get(name, (least, most))
+                self.bounds[name] = min(first, least), max(last, most)
+
+    def text(self) -> str:
+        bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_BOUNDS)}
+        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls})
+
+
 def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
     """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
 
@@ -274,7 +333,8 @@ def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarro
 def _listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
     """Return the path and month of each file, and the bounds of a column where the log has them."""
     actions = _arrow.imported(table.get_add_actions(flatten=True))
-    wanted = ["path", _MONTH_OF_FILE] if column is None else ["path", _MONTH_OF_FILE, f"min.{column}", f"max.{column}"]
+    bounds = () if column is None else (f"min.{column}", f"max.{column}")
+    wanted = ["path", "size_bytes", _MONTH_OF_FILE, *bounds]
     # Not all: to turn times into Python values imports pandas.
     has = [name for name in wanted if name in actions.column_names]
     files: list[dict[str, Any]] = actions.select(has).to_pylist()
@@ -508,6 +568,11 @@ class Store:
             rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
         yield from rows.select(names).to_batches()
 
+    @staticmethod
+    def files(table: "DeltaTable") -> list[dict[str, Any]]:
+        """Return the files of an opened table."""
+        return _listed_files(table)
+
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
@@ -535,6 +600,110 @@ class Store:
                 self.keep(table)
                 return
             self.wait(attempt)
+
+    def add_files(self, table: "DeltaTable", rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]") -> list[Any]:
+        """Write rows, which come by month, as files of an opened table. They belong to it once they are committed.
+
+        deltalake would do the same with a query engine, whose code alone takes 30 MB of memory.
+        """
+        try:
+            return [
+                self._add_file(table, month, (batch for _, batch in batches))
+                for month, batches in groupby(rows, key=itemgetter(0))
+            ]
+        except OSError as error:
+            raise self.error_of_write(table, error) from None
+
+    def _add_file(self, table: "DeltaTable", month: str | None, batches: "Iterator[pyarrow.RecordBatch]") -> Any:
+        parquet: Any = library("pyarrow.parquet", "archive")
+        transaction: Any = library("deltalake.transaction", "archive")
+        name = _name_of(table)
+        folder = "" if month is None else f"{MONTH}={month}/"
+        path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
+        filesystem = self._filesystem(table)
+        if self.is_local:
+            Path(self.root, name, folder).mkdir(parents=True, exist_ok=True)
+        first = next(batches)
+        has_bodies = "body" in first.schema.names
+        stats = _Stats()
+        with (
+            filesystem.open_output_stream(path) as file,
+            parquet.ParquetWriter(
+                file,
+                first.schema,
+                compression="zstd",
+                # Statistics would hold two whole bodies of each row group.
+                write_statistics=[one for one in first.schema.names if one != "body"],
+                use_dictionary=[one for one in first.schema.names if one != "body"],
+            ) as writer,
+        ):
+            group = self.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
+            for batch in _joined(chain([first], batches), group):
+                stats.add(batch)
+                writer.write_table(batch)
+            writer.close()
+            size = file.tell()
+        values = {} if month is None else {MONTH: month}
+        return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, stats.text())
+
+    def try_commit(
+        self,
+        table: "DeltaTable",
+        added: Sequence[Any],
+        removed: Iterable[Mapping[str, Any]] = (),
+    ) -> bool:
+        """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
+        anything since the table was opened."""
+        deltalake: Any = library("deltalake", "archive")
+        transaction: Any = library("deltalake.transaction", "archive")
+        name = _name_of(table)
+        self.written.add(name)
+        at = time.time_ns() // 1_000_000
+        gone = [
+            transaction.RemoveAction(
+                file["path"],
+                True,
+                at,
+                file["size_bytes"],
+                {MONTH: file[_MONTH_OF_FILE]} if _MONTH_OF_FILE in file else {},
+            )
+            for file in removed
+        ]
+        try:
+            table.create_write_transaction(
+                [*added, *gone],
+                "append",
+                table.schema(),
+                table.metadata().partition_columns or None,
+                commit_properties=self.commit_properties(max_commit_retries=0),
+            )
+        except deltalake.exceptions.CommitFailedError:
+            return False
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise self.error_of_write(table, error) from None
+        trim()
+        return True
+
+    def replace_units(self, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
+        """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
+        pa: Any = library("pyarrow", "archive")
+        pc: Any = library("pyarrow.compute", "archive")
+        schema = internal_schemas()["coverage"]
+        bounds = (min(units), max(units))
+        kept, removed = [rows], []
+        for file in _listed_files(table, "unit"):
+            if _is_outside(file, "unit", bounds):
+                continue
+            stored = _rows_of_file(
+                self._filesystem(table), file["path"], [name for name in schema.names if name != MONTH]
+            )
+            is_replaced = _has_one(stored["unit"], units)
+            if pc.any(is_replaced).as_py():
+                removed.append(file)
+                rest = stored.filter(pc.invert(is_replaced))
+                kept.append(in_month(rest, file[_MONTH_OF_FILE]))
+        every = pa.concat_tables([_arrow.empty(schema), *kept], promote_options="permissive").select(schema.names)
+        return self.try_commit(table, self.add_files(table, by_month(every)), removed)
 
     def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
         """Replace rows of an opened table. Returns false if another writer has changed such rows since."""
@@ -576,11 +745,11 @@ class Store:
             column_properties={"body": body},
         )
 
-    def commit_properties(self) -> Any:
+    def commit_properties(self, **options: Any) -> Any:
         """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
         deltalake: Any = library("deltalake", "archive")
         fence = {} if self.fence is None else {"lease": str(self.fence)}
-        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})
+        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence}, **options)
 
     def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
         """Return the error to raise when a table could not be changed."""
@@ -590,6 +759,10 @@ class Store:
         except DecodeError as damage:
             return damage
         return translate_error(self.root, error)
+
+    def error_of_contention(self, name: str) -> Exception:
+        """Return the error to raise when other writers were always faster."""
+        return TimeoutError(f"{self.root}: other writers changed {name} again and again; sync again when they are done")
 
     @staticmethod
     def wait(attempt: int) -> None:

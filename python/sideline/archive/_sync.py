@@ -24,8 +24,8 @@ from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, Unit, is_list
 from ._read import coverage
 from ._settings import Settings
-from ._store import Store, internal_schemas, now
 from ._settled import Ledger
+from ._store import Store, internal_schemas, now
 from ._writer import Context, coverage_row, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:

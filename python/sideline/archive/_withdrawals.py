@@ -79,9 +79,7 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation
     return found
 
 
-def missing_games(
-    stored: Iterable[Row], find: Callable[[str], Row | None], lists: Lists
-) -> dict[str, Observation]:
+def missing_games(stored: Iterable[Row], find: Callable[[str], Row | None], lists: Lists) -> dict[str, Observation]:
     """Return the games that the schedule no longer has, but for those whose event has moved out of the range.
 
     `find` returns the row of a unit.

@@ -28,7 +28,7 @@ from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._plan import RESOURCES, TABLES, is_final, partition, partitions
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
-from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+from ._store import LINEAGE, MONTH, Store, by_month, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
     import pyarrow
@@ -112,22 +112,34 @@ def write_outcomes(
     _reject_case_conflicts(store, outcomes)
     written: set[str] = set()
     attempt = 0
+    is_contended = False
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
         seen = {row["unit"]: row for row in coverage_of(store, table, mine)}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
+        rows_of_reserved: dict[str, Row] = {}
         reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
+        # Opened before the units are reserved: rows of theirs that another writer adds are a later version.
+        opened = {name: store.reopen(name) for name in {name for outcome in outcomes for name in outcome.tables}}
         if reserved is not None:
+            rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
             before = table.version()
-            is_done = store.try_replace(table, reserved, is_in("unit", reserved["unit"].to_pylist()))
+            # Of a contended table, other writers may change other rows meanwhile.
+            if is_contended:
+                is_done = store.try_replace(table, reserved, is_in("unit", rows_of_reserved))
+            else:
+                is_done = store.try_commit(table, store.add_files(table, by_month(reserved)))
+                table.update_incremental()
             # Between the two versions another writer may have changed other units.
             if not is_done or table.version() != before + 1:
+                is_contended = True
                 continue
-            seen |= {row["unit"]: row for row in to_dicts(reserved)}
+            seen |= rows_of_reserved
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
-        stored = _write_units(store, ours, seen, context, now())
+        are_new = all(outcome.unit.name in rows_of_reserved for outcome in ours if outcome.is_stored)
+        stored = _write_units(store, ours, seen, context, now(), opened if are_new else {})
         _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
@@ -142,14 +154,22 @@ def write_outcomes(
             # Which body is newer is unknown: the next sync requests the unit again.
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
             last = attempt >= store.settings.max_write_attempts
-            if not rows or store.try_replace(
-                table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
-            ):
+            if not rows or _replace_coverage(store, table, rows, is_contended=is_contended, last=last):
                 store.keep(table)
                 return stored.corrections
+            is_contended = True
             is_as_seen = False
             attempt += 1
             store.wait(attempt)
+
+
+def _replace_coverage(
+    store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool
+) -> bool:
+    units, new = {row["unit"] for row in rows}, rows_to_arrow(rows, "coverage")
+    if is_contended:
+        return store.try_replace(table, new, is_in("unit", units), last=last)
+    return store.replace_units(table, new, units)
 
 
 def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
@@ -240,7 +260,12 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
 
 
 def _write_units(
-    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
+    store: Store,
+    outcomes: Sequence[Outcome],
+    seen: Mapping[str, Row],
+    context: Context,
+    at: datetime,
+    opened: "Mapping[str, DeltaTable | None]",
 ) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
@@ -255,8 +280,9 @@ def _write_units(
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    is_touched = any(name in seen or name in interrupted_before for name in changed)
-    _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
+    is_touched = not opened or bool(interrupted_before & changed.keys())
+    of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
+    _write(store, of_units, months, touched=is_touched, opened=opened)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -303,13 +329,13 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         is_last = attempt == store.settings.max_write_attempts
-        added = 0 if table is None else _add_bodies(store, table, new, last=is_last)
+        added = len(new) if table is None else _add_bodies(store, table, new, is_contended=attempt > 0, last=is_last)
+        store.keep(table)
         if added == len(new):
             break
         if not added:
             attempt += 1
             store.wait(attempt)
-    store.keep(table)
     new_units = {row["unit"] for row in new}
     places = {
         name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
@@ -329,14 +355,24 @@ def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[R
     return [row for batch in store.select(table, _PLACE_COLUMNS, ("unit", units)) for row in to_dicts(batch)]
 
 
-def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> int:
-    """Add rows to `raw`, a part at a time. Returns how many were added before another writer was active, who may have
-    added some of the same entries."""
+def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
+    """Add rows to `raw`. Returns how many were added before another writer was active, who may have added some of the
+    same entries. Of a contended table, other writers may change other rows meanwhile."""
+    if not rows:
+        return 0
+    parts = [
+        part
+        for _, same in groupby(sorted(rows, key=itemgetter(MONTH)), key=itemgetter(MONTH))
+        for part in _parts(list(same), store.settings.max_part_bytes)
+    ]
+    if not is_contended:
+        files = [file for part in parts for file in store.add_files(table, _one_by_one(part))]
+        return len(rows) if store.try_commit(table, files) else 0
     added = 0
-    for part in _parts(rows, store.settings.max_part_bytes):
+    for part in parts:
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
-        if not store.try_replace(table, _one_by_one(part), _entries(part), last=last):
+        if not store.try_replace(table, _reader(part), _entries(part), last=last):
             break
         added += len(part)
         if table.version() != before + 1:
@@ -363,23 +399,26 @@ def _units_with_same_rows(unit: str) -> set[str]:
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
 
 
-def _one_by_one(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
-    """Return rows of `raw`, each a batch of its own, whose body is decompressed when it is written."""
+def _one_by_one(rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield rows of `raw` with their month, each a batch of its own, whose body is decompressed when it is written."""
     pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
+    for row in rows:
+        batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
+        if row["body"]:
+            raw = row["body"].raw
+            # The bytes themselves: pyarrow's pool would keep the memory of copies.
+            ends = pa.py_buffer(array("i", (0, len(raw))))
+            body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
+            batch = batch.set_column(schema.get_field_index("body"), "body", body)
+        yield row[MONTH], batch.drop_columns([MONTH])
 
-    def batches() -> "Iterator[pyarrow.RecordBatch]":
-        for row in rows:
-            batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
-            if row["body"]:
-                raw = row["body"].raw
-                # The bytes themselves: pyarrow's pool would keep the memory of copies.
-                ends = pa.py_buffer(array("i", (0, len(raw))))
-                body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
-                batch = batch.set_column(schema.get_field_index("body"), "body", body)
-            yield batch
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+def _reader(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
+    pa: Any = library("pyarrow", "archive")
+    schema = internal_schemas()["raw"]
+    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, 1)) for month, batch in _one_by_one(rows))
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _entries(rows: Sequence[Row]) -> str:
@@ -407,11 +446,17 @@ def _body(outcome: Outcome, at: datetime) -> Row:
 
 
 def _write(
-    store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
+    store: Store,
+    outcomes: Sequence[tuple[Outcome, str]],
+    months: Mapping[str, set[str]],
+    *,
+    touched: bool,
+    opened: "Mapping[str, DeltaTable | None] | None" = None,
 ) -> None:
     """Replace the rows of earlier bodies in each table, by key within the months.
 
-    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none.
+    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows are
+    added to the `opened` tables, unless another writer has changed one since.
     """
     pa = library("pyarrow", "archive")
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
@@ -441,8 +486,18 @@ def _write(
         batches = (batch for rows in tables for batch in rows.to_batches())
         return pa.RecordBatchReader.from_batches(next(tables).schema, batches)
 
+    def is_added(name: str) -> bool:
+        table = (opened or {}).get(name)
+        if touched or table is None or name in ("box_score", "players"):
+            return False
+        return store.try_commit(
+            table, store.add_files(table, (pair for rows in decoded(name) for pair in by_month(rows)))
+        )
+
     def write(name: str) -> None:
-        if touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
+        if is_added(name):
+            store.keep((opened or {})[name])
+        elif touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
             keys = [outcome.unit.key for outcome, _ in changed[name]]
             store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
