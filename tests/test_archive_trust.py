@@ -325,7 +325,7 @@ def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path
             expected = {"team_events"} if kind == "game" else {"game", "schedule", "play_by_play", "ball_screens"}
             assert withdrawn == expected
             assert untrue(archive, league, (*FEW, "games")) == {}
-            assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
+            assert archive.changes()["events"].table().num_rows == archive.to_arrow("events").num_rows
             archive.rebuild("events")
             assert untrue(archive, league, (*FEW, "games")) == {}
 

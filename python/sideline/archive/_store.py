@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain, groupby
@@ -46,7 +47,7 @@ _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 _ROW_SIZE = 200
 """Approximate bytes of a row of the archive's own tables in memory, without a body."""
 
-_CHECKPOINT_INTERVAL = 10
+CHECKPOINT_INTERVAL = 10
 """Commits between two checkpoints: to open a table reads every commit since the last one."""
 
 _CONFIGURATION = {
@@ -82,6 +83,9 @@ _DESCRIPTIONS = {
     "raw": "One row for each distinct body of a response.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
+
+_LOG = "_delta_log"
+_LOG_ENTRY = re.compile(rf"{_LOG}/(\d{{20}})\.")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -193,6 +197,11 @@ def _listing_fields(pa: Any) -> list[Any]:
 def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     """Add the partition column."""
     return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
+
+
+def is_checkpoint(path: str) -> bool:
+    """Return whether an entry of a log is a checkpoint: later entries suffice to read later versions."""
+    return ".checkpoint." in path
 
 
 def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
@@ -471,7 +480,7 @@ class Store:
                     description=_description(name),
                     configuration={
                         "sideline.version": __version__,
-                        "delta.checkpointInterval": str(_CHECKPOINT_INTERVAL),
+                        "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
                         **_CONFIGURATION.get(name, {}),
                     },
                     raise_if_key_not_exists=False,
@@ -577,6 +586,26 @@ class Store:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
         self._kept.clear()
+
+    def log(self, table: "DeltaTable") -> list[tuple[int, str]]:
+        """Return the version and path of each entry of a table's log."""
+        fs: Any = library("pyarrow.fs", "archive")
+        found = self._filesystem(table).get_file_info(fs.FileSelector(_LOG))
+        paths = (f"{_LOG}/{one.base_name}" for one in found)
+        return sorted((int(match[1]), path) for path in paths if (match := _LOG_ENTRY.match(path)))
+
+    def remove_log(self, table: "DeltaTable", paths: Iterable[str]) -> None:
+        """Remove entries of a table's log, the oldest first; another writer may do the same."""
+        filesystem = self._filesystem(table)
+        for path in paths:
+            with suppress(FileNotFoundError):
+                filesystem.delete_file(path)
+
+    def oldest_version(self, name: str) -> int:
+        """Return the oldest version of a table that can be read."""
+        table = self.open(name)
+        entries = [] if table is None else self.log(table)
+        return min((number for number, path in entries if number == 0 or is_checkpoint(path)), default=0)
 
     def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
