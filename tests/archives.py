@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from needs import ARCHIVE, library, require
@@ -98,6 +100,15 @@ def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[
         for name in ("try_replace", "try_commit"):
             patch.setattr(Store, name, wrapped(getattr(Store, name)))
         yield
+
+
+def rows_of_commit(table: Any, rows: Any) -> Any:
+    """The rows that a commit to a folder adds, as a table: it may name files that hold them."""
+    if not isinstance(rows, list):
+        return rows
+    parquet = library("pyarrow.parquet")
+    files = [parquet.ParquetFile(Path(url2pathname(urlsplit(table.table_uri).path)) / action.path).read() for action in rows]
+    return pa.concat_tables(files, promote_options="permissive") if files else pa.table({})
 
 
 class Killed(BaseException):

@@ -201,8 +201,8 @@ class Discovery:
         return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
 
     def _read_teams(self) -> None:
-        [received] = self._request([self._teams_request()])
-        self._keep_teams(*received)
+        for _, payload, elements in self._request([self._teams_request()]):
+            self._keep_teams(payload, elements)
 
     def _teams_request(self) -> Request:
         self._were_teams_requested = True

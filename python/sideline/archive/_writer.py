@@ -490,6 +490,9 @@ def _write(
         table = (opened or {}).get(name)
         if touched or table is None or name in ("box_score", "players"):
             return False
+        # Only deltalake adds a column that is new in this version.
+        if not {*stored_schema(name).names} <= {field.name for field in table.schema().fields}:
+            return False
         return store.try_commit(
             table, store.add_files(table, (pair for rows in decoded(name) for pair in by_month(rows)))
         )
