@@ -69,10 +69,12 @@ def compact(store: Store, names: Iterable[str]) -> None:
 
 def _clean_log(store: Store, table: "DeltaTable") -> None:
     """Remove the entries of a table's log before the last versions, but for what these are read from."""
-    table.update_incremental()
+    # To read or list the log of a bucket takes requests.
+    if store.is_local:
+        table.update_incremental()
     version = table.version()
-    # To list the log of a bucket takes a request.
-    if version <= _KEPT_VERSIONS or not (store.is_local or version % CHECKPOINT_INTERVAL == 0):
+    is_due = store.is_local or (store.can_add_files and version % CHECKPOINT_INTERVAL == 0)
+    if version <= _KEPT_VERSIONS or not is_due:
         return
     entries = store.log(table)
     first_kept = version - _KEPT_VERSIONS

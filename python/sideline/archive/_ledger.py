@@ -100,8 +100,7 @@ def mark_listed(
         is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
         others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
-        added = store.add_files(table, ((None, batch) for batch in rows.to_batches()))
-        is_done = store.try_commit(table, added, store.files(table))
+        is_done = store.overwrite(table, rows)
         store.keep(table)
         if is_done:
             return

@@ -7,9 +7,10 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
+from importlib.util import find_spec
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -23,7 +24,7 @@ from ..errors import DecodeError
 from . import _arrow
 from ._memory import load_deltalake, trim
 from ._settings import Settings
-from ._storage_options import Options
+from ._storage_options import Options, open_bucket
 from ._store_errors import check_files, translate_error
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ _DESCRIPTIONS = {
 }
 
 _LOG = "_delta_log"
-_LOG_ENTRY = re.compile(rf"{_LOG}/(\d{{20}})\.")
+_LOG_ENTRY = re.compile(r"(\d{20})\.")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -425,6 +426,10 @@ class Store:
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the bucket, which has the options."""
+        return {name: value for name, value in vars(self).items() if name != "bucket"}
+
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
         deltalake: Any = library("deltalake", "archive")
@@ -577,29 +582,39 @@ class Store:
             rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
         yield from rows.select(names).to_batches()
 
-    @staticmethod
-    def files(table: "DeltaTable") -> list[dict[str, Any]]:
-        """Return the files of an opened table."""
-        return _listed_files(table)
-
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
         self._kept.clear()
 
+    @property
+    def can_add_files(self) -> bool:
+        """Whether it writes files itself. For a bucket that takes obstore."""
+        return self.is_local or find_spec("obstore") is not None
+
+    @cached_property
+    def bucket(self) -> Any:
+        """The bucket for obstore."""
+        return self.options.open(open_bucket, self.root)
+
     def log(self, table: "DeltaTable") -> list[tuple[int, str]]:
         """Return the version and path of each entry of a table's log."""
-        fs: Any = library("pyarrow.fs", "archive")
-        found = self._filesystem(table).get_file_info(fs.FileSelector(_LOG))
-        paths = (f"{_LOG}/{one.base_name}" for one in found)
-        return sorted((int(match[1]), path) for path in paths if (match := _LOG_ENTRY.match(path)))
+        name = _name_of(table)
+        if self.is_local:
+            names = os.listdir(Path(self.root, name, _LOG))
+        else:
+            found = library("obstore", "bucket").list(self.bucket, f"{name}/{_LOG}").collect()
+            names = [one["path"].rpartition("/")[2] for one in found]
+        return sorted((int(match[1]), one) for one in names if (match := _LOG_ENTRY.match(one)))
 
     def remove_log(self, table: "DeltaTable", paths: Iterable[str]) -> None:
         """Remove entries of a table's log, the oldest first; another writer may do the same."""
-        filesystem = self._filesystem(table)
         for path in paths:
             with suppress(FileNotFoundError):
-                filesystem.delete_file(path)
+                if self.is_local:
+                    Path(self.root, _name_of(table), _LOG, path).unlink()
+                else:
+                    library("obstore", "bucket").delete(self.bucket, f"{_name_of(table)}/{_LOG}/{path}")
 
     def oldest_version(self, name: str) -> int:
         """Return the oldest version of a table that can be read."""
@@ -649,14 +664,11 @@ class Store:
         name = _name_of(table)
         folder = "" if month is None else f"{MONTH}={month}/"
         path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
-        filesystem = self._filesystem(table)
-        if self.is_local:
-            Path(self.root, name, folder).mkdir(parents=True, exist_ok=True)
         first = next(batches)
         has_bodies = "body" in first.schema.names
         stats = _Stats()
         with (
-            filesystem.open_output_stream(path) as file,
+            self._new_file(f"{name}/{path}") as file,
             parquet.ParquetWriter(
                 file,
                 first.schema,
@@ -674,6 +686,20 @@ class Store:
             size = file.tell()
         values = {} if month is None else {MONTH: month}
         return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, stats.text())
+
+    @contextmanager
+    def _new_file(self, path: str) -> Iterator[Any]:
+        """Open a file of the folder for writing, or one in memory that becomes an object of the bucket."""
+        pa: Any = library("pyarrow", "archive")
+        if self.is_local:
+            file = Path(self.root, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with pa.OSFile(str(file), "wb") as opened:
+                yield opened
+            return
+        buffer = pa.BufferOutputStream()
+        yield buffer
+        library("obstore", "bucket").put(self.bucket, path, buffer.getvalue().to_pybytes(), use_multipart=False)
 
     def try_commit(
         self,
@@ -715,6 +741,8 @@ class Store:
 
     def replace_units(self, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
         """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
+        if not self.can_add_files:
+            return self.try_replace(table, rows, is_in("unit", units))
         pa: Any = library("pyarrow", "archive")
         pc: Any = library("pyarrow.compute", "archive")
         schema = internal_schemas()["coverage"]
@@ -733,6 +761,13 @@ class Store:
                 kept.append(in_month(rest, file[_MONTH_OF_FILE]))
         every = pa.concat_tables([_arrow.empty(schema), *kept], promote_options="permissive").select(schema.names)
         return self.try_commit(table, self.add_files(table, by_month(every)), removed)
+
+    def overwrite(self, table: "DeltaTable", rows: "pyarrow.Table") -> bool:
+        """Replace all rows of an opened table without months. Returns false if another writer was active."""
+        if not self.can_add_files:
+            return self.try_replace(table, rows, "true")
+        added = self.add_files(table, ((None, batch) for batch in rows.to_batches()))
+        return self.try_commit(table, added, _listed_files(table))
 
     def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
         """Replace rows of an opened table. Returns false if another writer has changed such rows since."""

@@ -112,7 +112,7 @@ def write_outcomes(
     _reject_case_conflicts(store, outcomes)
     written: set[str] = set()
     attempt = 0
-    is_contended = False
+    is_contended = not store.can_add_files
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
         seen = {row["unit"]: row for row in coverage_of(store, table, mine)}
@@ -121,7 +121,8 @@ def write_outcomes(
         rows_of_reserved: dict[str, Row] = {}
         reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
         # Opened before the units are reserved: rows of theirs that another writer adds are a later version.
-        opened = {name: store.reopen(name) for name in {name for outcome in outcomes for name in outcome.tables}}
+        names = {name for outcome in outcomes for name in outcome.tables} if reserved is not None else ()
+        opened = {name: store.reopen(name) for name in names}
         if reserved is not None:
             rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
             before = table.version()
@@ -329,7 +330,11 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         is_last = attempt == store.settings.max_write_attempts
-        added = len(new) if table is None else _add_bodies(store, table, new, is_contended=attempt > 0, last=is_last)
+        added = (
+            len(new)
+            if table is None
+            else _add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
+        )
         store.keep(table)
         if added == len(new):
             break
@@ -488,7 +493,7 @@ def _write(
 
     def is_added(name: str) -> bool:
         table = (opened or {}).get(name)
-        if touched or table is None or name in ("box_score", "players"):
+        if touched or table is None or name in ("box_score", "players") or not store.can_add_files:
             return False
         # Only deltalake adds a column that is new in this version.
         if not {*stored_schema(name).names} <= {field.name for field in table.schema().fields}:
