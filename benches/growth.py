@@ -69,7 +69,11 @@ def stored(root: Path) -> dict[str, Any]:
     """Return the megabytes and files of an archive, and the share of its logs."""
     sizes = {path: path.stat().st_size for path in root.rglob("*") if path.is_file()}
     log = sum(size for path, size in sizes.items() if "_delta_log" in path.parts)
-    return {"stored_mb": round(sum(sizes.values()) / 1e6, 1), "files": len(sizes), "log": round(log / sum(sizes.values()), 3)}
+    return {
+        "stored_mb": round(sum(sizes.values()) / 1e6, 1),
+        "files": len(sizes),
+        "log": round(log / sum(sizes.values()), 3),
+    }
 
 
 def grow(games: int, given: argparse.Namespace) -> list[dict[str, Any]]:

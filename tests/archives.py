@@ -18,6 +18,7 @@ import pytest
 from needs import ARCHIVE, library, require
 
 import sideline
+from sideline.archive import _commits
 from sideline.archive._body import Body
 from sideline.archive._fetch import Fetched, Outcome
 from sideline.archive._plan import Unit
@@ -97,8 +98,8 @@ def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[
         return commit
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("try_replace", "try_commit"):
-            patch.setattr(Store, name, wrapped(getattr(Store, name)))
+        patch.setattr(Store, "try_replace", wrapped(Store.try_replace))
+        patch.setattr(_commits, "try_commit", wrapped(_commits.try_commit))
         yield
 
 

@@ -132,7 +132,7 @@ class CoreSimulator:
     def close(self) -> None: ...
 
 @final
-class _Elements(Iterator[bytes]):
+class Elements(Iterator[bytes]):
     """The elements of a list of a body, as iterator over their bytes."""
 
     def __len__(self) -> int: ...
@@ -179,7 +179,7 @@ class Payload:
     @property
     def raw(self) -> bytes:
         """The bytes of the body."""
-    def _elements(self, name: str | None) -> _Elements | None:
+    def _elements(self, name: str | None) -> Elements | None:
         """Return the elements of a list of the body, each as its bytes, or `None` if it has none of this name.
 
         Without a name they are the elements of the body itself, or the body if it is an object. The whole body is checked

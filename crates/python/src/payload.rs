@@ -37,7 +37,7 @@ pub struct PyPayload {
 }
 
 /// The elements of a list of a body, as iterator over their bytes.
-#[pyclass(frozen, module = "sideline", name = "_Elements")]
+#[pyclass(frozen, module = "sideline", name = "Elements")]
 pub struct Elements {
     payload: fetch::Payload,
     spans: Vec<Range<usize>>,

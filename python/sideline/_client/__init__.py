@@ -74,8 +74,8 @@ else:
         {
             "access": (
                 "check_sync core_of core_of_stream drift_of elements_of finding_of in_zone is_entered keep_alive "
-                "options_of planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of units_of "
-                "waits with_texts"
+                "options_of planned_units refusal_of shape_of size_of sport_of store_of table_from_arrow title_of "
+                "units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

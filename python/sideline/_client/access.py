@@ -5,10 +5,10 @@ They would be public API under a public name, so other modules reach them only t
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import CoreClient, Payload, Table
+from .._core import CoreClient, Elements, Payload, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import TypeVar
 
     from .._core import CoreStream
@@ -88,8 +88,8 @@ def size_of(payload: Payload) -> int:
     return payload._size
 
 
-def elements_of(payload: Payload, name: str | None) -> "Iterator[bytes] | None":
-    """Return the bytes of each element of a list of a body, of the body itself without a name; `None` if it has none."""
+def elements_of(payload: Payload, name: str | None) -> Elements | None:
+    """Return the bytes of each element of a list of a body, without a name of the body itself; `None` without list."""
     return payload._elements(name)
 
 

@@ -14,6 +14,10 @@
     _corrections.py      compares two bodies of a unit: pure
     _leases.py           shares units between machines on one bucket
     _store.py            opens, creates and changes Delta tables
+    _settled.py          finds the entries of lists that need no work
+    _raw.py              adds bodies to the table of bodies
+    _storage_types.py    converts rows to what Delta Lake has
+    _commits.py          writes files of tables and commits them
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
@@ -516,8 +520,8 @@ class Archive:
 
         Parameters:
             since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, kept for the
-                last 100 versions until it is vacuumed; or a time: data stored after it, by the clock of the machine that stored it; `None`:
-                everything.
+                last 100 versions until it is vacuumed; or a time: data stored after it, by the clock of the machine
+                that stored it; `None`: everything.
 
         >>> changes = archive.changes()
         >>> sum(rows.table().num_rows for rows in archive.changes(since=changes.version).values())

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
-from . import _corrections
+from . import _commits, _corrections
 from ._decode import decode_tables, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, names_damage, to_views, unit_of_body
@@ -77,7 +77,7 @@ class ChangeStream:
         return _change_schema(self._store, self._name)
 
     def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
-        for unit, old, new in changed_units(self._store, self._then, self._now, self._name):
+        for _, old, new in changed_units(self._store, self._then, self._now, self._name):
             rows = difference(self._name, old[self._name], new[self._name])
             yield from conform(rows, self.schema).select(self.schema.names).to_batches()
 
@@ -163,7 +163,7 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
     except (FileNotFoundError, OSError, deltalake.exceptions.DeltaError) as error:
         if version is None:
             raise
-        oldest = store.oldest_version("coverage")
+        oldest = _commits.oldest_version(store, "coverage")
         if version < oldest:
             raise ValueError(
                 f"version {version} is no longer kept; the oldest is {oldest}: pass the time of that state instead"

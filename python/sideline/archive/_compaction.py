@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _arrow
+from . import _arrow, _commits
 from ._memory import trim
 from ._plan import UNDATED
-from ._store import CHECKPOINT_INTERVAL, MONTH, Store, is_checkpoint
+from ._store import CHECKPOINT_INTERVAL, MONTH, Store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -76,15 +76,17 @@ def _clean_log(store: Store, table: "DeltaTable") -> None:
     is_due = store.is_local or (store.can_add_files and version % CHECKPOINT_INTERVAL == 0)
     if version <= _KEPT_VERSIONS or not is_due:
         return
-    entries = store.log(table)
+    entries = _commits.log(store, table)
     first_kept = version - _KEPT_VERSIONS
     if min((number for number, _ in entries), default=version) >= first_kept:
         return
-    base = max((number for number, path in entries if is_checkpoint(path) and number <= first_kept), default=None)
+    base = max(
+        (number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept), default=None
+    )
     if base is None:
         table.create_checkpoint()
         base = first_kept
-    store.remove_log(table, [path for number, path in entries if number < base])
+    _commits.remove_log(store, table, [path for number, path in entries if number < base])
 
 
 def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | None) -> list[str]:

@@ -38,7 +38,7 @@ class Discovery:
         client: "Client",
         clock: Callable[[], datetime] | None,
         settled: "Settled | None" = None,
-        is_practice: Callable[[str], bool] = lambda event_id: False,
+        is_practice: Callable[[str], bool] | None = None,
     ) -> None:
         self._client = client
         self._settled = settled
@@ -248,7 +248,7 @@ class Discovery:
         return found
 
     def _unit(self, event_id: str) -> Unit:
-        if self._is_practice(event_id):
+        if self._is_practice is not None and self._is_practice(event_id):
             return Unit("team_events", event_id)
         return Unit("game", event_id, game_id=event_id)
 

@@ -307,7 +307,8 @@ def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int
 def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
     """Return the result of `work` for each item, in order, from several threads.
 
-    No more results than threads wait until they are used. The threads are daemons, unlike those of a pool, so that Ctrl-C does not wait for running requests.
+    No more results than threads wait until they are used. The threads are daemons, unlike those of a pool, so that
+    Ctrl-C does not wait for running requests.
     """
     futures: list[Future[Result]] = [Future() for _ in items]
     left = deque(zip(futures, items, strict=True))

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _arrow
+from . import _arrow, _commits
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
@@ -100,7 +100,7 @@ def mark_listed(
         is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
         others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
-        is_done = store.overwrite(table, rows)
+        is_done = _commits.overwrite(store, table, rows)
         store.keep(table)
         if is_done:
             return
@@ -118,7 +118,7 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[
             store.keep(table)
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
-        is_done = store.replace_units(table, full, {row["unit"] for row in rows})
+        is_done = _commits.replace_units(store, table, full, {row["unit"] for row in rows})
         store.keep(table)
         if is_done:
             return

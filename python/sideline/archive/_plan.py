@@ -122,8 +122,10 @@ UNDATED = "undated"
 
 
 def partitions(month: str) -> tuple[str, ...]:
-    """Return the partitions of `coverage` with the units of a month. Each sync rewrites the entries of lists, so they have
-    one of their own."""
+    """Return the partitions of `coverage` with the units of a month.
+
+    Each sync rewrites the entries of lists, so they have one of their own.
+    """
     return (month,) if month == UNDATED else (month, f"{month}-lists")
 
 

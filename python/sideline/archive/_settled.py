@@ -59,8 +59,10 @@ class Settled:
         holes: Collection[str],
         interrupted: Callable[[str], Collection[str]],
     ) -> None:
-        """`table`: the opened `coverage`. `holes`: ids of unreadable entries, which are read again. `interrupted` returns
-        the units of a month whose storing was interrupted."""
+        """`table`: the opened `coverage`. `holes`: ids of unreadable entries, which are read again.
+
+        `interrupted` returns the units of a month whose storing was interrupted.
+        """
         self._store = store
         self._table = table
         self._interrupted = interrupted
@@ -252,7 +254,7 @@ def _found(names: Sequence[str], rows: "pyarrow.Table") -> list[dict[str, Any] |
 
 
 class Ledger:
-    """The rows of `coverage` that one sync needs, by the names of their units. Those of settled entries stay in files."""
+    """The rows of `coverage` that one sync needs, by unit. Those of settled entries stay in files."""
 
     def __init__(self, store: Store) -> None:
         self.rows: dict[str, Mapping[str, Any]] = {}

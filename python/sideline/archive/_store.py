@@ -1,18 +1,12 @@
 """Opens and creates Delta tables in a folder or an object store, and replaces rows in one transaction."""
 
-import json
 import os
 import random
-import re
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.util import find_spec
-from itertools import chain, groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -37,7 +31,7 @@ _MAX_ATTEMPTS = 40
 MONTH = "month"
 """The partition column of the tables. `scan` and `to_arrow` do not show it."""
 
-_MONTH_OF_FILE = f"partition.{MONTH}"
+MONTH_OF_FILE = f"partition.{MONTH}"
 """Its column in the list of a table's files."""
 
 LINEAGE = ("url", "sideline_version")
@@ -56,14 +50,6 @@ _CONFIGURATION = {
     "coverage": {"delta.dataSkippingStatsColumns": "unit"},
     "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
 }
-
-_BOUNDED_COLUMNS = ("game_id", "session_id", "event_id", "team_id", "player_id", "unit", "entry")
-"""Columns whose bounds each commit has for each file, so that readers skip files."""
-
-_BOUNDS = ("minValues", "maxValues")
-
-_MAX_ROW_GROUP = 65_536
-"""Rows of a row group of a table without bodies."""
 
 _COMMENTS = {
     MONTH: "Month in which the game or practice starts",
@@ -84,16 +70,6 @@ _DESCRIPTIONS = {
     "raw": "One row for each distinct body of a response.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
-
-_LOG = "_delta_log"
-_LOG_ENTRY = re.compile(r"(\d{20})\.")
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-_MIN_TIME, _MAX_TIME = -62_135_596_800, 253_402_300_799
-"""The years 1 to 9999, the range of `datetime`, in seconds of the epoch."""
-
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @cache
@@ -200,95 +176,6 @@ def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
 
 
-def is_checkpoint(path: str) -> bool:
-    """Return whether an entry of a log is a checkpoint: later entries suffice to read later versions."""
-    return ".checkpoint." in path
-
-
-def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
-    """Yield the rows of each month, without its column."""
-    pc: Any = library("pyarrow.compute", "archive")
-    others = rows.drop_columns([MONTH])
-    for month in sorted(rows[MONTH].unique().to_pylist()):
-        for batch in others.filter(pc.equal(rows[MONTH], _arrow.scalar(month, rows[MONTH].type))).to_batches():
-            yield month, batch
-
-
-def _joined(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
-    """Yield tables of so many rows, each of which is a row group."""
-    pa: Any = library("pyarrow", "archive")
-    held: list[Any] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= size:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-class _Stats:
-    """What a commit says of a file: its rows, and the bounds of its ids."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.bounds: dict[str, tuple[Any, Any]] = {}
-        self.nulls: dict[str, int] = {}
-
-    def add(self, rows: "pyarrow.Table") -> None:
-        self.rows += rows.num_rows
-        for name in _BOUNDED_COLUMNS:
-            if name not in rows.schema.names:
-                continue
-            self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
-            ends = library("pyarrow.compute", "archive").min_max(rows[name])
-            least, most = ends["min"].as_py(), ends["max"].as_py()
-            if least is not None:
-                first, last = self.bounds.get(name, (least, most))
-                self.bounds[name] = min(first, least), max(last, most)
-
-    def text(self) -> str:
-        bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_BOUNDS)}
-        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls})
-
-
-def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
-    """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
-
-    Raises `ValueError` for a time or a column name that cannot be stored and read again.
-    """
-    pa: Any = library("pyarrow", "archive")
-    check_storable(table)
-    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
-
-
-def check_storable(table: "pyarrow.Table") -> None:
-    """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
-    pa: Any = library("pyarrow", "archive")
-    if len({name.lower() for name in table.column_names}) < len(table.column_names):
-        raise ValueError("two columns have names that differ only in case")
-    for field in table.schema:
-        if _CONTROL.search(field.name):
-            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
-        if pa.types.is_timestamp(field.type):
-            _check_times(field, table[field.name])
-
-
-def _check_times(field: "pyarrow.Field", column: Any) -> None:
-    ends = library("pyarrow.compute", "archive").min_max(column)
-    first, last = ends["min"].value, ends["max"].value
-    second = _PER_SECOND[field.type.unit]
-    if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
-        raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
-
-
-def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
-    pa = library("pyarrow", "archive")
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
-
-
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
@@ -329,35 +216,35 @@ def _literal(value: object) -> str:
     return str(value) if isinstance(value, int) else "'{}'".format(str(value).replace("'", "''"))
 
 
-def _name_of(table: "DeltaTable") -> str:
+def name_of(table: "DeltaTable") -> str:
     return table.table_uri.rstrip("/").rpartition("/")[2]
 
 
-def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
+def rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
     """Return those of the columns that the file has."""
     parquet: Any = library("pyarrow.parquet", "archive")
     with filesystem.open_input_file(unquote(path)) as file:
         return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
 
 
-def _listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
+def listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
     """Return the path and month of each file, and the bounds of a column where the log has them."""
     actions = _arrow.imported(table.get_add_actions(flatten=True))
     bounds = () if column is None else (f"min.{column}", f"max.{column}")
-    wanted = ["path", "size_bytes", _MONTH_OF_FILE, *bounds]
+    wanted = ["path", "size_bytes", MONTH_OF_FILE, *bounds]
     # Not all: to turn times into Python values imports pandas.
     has = [name for name in wanted if name in actions.column_names]
     files: list[dict[str, Any]] = actions.select(has).to_pylist()
     return files
 
 
-def _is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
+def is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
     """Return whether none of a file's texts in a column lies between the bounds."""
     least, most = file.get(f"min.{column}"), file.get(f"max.{column}")
     return least is not None and most is not None and (bounds[1] < least or most < bounds[0])
 
 
-def _has_one(column: Any, texts: Collection[str]) -> Any:
+def has_one(column: Any, texts: Collection[str]) -> Any:
     """Return for each text of the column whether it is one of these."""
     return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
 
@@ -445,7 +332,7 @@ class Store:
     def keep(self, table: "DeltaTable | None") -> None:
         """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""
         if table is not None:
-            self._kept[_name_of(table)] = table
+            self._kept[name_of(table)] = table
 
     def reopen(self, name: str) -> "DeltaTable | None":
         """Return the current table. Of one that was kept, only what is new in its log is read.
@@ -505,15 +392,15 @@ class Store:
         """Return the rows of an opened table of the archive's own. Files never change, so each of a small table is read
         once until `forget_files`: a sync reads some tables several times, in more files each night."""
         pa: Any = library("pyarrow", "archive")
-        name = _name_of(table)
+        name = name_of(table)
         schema = internal_schemas()[name]
         wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        months = {file["path"]: file.get(_MONTH_OF_FILE, "") for file in _listed_files(table)}
+        months = {file["path"]: file.get(MONTH_OF_FILE, "") for file in listed_files(table)}
         before = self._files.get((name, *wanted.names), {})
-        filesystem = None if months.keys() <= before.keys() else self._filesystem(table)
+        filesystem = None if months.keys() <= before.keys() else self.filesystem(table)
 
         def read(path: str) -> "pyarrow.Table":
-            rows = _rows_of_file(filesystem, path, wanted.names)
+            rows = rows_of_file(filesystem, path, wanted.names)
             return in_month(rows, months[path]) if MONTH in wanted.names else rows
 
         # A new dict, without files that were replaced: another thread may read the one before.
@@ -536,14 +423,14 @@ class Store:
         """Yield the rows of an opened table of the archive's own, `size` in memory at a time: those with one of the
         texts in a column, or all. What cannot have them is not read: files of other months, files and row groups."""
         parquet: Any = library("pyarrow.parquet", "archive")
-        schema = internal_schemas()[_name_of(table)]
-        filesystem = self._filesystem(table)
+        schema = internal_schemas()[name_of(table)]
+        filesystem = self.filesystem(table)
         column, wanted = texts or (None, ())
         bounds = (min(wanted, default=""), max(wanted, default=""))
-        for file in _listed_files(table, column):
-            month = file.get(_MONTH_OF_FILE)
+        for file in listed_files(table, column):
+            month = file.get(MONTH_OF_FILE)
             is_other_month = months is not None and month not in months
-            if is_other_month or (column is not None and _is_outside(file, column, bounds)):
+            if is_other_month or (column is not None and is_outside(file, column, bounds)):
                 continue
             with filesystem.open_input_file(unquote(file["path"])) as opened:
                 stored = parquet.ParquetFile(opened)
@@ -551,9 +438,9 @@ class Store:
                 groups = list(range(stored.num_row_groups))
                 if column is not None:
                     keys = (stored.read_row_group(group, [column])[column] for group in groups)
-                    groups = [group for group, key in enumerate(keys) if True in _has_one(key, wanted).to_pylist()]
+                    groups = [group for group, key in enumerate(keys) if True in has_one(key, wanted).to_pylist()]
                 for batch in stored.iter_batches(size, groups, names, use_threads=False):
-                    rows = batch if column is None else batch.filter(_has_one(batch[column], wanted))
+                    rows = batch if column is None else batch.filter(has_one(batch[column], wanted))
                     yield _with_columns(rows, columns, schema, month)
 
     def select(
@@ -568,7 +455,7 @@ class Store:
         A small table is read once until `forget_files`; of a larger one a part is in memory at a time.
         """
         pc: Any = library("pyarrow.compute", "archive")
-        schema = internal_schemas()[_name_of(table)]
+        schema = internal_schemas()[name_of(table)]
         names = schema.names if columns is None else list(columns)
         counts = _arrow.imported(table.get_add_actions(flatten=True))["num_records"].to_pylist()
         if sum(count or 0 for count in counts) * _ROW_SIZE > self.settings.max_kept_bytes:
@@ -577,7 +464,7 @@ class Store:
         more = {*([] if texts is None else texts[:1]), *([] if months is None else [MONTH])} - {*names}
         rows = self.rows(table, [*names, *more])
         if texts is not None:
-            rows = rows.filter(_has_one(rows[texts[0]], texts[1]))
+            rows = rows.filter(has_one(rows[texts[0]], texts[1]))
         if months is not None:
             rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
         yield from rows.select(names).to_batches()
@@ -597,38 +484,13 @@ class Store:
         """The bucket for obstore."""
         return self.options.open(open_bucket, self.root)
 
-    def log(self, table: "DeltaTable") -> list[tuple[int, str]]:
-        """Return the version and path of each entry of a table's log."""
-        name = _name_of(table)
-        if self.is_local:
-            names = os.listdir(Path(self.root, name, _LOG))
-        else:
-            found = library("obstore", "bucket").list(self.bucket, f"{name}/{_LOG}").collect()
-            names = [one["path"].rpartition("/")[2] for one in found]
-        return sorted((int(match[1]), one) for one in names if (match := _LOG_ENTRY.match(one)))
-
-    def remove_log(self, table: "DeltaTable", paths: Iterable[str]) -> None:
-        """Remove entries of a table's log, the oldest first; another writer may do the same."""
-        for path in paths:
-            with suppress(FileNotFoundError):
-                if self.is_local:
-                    Path(self.root, _name_of(table), _LOG, path).unlink()
-                else:
-                    library("obstore", "bucket").delete(self.bucket, f"{_name_of(table)}/{_LOG}/{path}")
-
-    def oldest_version(self, name: str) -> int:
-        """Return the oldest version of a table that can be read."""
-        table = self.open(name)
-        entries = [] if table is None else self.log(table)
-        return min((number for number, path in entries if number == 0 or is_checkpoint(path)), default=0)
-
-    def _filesystem(self, table: "DeltaTable") -> Any:
+    def filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
         # Only deltalake knows the options of a bucket, and which features of later protocols it cannot read.
         if not self.is_local or table.protocol().min_reader_version > 1:
             return table.to_pyarrow_dataset().filesystem
         fs: Any = library("pyarrow.fs", "archive")
-        return fs.SubTreeFileSystem(f"{self.root}/{_name_of(table)}", fs.LocalFileSystem())
+        return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
     def replace(
         self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str
@@ -645,130 +507,6 @@ class Store:
                 return
             self.wait(attempt)
 
-    def add_files(self, table: "DeltaTable", rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]") -> list[Any]:
-        """Write rows, which come by month, as files of an opened table. They belong to it once they are committed.
-
-        deltalake would do the same with a query engine, whose code alone takes 30 MB of memory.
-        """
-        try:
-            return [
-                self._add_file(table, month, (batch for _, batch in batches))
-                for month, batches in groupby(rows, key=itemgetter(0))
-            ]
-        except OSError as error:
-            raise self.error_of_write(table, error) from None
-
-    def _add_file(self, table: "DeltaTable", month: str | None, batches: "Iterator[pyarrow.RecordBatch]") -> Any:
-        parquet: Any = library("pyarrow.parquet", "archive")
-        transaction: Any = library("deltalake.transaction", "archive")
-        name = _name_of(table)
-        folder = "" if month is None else f"{MONTH}={month}/"
-        path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
-        first = next(batches)
-        has_bodies = "body" in first.schema.names
-        stats = _Stats()
-        with (
-            self._new_file(f"{name}/{path}") as file,
-            parquet.ParquetWriter(
-                file,
-                first.schema,
-                compression="zstd",
-                # Statistics would hold two whole bodies of each row group.
-                write_statistics=[one for one in first.schema.names if one != "body"],
-                use_dictionary=[one for one in first.schema.names if one != "body"],
-            ) as writer,
-        ):
-            group = self.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
-            for batch in _joined(chain([first], batches), group):
-                stats.add(batch)
-                writer.write_table(batch)
-            writer.close()
-            size = file.tell()
-        values = {} if month is None else {MONTH: month}
-        return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, stats.text())
-
-    @contextmanager
-    def _new_file(self, path: str) -> Iterator[Any]:
-        """Open a file of the folder for writing, or one in memory that becomes an object of the bucket."""
-        pa: Any = library("pyarrow", "archive")
-        if self.is_local:
-            file = Path(self.root, path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with pa.OSFile(str(file), "wb") as opened:
-                yield opened
-            return
-        buffer = pa.BufferOutputStream()
-        yield buffer
-        library("obstore", "bucket").put(self.bucket, path, buffer.getvalue().to_pybytes(), use_multipart=False)
-
-    def try_commit(
-        self,
-        table: "DeltaTable",
-        added: Sequence[Any],
-        removed: Iterable[Mapping[str, Any]] = (),
-    ) -> bool:
-        """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
-        anything since the table was opened."""
-        deltalake: Any = library("deltalake", "archive")
-        transaction: Any = library("deltalake.transaction", "archive")
-        name = _name_of(table)
-        self.written.add(name)
-        at = time.time_ns() // 1_000_000
-        gone = [
-            transaction.RemoveAction(
-                file["path"],
-                True,
-                at,
-                file["size_bytes"],
-                {MONTH: file[_MONTH_OF_FILE]} if _MONTH_OF_FILE in file else {},
-            )
-            for file in removed
-        ]
-        try:
-            table.create_write_transaction(
-                [*added, *gone],
-                "append",
-                table.schema(),
-                table.metadata().partition_columns or None,
-                commit_properties=self.commit_properties(max_commit_retries=0),
-            )
-        except deltalake.exceptions.CommitFailedError:
-            return False
-        except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise self.error_of_write(table, error) from None
-        trim()
-        return True
-
-    def replace_units(self, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
-        """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
-        if not self.can_add_files:
-            return self.try_replace(table, rows, is_in("unit", units))
-        pa: Any = library("pyarrow", "archive")
-        pc: Any = library("pyarrow.compute", "archive")
-        schema = internal_schemas()["coverage"]
-        bounds = (min(units), max(units))
-        kept, removed = [rows], []
-        for file in _listed_files(table, "unit"):
-            if _is_outside(file, "unit", bounds):
-                continue
-            stored = _rows_of_file(
-                self._filesystem(table), file["path"], [name for name in schema.names if name != MONTH]
-            )
-            is_replaced = _has_one(stored["unit"], units)
-            if pc.any(is_replaced).as_py():
-                removed.append(file)
-                rest = stored.filter(pc.invert(is_replaced))
-                kept.append(in_month(rest, file[_MONTH_OF_FILE]))
-        every = pa.concat_tables([_arrow.empty(schema), *kept], promote_options="permissive").select(schema.names)
-        return self.try_commit(table, self.add_files(table, by_month(every)), removed)
-
-    def overwrite(self, table: "DeltaTable", rows: "pyarrow.Table") -> bool:
-        """Replace all rows of an opened table without months. Returns false if another writer was active."""
-        if not self.can_add_files:
-            return self.try_replace(table, rows, "true")
-        added = self.add_files(table, ((None, batch) for batch in rows.to_batches()))
-        return self.try_commit(table, added, _listed_files(table))
-
     def try_replace(self, table: "DeltaTable", rows: Any, predicate: str | None, *, last: bool = False) -> bool:
         """Replace rows of an opened table. Returns false if another writer has changed such rows since."""
         growth = "merge" if predicate else "overwrite"
@@ -776,7 +514,7 @@ class Store:
 
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
-        name = _name_of(table)
+        name = name_of(table)
         self.written.add(name)
         try:
             deltalake.write_deltalake(
@@ -819,7 +557,7 @@ class Store:
         """Return the error to raise when a table could not be changed."""
         try:
             if self.is_local:
-                check_files(self.root, _name_of(table), table)
+                check_files(self.root, name_of(table), table)
         except DecodeError as damage:
             return damage
         return translate_error(self.root, error)

@@ -10,7 +10,6 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,14 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import __version__
 from .._rows import library
-from . import _arrow, _corrections, _rosters
+from . import _arrow, _commits, _corrections, _rosters
 from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._plan import RESOURCES, TABLES, is_final, partition, partitions
+from ._raw import add_bodies
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
-from ._store import LINEAGE, MONTH, Store, by_month, in_month, internal_schemas, is_in
+from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
 if TYPE_CHECKING:
     import pyarrow
@@ -130,7 +130,9 @@ def write_outcomes(
             if is_contended:
                 is_done = store.try_replace(table, reserved, is_in("unit", rows_of_reserved))
             else:
-                is_done = store.try_commit(table, store.add_files(table, by_month(reserved)))
+                is_done = _commits.try_commit(
+                    store, table, _commits.add_files(store, table, _commits.by_month(reserved))
+                )
                 table.update_incremental()
             # Between the two versions another writer may have changed other units.
             if not is_done or table.version() != before + 1:
@@ -170,7 +172,7 @@ def _replace_coverage(
     units, new = {row["unit"] for row in rows}, rows_to_arrow(rows, "coverage")
     if is_contended:
         return store.try_replace(table, new, is_in("unit", units), last=last)
-    return store.replace_units(table, new, units)
+    return _commits.replace_units(store, table, new, units)
 
 
 def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
@@ -333,7 +335,7 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
         added = (
             len(new)
             if table is None
-            else _add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
+            else add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
         )
         store.keep(table)
         if added == len(new):
@@ -360,74 +362,10 @@ def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[R
     return [row for batch in store.select(table, _PLACE_COLUMNS, ("unit", units)) for row in to_dicts(batch)]
 
 
-def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
-    """Add rows to `raw`. Returns how many were added before another writer was active, who may have added some of the
-    same entries. Of a contended table, other writers may change other rows meanwhile."""
-    if not rows:
-        return 0
-    parts = [
-        part
-        for _, same in groupby(sorted(rows, key=itemgetter(MONTH)), key=itemgetter(MONTH))
-        for part in _parts(list(same), store.settings.max_part_bytes)
-    ]
-    if not is_contended:
-        files = [file for part in parts for file in store.add_files(table, _one_by_one(part))]
-        return len(rows) if store.try_commit(table, files) else 0
-    added = 0
-    for part in parts:
-        before = table.version()
-        # The predicate matches no row. It makes one of two writers of the same entry try again.
-        if not store.try_replace(table, _reader(part), _entries(part), last=last):
-            break
-        added += len(part)
-        if table.version() != before + 1:
-            break
-    return added
-
-
-def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":
-    part: list[Row] = []
-    size = 0
-    for row in rows:
-        part.append(row)
-        size += row["body"].size if row["body"] else 0
-        if size >= max_bytes:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
 def _units_with_same_rows(unit: str) -> set[str]:
     """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
     operation, _, key = unit.partition("/")
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
-
-
-def _one_by_one(rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
-    """Yield rows of `raw` with their month, each a batch of its own, whose body is decompressed when it is written."""
-    pa: Any = library("pyarrow", "archive")
-    schema = internal_schemas()["raw"]
-    for row in rows:
-        batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
-        if row["body"]:
-            raw = row["body"].raw
-            # The bytes themselves: pyarrow's pool would keep the memory of copies.
-            ends = pa.py_buffer(array("i", (0, len(raw))))
-            body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
-            batch = batch.set_column(schema.get_field_index("body"), "body", body)
-        yield row[MONTH], batch.drop_columns([MONTH])
-
-
-def _reader(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
-    pa: Any = library("pyarrow", "archive")
-    schema = internal_schemas()["raw"]
-    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, 1)) for month, batch in _one_by_one(rows))
-    return pa.RecordBatchReader.from_batches(schema, batches)
-
-
-def _entries(rows: Sequence[Row]) -> str:
-    return f"{is_in(MONTH, {row[MONTH] for row in rows})} AND {is_in('entry', (row['entry'] for row in rows))}"
 
 
 def _body(outcome: Outcome, at: datetime) -> Row:
@@ -460,8 +398,8 @@ def _write(
 ) -> None:
     """Replace the rows of earlier bodies in each table, by key within the months.
 
-    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows are
-    added to the `opened` tables, unless another writer has changed one since.
+    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
+    are added to the `opened` tables, unless another writer has changed one since.
     """
     pa = library("pyarrow", "archive")
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
@@ -498,8 +436,10 @@ def _write(
         # Only deltalake adds a column that is new in this version.
         if not {*stored_schema(name).names} <= {field.name for field in table.schema().fields}:
             return False
-        return store.try_commit(
-            table, store.add_files(table, (pair for rows in decoded(name) for pair in by_month(rows)))
+        return _commits.try_commit(
+            store,
+            table,
+            _commits.add_files(store, table, (pair for rows in decoded(name) for pair in _commits.by_month(rows))),
         )
 
     def write(name: str) -> None:
