@@ -65,7 +65,7 @@ def sync(root: Path, environ: dict[str, str], options: dict[str, Any]) -> dict[s
     return dict(json.loads(done.stdout))
 
 
-def stored(root: Path) -> dict[str, Any]:
+def folder_size(root: Path) -> dict[str, Any]:
     """Return the megabytes and files of an archive, and the share of its logs."""
     sizes = {path: path.stat().st_size for path in root.rglob("*") if path.is_file()}
     log = sum(size for path, size in sizes.items() if "_delta_log" in path.parts)
@@ -76,25 +76,30 @@ def stored(root: Path) -> dict[str, Any]:
     }
 
 
-def grow(games: int, given: argparse.Namespace) -> list[dict[str, Any]]:
+def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Return a row for each sync of an archive of so many games."""
     spawn = multiprocessing.get_context("spawn")
     pipe, other = spawn.Pipe()
-    league = {"games": games, "days": given.days, "possessions": given.possessions, "sessions": given.sessions}
+    league = {
+        "games": games,
+        "days": arguments.days,
+        "possessions": arguments.possessions,
+        "sessions": arguments.sessions,
+    }
     service = spawn.Process(target=serve, args=(other, league), daemon=True)
     service.start()
     environ = pipe.recv()
-    options = {} if given.tables is None else {"tables": given.tables.split(",")}
+    options = {} if arguments.tables is None else {"tables": arguments.tables.split(",")}
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "season"
-        whole = {"start": given.start, "end": "2027-03-03", **options}
+        season = {"start": arguments.start, "end": "2027-03-03", **options}
         fortnight = {"start": "2027-02-15", "end": "2027-03-03", **options}
         for name, new, span in (
-            ("first sync", 0, whole),
-            ("second sync", 0, whole),
+            ("first sync", 0, season),
+            ("second sync", 0, season),
             ("nothing new", 0, fortnight),
-            ("nothing new, whole range", 0, whole),
+            ("nothing new, whole range", 0, season),
             ("ten games", 10, fortnight),
         ):
             if new:
@@ -102,7 +107,7 @@ def grow(games: int, given: argparse.Namespace) -> list[dict[str, Any]]:
                 pipe.recv()
             row = {"games": games, "sync": name, **sync(root, environ, span)}
             pipe.send("requests")
-            row |= {"requests": pipe.recv(), **stored(root)}
+            row |= {"requests": pipe.recv(), **folder_size(root)}
             print(json.dumps(row), flush=True)
             rows.append(row)
     pipe.send(None)
@@ -116,9 +121,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
     figure, axes = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), layout="constrained")
     for name in dict.fromkeys(row["sync"] for row in rows):
-        some = [row for row in rows if row["sync"] == name]
+        points = [row for row in rows if row["sync"] == name]
         for part, quantity in zip(axes, ("mb", "cpu"), strict=True):
-            part.plot([row["games"] for row in some], [row[quantity] for row in some], marker="o", label=name)
+            part.plot([row["games"] for row in points], [row[quantity] for row in points], marker="o", label=name)
     for part, label in zip(axes, ("MB at most", "CPU seconds"), strict=True):
         part.set_ylabel(label)
         part.set_ylim(bottom=0)
@@ -138,14 +143,14 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=2, help="of a game")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--figure", type=Path, help="such as growth.svg; needs matplotlib")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     start = time.perf_counter()
-    rows = [row for games in given.games for row in grow(games, given)]
+    rows = [row for games in arguments.games for row in grow(games, arguments)]
     print(f"{time.perf_counter() - start:.0f} seconds")
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=1))
-    if given.figure:
-        draw(rows, given.figure)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+    if arguments.figure:
+        draw(rows, arguments.figure)
 
 
 if __name__ == "__main__":

@@ -91,15 +91,15 @@ Commit = Callable[[], bool]
 def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[None]:
     """Each commit of a store, with its table and rows, is a call of this function, which commits or does not."""
 
-    def wrapped(original: Callable[..., bool]) -> Callable[..., bool]:
+    def wrap(original: Callable[..., bool]) -> Callable[..., bool]:
         def commit(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
             return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
 
         return commit
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "try_replace", wrapped(Store.try_replace))
-        patch.setattr(_commits, "try_commit", wrapped(_commits.try_commit))
+        patch.setattr(Store, "try_replace", wrap(Store.try_replace))
+        patch.setattr(_commits, "try_commit", wrap(_commits.try_commit))
         yield
 
 

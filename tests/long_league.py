@@ -30,7 +30,7 @@ class LongLeague(Service):
         first, last = self.season.now - days * DAY, self.season.now - 10 * DAY
         self.starts = [round(first + index * (last - first) / games) for index in range(games)]
         bodies = Bodies(self.season, self.links, self.features)
-        self._scheduled, self._event = bodies.scheduled(template), bodies.event(template)
+        self._game_entry, self._event = bodies.scheduled(template), bodies.event(template)
         self._teams = [team.id for team in self.season.teams]
         self._entries: dict[str, list[bytes]] = {"schedule": [], "team_events": []}
         for index, start in enumerate(self.starts):
@@ -62,23 +62,23 @@ class LongLeague(Service):
         by = start - self._event["started_at"]
         home, away = self.teams_of(index)
 
-        def moved(entry: dict[str, Any]) -> dict[str, Any]:
+        def shift(entry: dict[str, Any]) -> dict[str, Any]:
             return {**entry, "started_at": entry["started_at"] + by, "ended_at": entry["ended_at"] + by}
 
         def playing(entry: dict[str, Any]) -> dict[str, Any]:
             return {**entry, "home_team_id": home, "away_team_id": away}
 
-        event = {**moved(self._event), "results": [moved(result) for result in self._event["results"]]}
+        event = {**shift(self._event), "results": [shift(result) for result in self._event["results"]]}
         event["game_attributes"] = playing(event["game_attributes"])
-        scheduled = {**playing(self._scheduled), "tipoff_at": start}
-        for name, entry in (("schedule", scheduled), ("team_events", event)):
+        game_entry = {**playing(self._game_entry), "tipoff_at": start}
+        for name, entry in (("schedule", game_entry), ("team_events", event)):
             self._entries[name].append(self.of_index(index, json.dumps(entry, separators=(",", ":"))).encode())
 
-    def listed(self, operation: str, start: int, end: int, team: int | None) -> bytes:
+    def entries_of(self, operation: str, start: int, end: int, team: int | None) -> bytes:
         places = range(bisect_left(self.starts, start), bisect_right(self.starts, end))
-        found = [self._entries[operation][place] for place in places if team is None or team in self.teams_of(place)]
+        entries = [self._entries[operation][place] for place in places if team is None or team in self.teams_of(place)]
         name = b"games" if operation == "schedule" else b"events"
-        return b'{"' + name + b'":[' + b",".join(found) + b"]}"
+        return b'{"' + name + b'":[' + b",".join(entries) + b"]}"
 
 
 class _LongRest(Rest):
@@ -89,14 +89,14 @@ class _LongRest(Rest):
         if request.operation in ("schedule", "team_events"):
             team = request.ids.get("team_id")
             start, end = request.number("from") or 0, request.number("to") or 0
-            return Response(200, league.listed(request.operation, start, end, None if team is None else int(team)))
+            return Response(200, league.entries_of(request.operation, start, end, None if team is None else int(team)))
         key = request.id or request.first("id")
-        template = next((one for one in league.template_ids if one[8:] == key[8:]), None)
+        template = next((key_of for key_of in league.template_ids if key_of[8:] == key[8:]), None)
         if template is None:
             return super()._cached(request)
         index = int(key[:8], 16)
         if request.operation == "game":
             return Response(200, league._entries["team_events"][index])
         ids = dict.fromkeys(request.ids, template)
-        answer = super()._cached(replace(request, ids=ids, target=request.target.replace(key, template)))
-        return Response(answer.status, league.of_index(index, answer.body.decode()).encode())
+        response = super()._cached(replace(request, ids=ids, target=request.target.replace(key, template)))
+        return Response(response.status, league.of_index(index, response.body.decode()).encode())

@@ -63,15 +63,15 @@ impl Elements {
     }
 }
 
-/// The places of a list's elements in a body, which is checked as a whole.
+/// The places of a list's elements in a body, which is checked as a document.
 fn elements(body: &Body, name: Option<&str>) -> Result<Option<Vec<Range<usize>>>, JsonError> {
-    let padded = body.padded();
-    let whole = Value::of(body, &padded)?;
+    let padded_body = body.padded();
+    let document = Value::of(body, &padded_body)?;
     let span = |value: Value<'_>| value.offset()..value.offset() + value.raw().len();
     let list = match name {
-        Some(name) => whole.get(name),
-        None if whole.is_object() => return Ok(Some(vec![span(whole)])),
-        None => Some(whole),
+        Some(name) => document.get(name),
+        None if document.is_object() => return Ok(Some(vec![span(document)])),
+        None => Some(document),
     };
     Ok(list.filter(Value::is_array).map(|list| list.elements().map(span).collect()))
 }

@@ -54,10 +54,10 @@ def account(store: Store, rows: Sequence[Row], scope: Scope) -> list[Row]:
         return [*rows]
     holes = [row["unit"] for row in rows if is_hole(row)]
     statuses = {status for batch in store.select(table, ["status"]) for status in batch["status"].unique().to_pylist()}
-    found = [store.select(table, texts=("status", set(filter(is_lacking, statuses))))]
+    selections = [store.select(table, texts=("status", set(filter(is_lacking, statuses))))]
     if holes:
-        found.append(store.select(table, texts=("unit", holes)))
-    selected_rows = [row for batches in found for batch in batches for row in to_dicts(batch)]
+        selections.append(store.select(table, texts=("unit", holes)))
+    selected_rows = [row for batches in selections for batch in batches for row in to_dicts(batch)]
     store.keep(table)
     current = {row["unit"]: row for row in selected_rows}
     own_rows = {row["unit"]: current.get(row["unit"], row) if is_hole(row) else row for row in rows}

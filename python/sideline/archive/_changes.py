@@ -66,10 +66,10 @@ class ChangeStream:
     True
     """
 
-    def __init__(self, store: Store, name: str, then: State, now: State) -> None:
+    def __init__(self, store: Store, name: str, earlier: State, now: State) -> None:
         self._store = store
         self._name = name
-        self._then, self._now = then, now
+        self._earlier, self._now = earlier, now
 
     @cached_property
     def schema(self) -> "pyarrow.Schema":
@@ -77,7 +77,7 @@ class ChangeStream:
         return _change_schema(self._store, self._name)
 
     def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
-        for _, old, new in changed_units(self._store, self._then, self._now, self._name):
+        for _, old, new in changed_units(self._store, self._earlier, self._now, self._name):
             rows = difference(self._name, old[self._name], new[self._name])
             yield from conform(rows, self.schema).select(self.schema.names).to_batches()
 
@@ -185,7 +185,7 @@ def state_at(store: Store, when: datetime, now: State) -> State:
 def changed_units(store: Store, then: Mapping[str, int], now: State, table: str | None = None) -> Iterator[ChangedUnit]:
     """Yield the units whose bodies differ, or those with rows in a table, a few in memory at a time."""
     operations = {name for name, resource in RESOURCES.items() if table is None or table in resource.tables}
-    wanted = [] if table is None else [table]
+    tables_to_decode = [] if table is None else [table]
 
     def month_of(unit: str) -> str:
         # Bodies of a unit that has others may be in several months.
@@ -202,7 +202,7 @@ def changed_units(store: Store, then: Mapping[str, int], now: State, table: str 
         of: dict[str, Unit] = {}
         for row in bodies(store, entries=entries, months=[month] if month else None):
             unit = of[row["unit"]] = unit_of_body(row)
-            tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], wanted)
+            tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables_to_decode)
             if "players" in tables:
                 tables["players"] = history(store, unit, row["sequence"])
             found[row["unit"], row["sequence"]] = tables

@@ -63,17 +63,17 @@ def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]
             yield month, batch
 
 
-def _joined(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
+def _join(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
     """Yield tables of so many rows, each of which is a row group."""
     pa: Any = library("pyarrow", "archive")
-    held: list[Any] = []
+    batches_of_group: list[Any] = []
     for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= size:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+        batches_of_group.append(batch)
+        if sum(item.num_rows for item in batches_of_group) >= size:
+            yield pa.Table.from_batches(batches_of_group)
+            batches_of_group = []
+    if batches_of_group:
+        yield pa.Table.from_batches(batches_of_group)
 
 
 class _Stats:
@@ -91,10 +91,10 @@ class _Stats:
                 continue
             self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
             ends = library("pyarrow.compute", "archive").min_max(rows[name])
-            least, most = ends["min"].as_py(), ends["max"].as_py()
+            least, greatest = ends["min"].as_py(), ends["max"].as_py()
             if least is not None:
-                first, last = self.bounds.get(name, (least, most))
-                self.bounds[name] = min(first, least), max(last, most)
+                first, last = self.bounds.get(name, (least, greatest))
+                self.bounds[name] = min(first, least), max(last, greatest)
 
     def text(self) -> str:
         bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_BOUNDS)}
@@ -107,9 +107,9 @@ def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
     if store.is_local:
         names = os.listdir(Path(store.root, name, _LOG))
     else:
-        found = library("obstore", "bucket").list(store.bucket, f"{name}/{_LOG}").collect()
-        names = [one["path"].rpartition("/")[2] for one in found]
-    return sorted((int(match[1]), one) for one in names if (match := _LOG_ENTRY.match(one)))
+        objects = library("obstore", "bucket").list(store.bucket, f"{name}/{_LOG}").collect()
+        names = [item["path"].rpartition("/")[2] for item in objects]
+    return sorted((int(match[1]), name) for name in names if (match := _LOG_ENTRY.match(name)))
 
 
 def remove_log(store: Store, table: "DeltaTable", paths: Iterable[str]) -> None:
@@ -159,12 +159,12 @@ def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "It
             first.schema,
             compression="zstd",
             # Statistics would hold two whole bodies of each row group.
-            write_statistics=[one for one in first.schema.names if one != "body"],
-            use_dictionary=[one for one in first.schema.names if one != "body"],
+            write_statistics=[column for column in first.schema.names if column != "body"],
+            use_dictionary=[column for column in first.schema.names if column != "body"],
         ) as writer,
     ):
         group = store.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
-        for batch in _joined(chain([first], batches), group):
+        for batch in _join(chain([first], batches), group):
             stats.add(batch)
             writer.write_table(batch)
         writer.close()
@@ -180,8 +180,8 @@ def _new_file(store: Store, path: str) -> Iterator[Any]:
     if store.is_local:
         file = Path(store.root, path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        with pa.OSFile(str(file), "wb") as opened:
-            yield opened
+        with pa.OSFile(str(file), "wb") as output:
+            yield output
         return
     buffer = pa.BufferOutputStream()
     yield buffer
@@ -191,8 +191,8 @@ def _new_file(store: Store, path: str) -> Iterator[Any]:
 def try_commit(
     store: Store,
     table: "DeltaTable",
-    added: Sequence[Any],
-    removed: Iterable[Mapping[str, Any]] = (),
+    new_files: Sequence[Any],
+    old_files: Iterable[Mapping[str, Any]] = (),
 ) -> bool:
     """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
     anything since the table was opened."""
@@ -201,7 +201,7 @@ def try_commit(
     name = name_of(table)
     store.written.add(name)
     at = time.time_ns() // 1_000_000
-    gone = [
+    removals = [
         transaction.RemoveAction(
             file["path"],
             True,
@@ -209,11 +209,11 @@ def try_commit(
             file["size_bytes"],
             {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {},
         )
-        for file in removed
+        for file in old_files
     ]
     try:
         table.create_write_transaction(
-            [*added, *gone],
+            [*new_files, *removals],
             "append",
             table.schema(),
             table.metadata().partition_columns or None,
@@ -235,23 +235,25 @@ def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", unit
     pc: Any = library("pyarrow.compute", "archive")
     schema = internal_schemas()["coverage"]
     bounds = (min(units), max(units))
-    kept, removed = [rows], []
+    parts, old_files = [rows], []
     for file in listed_files(table, "unit"):
         if is_outside(file, "unit", bounds):
             continue
-        stored = rows_of_file(store.filesystem(table), file["path"], [name for name in schema.names if name != MONTH])
-        is_replaced = has_one(stored["unit"], units)
+        file_rows = rows_of_file(
+            store.filesystem(table), file["path"], [name for name in schema.names if name != MONTH]
+        )
+        is_replaced = has_one(file_rows["unit"], units)
         if pc.any(is_replaced).as_py():
-            removed.append(file)
-            rest = stored.filter(pc.invert(is_replaced))
-            kept.append(in_month(rest, file[MONTH_OF_FILE]))
-    every = pa.concat_tables([_arrow.empty(schema), *kept], promote_options="permissive").select(schema.names)
-    return try_commit(store, table, add_files(store, table, by_month(every)), removed)
+            old_files.append(file)
+            rest = file_rows.filter(pc.invert(is_replaced))
+            parts.append(in_month(rest, file[MONTH_OF_FILE]))
+    every = pa.concat_tables([_arrow.empty(schema), *parts], promote_options="permissive").select(schema.names)
+    return try_commit(store, table, add_files(store, table, by_month(every)), old_files)
 
 
 def overwrite(store: Store, table: "DeltaTable", rows: "pyarrow.Table") -> bool:
     """Replace all rows of an opened table without months. Returns false if another writer was active."""
     if not store.can_add_files:
         return store.try_replace(table, rows, "true")
-    added = add_files(store, table, ((None, batch) for batch in rows.to_batches()))
-    return try_commit(store, table, added, listed_files(table))
+    new_files = add_files(store, table, ((None, batch) for batch in rows.to_batches()))
+    return try_commit(store, table, new_files, listed_files(table))

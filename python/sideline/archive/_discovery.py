@@ -37,11 +37,11 @@ class Discovery:
         self,
         client: "Client",
         clock: Callable[[], datetime] | None,
-        settled: "Settled | None" = None,
+        settled_entries: "Settled | None" = None,
         is_practice: Callable[[str], bool] | None = None,
     ) -> None:
         self._client = client
-        self._settled = settled
+        self._settled_entries = settled_entries
         """Drops entries that need no work."""
         self._is_practice = is_practice
         """Whether the event of an id was a practice."""
@@ -98,13 +98,13 @@ class Discovery:
         requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
         if (team_ids is None or with_teams) and not self._were_teams_requested:
             requests.append(self._teams_request())
-        (_, scheduled, _), *teams = self._request(requests)
+        (_, schedule_payload, _), *teams = self._request(requests)
         for _, payload, elements in teams:
             self._keep_teams(payload, elements)
         # Without the list of teams, the games name them.
         if team_ids is None:
             self.team_ids = list(self.teams) or sorted(
-                {team for game in _games(scheduled, schedule) for team in game.teams}
+                {team for game in _games(schedule_payload, schedule) for team in game.teams}
             )
         else:
             self.team_ids = list(team_ids)
@@ -119,41 +119,41 @@ class Discovery:
         for unit, payload, elements in self._request(requests):
             self._read_events(unit, payload, elements)
         # After the events: a game that none of them is needs a request of its own.
-        self._read_schedule(schedule, scheduled)
+        self._read_schedule(schedule, schedule_payload)
         if not self._were_teams_requested and any(map(_is_unknown, self.outcomes)):
             # The list of teams says whether such a team exists.
             self._read_teams()
 
     def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> None:
-        whole = _listing.Listing()
+        entries = _listing.Listing()
         received = _received(payload, unit)
         for position, part in _batches(elements):
             listing = _listing.events(part, unit.team_id, received, position)
             events = listing.events
-            if self._settled is not None:
-                events = self._settled.without(events, self.clock)
-            whole.is_empty &= not listing.events
-            whole.events += events
-            whole.unreadable += listing.unreadable
+            if self._settled_entries is not None:
+                events = self._settled_entries.drop_settled(events, self.clock)
+            entries.is_empty &= not listing.events
+            entries.events += events
+            entries.unreadable += listing.unreadable
             for event in events:
                 self._add(event)
-        self._note(unit, payload, whole)
+        self._note(unit, payload, entries)
         trim()
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> None:
         mine = set(self.team_ids)
-        whole = _listing.Listing()
+        entries = _listing.Listing()
         elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
         for position, part in _batches(elements):
             listing = _listing.games(part, _received(payload, unit), position)
             games = listing.games
-            if self._settled is not None:
-                games = self._settled.without_games(games, self.events, self.clock)
-            whole.is_empty &= not listing.games
-            whole.games += games
-            whole.unreadable += listing.unreadable
-        self._note(unit, payload, whole)
-        self.games = {game.id: game for game in whole.games if set(game.teams) & mine}
+            if self._settled_entries is not None:
+                games = self._settled_entries.drop_settled_games(games, self.events, self.clock)
+            entries.is_empty &= not listing.games
+            entries.games += games
+            entries.unreadable += listing.unreadable
+        self._note(unit, payload, entries)
+        self.games = {game.id: game for game in entries.games if set(game.teams) & mine}
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
@@ -213,7 +213,7 @@ class Discovery:
             return
         is_whole = True
         for position, raw in enumerate(elements):
-            team, _ = _listing.parsed(raw)
+            team, _ = _listing.parse(raw)
             key = _listing.number(team.get("id")) if isinstance(team, Mapping) else None
             if key is None:
                 is_whole = False

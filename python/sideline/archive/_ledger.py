@@ -90,8 +90,8 @@ def mark_listed(
     parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]
     new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()
     # An event may be in two lists.
-    one = _arrow.scalar(1, pa.int32())
-    places = pc.subtract(pc.cumulative_sum(pa.repeat(one, new.num_rows)), one)
+    step = _arrow.scalar(1, pa.int32())
+    places = pc.subtract(pc.cumulative_sum(pa.repeat(step, new.num_rows)), step)
     new = new.filter(pc.equal(pc.index_in(new["listed"], _arrow.whole(new["listed"])), places))
     for attempt in range(_MAX_ATTEMPTS + 1 if new.num_rows else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])

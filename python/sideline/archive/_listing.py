@@ -106,7 +106,7 @@ def events(elements: Iterable[bytes], team_id: int | None, received: Received, f
     """Read the events of a list, or of a part of it that begins at position `first`."""
     listing = Listing()
     for position, raw in enumerate(elements, first):
-        item, problem = parsed(raw)
+        item, problem = parse(raw)
         key, problem = (None, problem) if problem else _id(item, "id")
         if key is None:
             listing.unreadable.append((position, problem))
@@ -119,7 +119,7 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
     """Read the games of a schedule, or of a part of it that begins at position `first`."""
     listing = Listing()
     for position, raw in enumerate(elements, first):
-        item, problem = parsed(raw)
+        item, problem = parse(raw)
         key, problem = (None, problem) if problem else _id(item, "event_id")
         if key is None:
             listing.unreadable.append((position, problem))
@@ -130,7 +130,7 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
     return listing
 
 
-def parsed(raw: bytes) -> tuple[Any, str]:
+def parse(raw: bytes) -> tuple[Any, str]:
     """Return a list's element as Python objects, or why that is impossible."""
     try:
         return json.loads(raw), ""

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
-    """Add rows to `raw`. Returns how many were added before another writer was active, who may have added some of the
+    """Add rows to `raw`. Returns how many were count before another writer was active, who may have count some of the
     same entries. Of a contended table, other writers may change other rows meanwhile."""
     if not rows:
         return 0
@@ -30,16 +30,16 @@ def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_con
     if not is_contended:
         files = [file for part in parts for file in _commits.add_files(store, table, one_by_one(part))]
         return len(rows) if _commits.try_commit(store, table, files) else 0
-    added = 0
+    count = 0
     for part in parts:
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
         if not store.try_replace(table, _reader(part), _entries(part), last=last):
             break
-        added += len(part)
+        count += len(part)
         if table.version() != before + 1:
             break
-    return added
+    return count
 
 
 def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":

@@ -210,8 +210,8 @@ def coverage_of(
     """Return rows of an opened table `coverage`: those of units, and of undated ones whose names begin so."""
     names = set(units)
     found = [row for batch in store.select(table, texts=("unit", names)) for row in to_dicts(batch)]
-    undated = store.select(table, months=[UNDATED]) if prefixes else ()
-    rows = (row for batch in undated for row in to_views(batch))
+    undated_rows = store.select(table, months=[UNDATED]) if prefixes else ()
+    rows = (row for batch in undated_rows for row in to_views(batch))
     return found + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]
 
 

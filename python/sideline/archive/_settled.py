@@ -54,75 +54,77 @@ class Settled:
         self,
         store: Store,
         table: "DeltaTable",
-        wanted: Collection[str],
+        operations: Collection[str],
         window: timedelta,
         holes: Collection[str],
-        interrupted: Callable[[str], Collection[str]],
+        find_interrupted: Callable[[str], Collection[str]],
     ) -> None:
         """`table`: the opened `coverage`. `holes`: ids of unreadable entries, which are read again.
 
-        `interrupted` returns the units of a month whose storing was interrupted.
+        `find_interrupted` returns the units of a month whose storing was interrupted.
         """
         self._store = store
         self._table = table
-        self._interrupted = interrupted
-        self._wanted = wanted
+        self._find_interrupted = find_interrupted
+        self._operations = operations
         self._window = window
         self._holes = holes
-        self._session_operations = [name for name in SESSION_OPERATIONS if name in wanted]
-        self._game_operations = [name for name in GAME_OPERATIONS if name in wanted]
+        self._session_operations = [name for name in SESSION_OPERATIONS if name in operations]
+        self._game_operations = [name for name in GAME_OPERATIONS if name in operations]
         self._months: dict[str, _Month] = {}
         self.event_ids: list[pyarrow.Array] = []
         """Ids of listed events that are settled."""
         self.units: list[pyarrow.Array] = []
         """Names of the units of listed entries that are settled."""
-        self.listed: list[tuple[pyarrow.Array, datetime]] = []
+        self.listings: list[tuple[pyarrow.Array, datetime]] = []
         """Names of units and ids of events, and when a list had them."""
 
-    def without(self, events: Sequence[Event], clock: datetime) -> list[Event]:
+    def drop_settled(self, events: Sequence[Event], clock: datetime) -> list[Event]:
         """Return those of a part of a list of events that are not settled."""
-        settled: set[str] = set()
+        settled_ids: set[str] = set()
         for month, group in _by_month((_plan.of_event(event).month, event) for event in events).items():
-            settled |= self._settled_events(self._month(month, clock), group)
-        self._add([event for event in events if event.id in settled])
-        return [event for event in events if event.id not in settled]
+            settled_ids |= self._settled_events(self._month(month, clock), group)
+        self._add([event for event in events if event.id in settled_ids])
+        return [event for event in events if event.id not in settled_ids]
 
-    def without_games(self, games: Sequence[Game], unsettled_events: Collection[str], clock: datetime) -> list[Game]:
+    def drop_settled_games(
+        self, games: Sequence[Game], unsettled_events: Collection[str], clock: datetime
+    ) -> list[Game]:
         """Return those of a part of the schedule that are not settled, or that no list of events has."""
-        listed = set(self._is_in([game.id for game in games], self.event_ids))
-        settled: set[str] = set()
+        listed_ids = set(self._is_in([game.id for game in games], self.event_ids))
+        settled_ids: set[str] = set()
         for month, group in _by_month((_plan.of_game(game).month, game) for game in games).items():
             of_month = self._month(month, clock)
-            group = [game for game in group if game.id in listed or game.id in unsettled_events]
-            if "schedule" in self._wanted:
-                rows = _found([f"schedule/{game.id}" for game in group], of_month.entries)
+            group = [game for game in group if game.id in listed_ids or game.id in unsettled_events]
+            if "schedule" in self._operations:
+                rows = _find_rows([f"schedule/{game.id}" for game in group], of_month.entries)
                 group = [game for game, row in zip(group, rows, strict=True) if row and _is_same(game.body, row)]
-            settled |= {game.id for game in group if game.problem is None and game.id not in self._holes}
-        found = [game for game in games if game.id in settled]
-        if found:
-            names = _texts(f"schedule/{game.id}" for game in found)
+            settled_ids |= {game.id for game in group if game.problem is None and game.id not in self._holes}
+        settled_games = [game for game in games if game.id in settled_ids]
+        if settled_games:
+            names = _texts(f"schedule/{game.id}" for game in settled_games)
             self.units.append(names)
-            if (at := found[0].received.served_at) is not None and "schedule" in self._wanted:
-                self.listed.append((names, at))
-        return [game for game in games if game.id not in settled]
+            if (at := settled_games[0].received.served_at) is not None and "schedule" in self._operations:
+                self.listings.append((names, at))
+        return [game for game in games if game.id not in settled_ids]
 
     def _settled_events(self, month: _Month, events: Sequence[Event]) -> set[str]:
         names = [_plan.of_event(event).name for event in events]
-        found: dict[str, list[tuple[str, bool]]] = {}
-        for event, row in zip(events, _found(names, month.entries), strict=True):
+        units_by_event: dict[str, list[tuple[str, bool]]] = {}
+        for event, row in zip(events, _find_rows(names, month.entries), strict=True):
             if row is not None and self._is_settled(event, row):
-                found[event.id] = list(self._units_of(event))
-        keys = [unit for units in found.values() for unit in units]
+                units_by_event[event.id] = list(self._units_of(event))
+        keys = [unit for units in units_by_event.values() for unit in units]
         places = _places([name for name, _ in keys], month.units)
-        unavailable = _taken(month.is_unavailable, places)
+        unavailable = _take(month.is_unavailable, places)
         is_settled = iter(
             place is not None and not (is_linked and is_unavailable)
             for (_, is_linked), place, is_unavailable in zip(keys, places, unavailable, strict=True)
         )
-        counts = _taken(month.counts, _places(found, month.events))
+        counts = _take(month.counts, _places(units_by_event, month.events))
         return {
             event_id
-            for (event_id, units), count in zip(found.items(), counts, strict=True)
+            for (event_id, units), count in zip(units_by_event.items(), counts, strict=True)
             if all([next(is_settled) for _ in units]) and (count or 0) == len(units)  # noqa: C419 - takes one for each
         }
 
@@ -150,7 +152,7 @@ class Settled:
         self.event_ids.append(ids)
         self.units.append(names)
         if (at := events[0].received.served_at) is not None:
-            self.listed += [(ids, at), (names, at)]
+            self.listings += [(ids, at), (names, at)]
 
     def _is_in(self, texts: Sequence[str], arrays: "Sequence[pyarrow.Array]") -> "Iterable[str]":
         pa: Any = library("pyarrow", "archive")
@@ -169,7 +171,7 @@ class Settled:
         batches = self._store.select(self._table, _COLUMNS, months=_plan.partitions(month))
         rows = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in _COLUMNS]))
         operation, status, unit = rows["operation"], rows["status"], rows["unit"]
-        interrupted = _arrow.array(self._interrupted(month), pa.string())
+        interrupted_units_of_month = _arrow.array(self._find_interrupted(month), pa.string())
         # Times are compared as microseconds.
         starts_at, over_at, planned_at = (
             rows[name].cast(pa.int64()) for name in ("starts_at", "over_at", "planned_at")
@@ -188,7 +190,7 @@ class Settled:
 
         is_complete = is_one_of(status, COMPLETE)
         is_entry = is_one_of(operation, LIST_OPERATIONS)
-        is_stored = pc.invert(pc.is_in(unit, interrupted))
+        is_stored = pc.invert(pc.is_in(unit, interrupted_units_of_month))
         is_over = _arrow.is_true(pc.less(pc.coalesce(over_at, starts_at), number(last)))
         is_final = pc.or_(_arrow.is_true(rows["final"]), pc.equal(operation, text("schedule")))
         is_ok = pc.and_(pc.and_(is_over, is_final), is_stored)
@@ -202,7 +204,7 @@ class Settled:
         key = pc.replace_substring_regex(entries["unit"], "^(game|team_events)/", "")
         ends = entries["over_at"].take(pc.index_in(rows["event_id"], _arrow.whole(key)))
         is_current = _arrow.is_true(pc.equal(over_at, ends))
-        is_unit = pc.and_(is_one_of(operation, self._wanted), pc.is_valid(rows["event_id"]))
+        is_unit = pc.and_(is_one_of(operation, self._operations), pc.is_valid(rows["event_id"]))
         is_unit = pc.and_(is_unit, pc.not_equal(status, text("withdrawn")))
         is_settled = pc.and_(pc.and_(is_unit, is_ok), pc.and_(pc.and_(is_ended, pc.invert(is_too_early)), is_current))
         counts = pc.value_counts(_arrow.whole(rows["event_id"].filter(is_unit)))
@@ -216,11 +218,11 @@ class Settled:
 
 
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for month, one in pairs:
+    groups: dict[str, list[Any]] = {}
+    for month, entry in pairs:
         if month != UNDATED:
-            found.setdefault(month, []).append(one)
-    return found
+            groups.setdefault(month, []).append(entry)
+    return groups
 
 
 def _is_same(body: bytes, row: Mapping[str, Any]) -> bool:
@@ -233,20 +235,20 @@ def _texts(values: Iterable[str]) -> "pyarrow.Array":
 
 def _places(texts: Iterable[str], among: Any) -> list[int | None]:
     """Return the place of each text in an array, or `None`."""
-    found: list[int | None] = library("pyarrow.compute", "archive").index_in(_texts(texts), among).to_pylist()
-    return found
+    places: list[int | None] = library("pyarrow.compute", "archive").index_in(_texts(texts), among).to_pylist()
+    return places
 
 
-def _taken(array: Any, places: Sequence[int | None]) -> list[Any]:
+def _take(array: Any, places: Sequence[int | None]) -> list[Any]:
     pa: Any = library("pyarrow", "archive")
-    taken: list[Any] = array.take(_arrow.array(places, pa.int64())).to_pylist()
-    return taken
+    values: list[Any] = array.take(_arrow.array(places, pa.int64())).to_pylist()
+    return values
 
 
-def _found(names: Sequence[str], rows: "pyarrow.Table") -> list[dict[str, Any] | None]:
+def _find_rows(names: Sequence[str], rows: "pyarrow.Table") -> list[dict[str, Any] | None]:
     """Return the row of each unit, or `None`."""
     places = _places(names, rows["unit"])
-    columns = {name: _taken(rows[name], places) for name in rows.column_names}
+    columns = {name: _take(rows[name], places) for name in rows.column_names}
     return [
         None if place is None else {name: column[at] for name, column in columns.items()}
         for at, place in enumerate(places)
@@ -258,12 +260,12 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self.rows: dict[str, Mapping[str, Any]] = {}
-        self.interrupted: set[str] = set()
+        self.interrupted_units: set[str] = set()
         """Names of units whose storing was interrupted, of the months that were read."""
         self.raw = store.open_checked("raw")
         self._store = store
         self._table = store.open_checked("coverage")
-        self._settled: Settled | None = None
+        self._settled_entries: Settled | None = None
         self._by_month: dict[str, set[str]] = {}
         self._add(() if self._table is None else store.select(self._table, months=[UNDATED]))
         self._interrupted_in(UNDATED)
@@ -273,12 +275,12 @@ class Ledger:
         """Whether nothing was ever stored."""
         return self._table is None
 
-    def settled(self, wanted: Collection[str], window: timedelta | None) -> Settled | None:
+    def find_settled(self, operations: Collection[str], window: timedelta | None) -> Settled | None:
         """Return what drops settled entries, unless any of them may be due."""
-        if self._table is not None and window is not None and "game" in wanted:
+        if self._table is not None and window is not None and "game" in operations:
             holes = {name.partition("/")[2] for name in self.rows if name.startswith("event/")}
-            self._settled = Settled(self._store, self._table, wanted, window, holes, self._interrupted_in)
-        return self._settled
+            self._settled_entries = Settled(self._store, self._table, operations, window, holes, self._interrupted_in)
+        return self._settled_entries
 
     def read_range(self, start: datetime, end: datetime, unsettled_events: Collection[str]) -> None:
         """Read the rows of units that start in a range, but for those of settled entries that a list has."""
@@ -320,12 +322,12 @@ class Ledger:
 
     def _stored_months(self) -> set[str]:
         partitions = [] if self._table is None else self._table.partitions()
-        return {str(one[MONTH]) for one in partitions}
+        return {str(partition[MONTH]) for partition in partitions}
 
     def _interrupted_in(self, month: str) -> set[str]:
         if month not in self._by_month:
             self._by_month[month] = interrupted_units(self._store, self.raw, self._table, [month])
-            self.interrupted |= self._by_month[month]
+            self.interrupted_units |= self._by_month[month]
         return self._by_month[month]
 
     def _without_settled(
@@ -333,15 +335,15 @@ class Ledger:
     ) -> "Iterator[pyarrow.RecordBatch]":
         pa: Any = library("pyarrow", "archive")
         pc: Any = library("pyarrow.compute", "archive")
-        if self._settled is None:
+        if self._settled_entries is None:
             yield from batches
             return
-        events = pa.chunked_array(self._settled.event_ids, pa.string())
+        events = pa.chunked_array(self._settled_entries.event_ids, pa.string())
         # Two lists may have an event in two forms.
-        unsettled = _texts([*unsettled_events, *(f"game/{key}" for key in unsettled_events)])
-        events = events.filter(pc.invert(pc.is_in(events, unsettled)))
-        units = pa.chunked_array(self._settled.units, pa.string())
-        units = units.filter(pc.invert(pc.is_in(units, unsettled)))
+        unsettled_names = _texts([*unsettled_events, *(f"game/{key}" for key in unsettled_events)])
+        events = events.filter(pc.invert(pc.is_in(events, unsettled_names)))
+        units = pa.chunked_array(self._settled_entries.units, pa.string())
+        units = units.filter(pc.invert(pc.is_in(units, unsettled_names)))
         for rows in batches:
             is_settled = pc.or_(pc.is_in(rows["event_id"], events), pc.is_in(rows["unit"], units))
             yield rows.filter(pc.invert(is_settled))

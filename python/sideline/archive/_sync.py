@@ -68,8 +68,10 @@ class Sync:
         self._id = uuid.uuid4().hex
         self._ledger = Ledger(store)
         self._known = self._ledger.rows
-        self._settled = self._ledger.settled(wanted, window)
-        self._lists = Discovery(client, clock, self._settled, lambda event: f"team_events/{event}" in self._known)
+        self._settled_entries = self._ledger.find_settled(wanted, window)
+        self._lists = Discovery(
+            client, clock, self._settled_entries, lambda event: f"team_events/{event}" in self._known
+        )
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
@@ -133,6 +135,9 @@ class Sync:
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
         return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
+
+    def _is_practice(self, event_id: str) -> bool:
+        return f"team_events/{event_id}" in self._known
 
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
@@ -269,12 +274,12 @@ class Sync:
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at
             yield outcome
-        mark_listed(self._store, self._listed, () if self._settled is None else self._settled.listed)
+        mark_listed(self._store, self._listed, () if self._settled_entries is None else self._settled_entries.listings)
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
         """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
         again, which would take longer each night of a season."""
-        stored = None if unit.name in self._ledger.interrupted else self._known.get(unit.name)
+        stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
         return (
             stored is not None
             and _plan.is_settled(unit, stored, self._context.clock, self._window)
@@ -321,10 +326,10 @@ class Sync:
                     continue
                 planned[name] = len(planned)
                 self._listed_at[name] = event.received.served_at
-                stored = None if name in self._ledger.interrupted else self._known.get(name)
+                stored = None if name in self._ledger.interrupted_units else self._known.get(name)
                 if self._is_fresh(stored) or not _plan.is_due(unit, stored, self._context.clock, self._window):
                     listed[name] = unit
-                elif name in self._known or name in self._ledger.interrupted:
+                elif name in self._known or name in self._ledger.interrupted_units:
                     repeated.append(unit)
                 else:
                     new.append(unit)

@@ -54,7 +54,7 @@ def interrupted_units(
     """Return the units with a body of these months in an opened table `raw` whose storing was interrupted."""
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
-    found: dict[str, int] = {}
+    sequences_in_raw: dict[str, int] = {}
     for month in months if raw is not None else ():
         batches = () if coverage is None else store.select(coverage, ("unit", "sequence"), months=partitions(month))
         ledger = pa.Table.from_batches(batches, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
@@ -64,11 +64,11 @@ def interrupted_units(
             )
             is_body = pc.not_equal(bodies_["status"], _arrow.scalar(UNDECODABLE, pa.string()))
             for row in to_views(bodies_.filter(pc.and_(is_body, pc.invert(_arrow.is_true(is_accounted))))):
-                found[row["unit"]] = max(row["sequence"], found.get(row["unit"], 0))
+                sequences_in_raw[row["unit"]] = max(row["sequence"], sequences_in_raw.get(row["unit"], 0))
     # The row of a unit whose event has moved is in another month.
-    rows = coverage_of(store, coverage, found) if found and coverage is not None else []
+    rows = coverage_of(store, coverage, sequences_in_raw) if sequences_in_raw and coverage is not None else []
     sequences = {row["unit"]: _sequence(row) for row in rows}
-    return {unit for unit, sequence in found.items() if sequence > sequences.get(unit, 0)}
+    return {unit for unit, sequence in sequences_in_raw.items() if sequence > sequences.get(unit, 0)}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def write_outcomes(
         reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
         # Opened before the units are reserved: rows of theirs that another writer adds are a later version.
         names = {name for outcome in outcomes for name in outcome.tables} if reserved is not None else ()
-        opened = {name: store.reopen(name) for name in names}
+        tables_before = {name: store.reopen(name) for name in names}
         if reserved is not None:
             rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
             before = table.version()
@@ -142,7 +142,7 @@ def write_outcomes(
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
         are_new = all(outcome.unit.name in rows_of_reserved for outcome in ours if outcome.is_stored)
-        stored = _write_units(store, ours, seen, context, now(), opened if are_new else {})
+        stored = _write_units(store, ours, seen, context, now(), tables_before if are_new else {})
         _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
@@ -268,7 +268,7 @@ def _write_units(
     seen: Mapping[str, Row],
     context: Context,
     at: datetime,
-    opened: "Mapping[str, DeltaTable | None]",
+    tables_before: "Mapping[str, DeltaTable | None]",
 ) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
@@ -283,9 +283,9 @@ def _write_units(
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    is_touched = not opened or bool(interrupted_before & changed.keys())
+    is_touched = not tables_before or bool(interrupted_before & changed.keys())
     of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
-    _write(store, of_units, months, touched=is_touched, opened=opened)
+    _write(store, of_units, months, touched=is_touched, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -394,12 +394,12 @@ def _write(
     months: Mapping[str, set[str]],
     *,
     touched: bool,
-    opened: "Mapping[str, DeltaTable | None] | None" = None,
+    tables_before: "Mapping[str, DeltaTable | None] | None" = None,
 ) -> None:
     """Replace the rows of earlier bodies in each table, by key within the months.
 
     `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
-    are added to the `opened` tables, unless another writer has changed one since.
+    are added to the `tables_before` tables, unless another writer has changed one since.
     """
     pa = library("pyarrow", "archive")
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
@@ -430,7 +430,7 @@ def _write(
         return pa.RecordBatchReader.from_batches(next(tables).schema, batches)
 
     def is_added(name: str) -> bool:
-        table = (opened or {}).get(name)
+        table = (tables_before or {}).get(name)
         if touched or table is None or name in ("box_score", "players") or not store.can_add_files:
             return False
         # Only deltalake adds a column that is new in this version.
@@ -444,7 +444,7 @@ def _write(
 
     def write(name: str) -> None:
         if is_added(name):
-            store.keep((opened or {})[name])
+            store.keep((tables_before or {})[name])
         elif touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
             keys = [outcome.unit.key for outcome, _ in changed[name]]
