@@ -66,7 +66,7 @@ def test_teams_games_and_tables_may_be_chosen(tmp_path: Path, league: sideline.S
     archive = sideline.Archive(tmp_path / "one")
     games = archive.scan("games").collect().to_dicts()
     assert all(team in (one["home_team_id"], one["away_team_id"]) for one in games)
-    assert set(archive.info().rows) == {"games", "shots"}
+    assert set(archive.info().rows) == {"events", "games", "location_windows", "sessions", "shots"}, "without events no game is over"
     assert run(league, str(tmp_path / "two"), "--games", game, "--tables", "events", "--correction-window", "inf").returncode == 0
     assert sideline.Archive(tmp_path / "two").scan("events").collect()["event_id"].to_list() == [game]
 

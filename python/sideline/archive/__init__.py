@@ -204,8 +204,9 @@ class Archive:
             team_ids: their ids, or a table with them; default: all teams that the client may read.
             game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
             start, end: the range; without `end` it ends now.
-            tables: the tables to store, with the other tables of their bodies; default: all but `locations`. With
-                `locations`, the sync computes `tracking_loads` and `tracking_defenders`; each names what it needs.
+            tables: the tables to store, with the other tables of their bodies and the events that list their
+                sessions; default: all but `locations`. With `locations`, the sync computes `tracking_loads` and
+                `tracking_defenders`; each names what it needs.
             progress: True, False, or a function of `sideline.Progress`; by default a sync on a terminal or in a
                 notebook shows a bar after half a second.
             correction_window: how long after its end a game is requested again; `None`: always.
@@ -243,7 +244,7 @@ class Archive:
     ) -> SyncReport:
         client = self._client_of_sync()
         before = _drift_counts(client)
-        run = Sync(self._store, client, wanted=operations, clock=self._clock, **options)
+        run = Sync(self._store, client, wanted=_plan.with_events(operations), clock=self._clock, **options)
         run.run(teams, games, start, end)
         if "locations" in operations:
             _tracking.update(self._store)

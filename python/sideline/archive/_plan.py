@@ -148,6 +148,15 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     return frozenset((*of_bodies, *sources))
 
 
+def with_events(operations: frozenset[str]) -> frozenset[str]:
+    """Add the events that list a game's sessions: without them no stored game is known to be over.
+
+    Their bodies are entries of lists that a plan requests anyway.
+    """
+    needs_events = operations.intersection((*SESSION_OPERATIONS, *GAME_OPERATIONS))
+    return operations | {"game", "team_events"} if needs_events else operations
+
+
 def of_event(event: Event) -> Unit:
     """Return the unit of the event itself, whose body is in the list of the team's events."""
     return Unit(
