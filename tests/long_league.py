@@ -10,7 +10,6 @@ from typing import Any
 from service import Service
 from service.bodies import Bodies
 from service.messages import Request, Response
-from service.rest import Rest
 
 NOW = "2027-03-01T12:00:00+00:00"
 DAY = 86_400_000
@@ -35,7 +34,9 @@ class LongLeague(Service):
         self._entries: dict[str, list[bytes]] = {"schedule": [], "team_events": []}
         for index, start in enumerate(self.starts):
             self._add(index, start)
-        self._rest = _LongRest(self)
+        # Signatures are checked before.
+        self._respond_as_before = self._rest._cached
+        vars(self._rest)["_cached"] = self.respond
 
     def next_night(self, games: int) -> None:
         """Games that ended some hours ago; a day has passed."""
@@ -80,23 +81,19 @@ class LongLeague(Service):
         name = b"games" if operation == "schedule" else b"events"
         return b'{"' + name + b'":[' + b",".join(entries) + b"]}"
 
-
-class _LongRest(Rest):
-    service: LongLeague
-
-    def _cached(self, request: Request) -> Response:
-        league = self.service
+    def respond(self, request: Request) -> Response:
+        """The response to a request, without faults."""
         if request.operation in ("schedule", "team_events"):
             team = request.ids.get("team_id")
             start, end = request.number("from") or 0, request.number("to") or 0
-            return Response(200, league.entries_of(request.operation, start, end, None if team is None else int(team)))
+            return Response(200, self.entries_of(request.operation, start, end, None if team is None else int(team)))
         key = request.id or request.first("id")
-        template = next((key_of for key_of in league.template_ids if key_of[8:] == key[8:]), None)
+        template = next((key_of for key_of in self.template_ids if key_of[8:] == key[8:]), None)
         if template is None:
-            return super()._cached(request)
+            return self._respond_as_before(request)
         index = int(key[:8], 16)
         if request.operation == "game":
-            return Response(200, league._entries["team_events"][index])
+            return Response(200, self._entries["team_events"][index])
         ids = dict.fromkeys(request.ids, template)
-        response = super()._cached(replace(request, ids=ids, target=request.target.replace(key, template)))
-        return Response(response.status, league.of_index(index, response.body.decode()).encode())
+        response = self._respond_as_before(replace(request, ids=ids, target=request.target.replace(key, template)))
+        return Response(response.status, self.of_index(index, response.body.decode()).encode())

@@ -159,7 +159,7 @@ def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(store
     assert (len(reads), len(files)) == (2, 1)
     ours.forget_files()
     seen()
-    assert len(reads) == 2
+    assert len(reads) == 3
 
 
 def test_rows_of_a_large_table_are_not_kept(stores: tuple[Store, Store]) -> None:

@@ -69,7 +69,7 @@ class Event:
     are_sessions_known: bool = True
     """Whether `sessions` is complete."""
     has_results: bool = True
-    """Whether it has a list of sessions, or anything in its place."""
+    """Whether it has a list of sessions, or anything else as its results."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def status(
 
 def _interrupted_units(store: Store) -> set[str]:
     raw = store.open_checked("raw")
-    months = [] if raw is None else sorted({str(one[MONTH]) for one in raw.partitions()})
+    months = [] if raw is None else sorted({str(partition[MONTH]) for partition in raw.partitions()})
     return interrupted_units(store, raw, store.open_checked("coverage"), months)
 
 

@@ -41,13 +41,19 @@ def open_bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
     options = {name.lower(): value for name, value in (storage_options or {}).items()}
     environment = {name.lower(): value for name, value in os.environ.items()}
     allow = next(
-        (of[name] for of in (options, environment) for name in ("aws_allow_http", "allow_http") if name in of), ""
+        (
+            values[name]
+            for values in (options, environment)
+            for name in ("aws_allow_http", "allow_http")
+            if name in values
+        ),
+        "",
     )
-    known = {
+    supported_options = {
         name: value
         for name, value in options.items()
         if name.startswith(_PREFIXES) and not any(part in name for part in _UNSUPPORTED_OPTIONS)
     }
     return library("obstore.store", "bucket").from_url(
-        root, config=known, client_options={"allow_http": allow.lower() in ("true", "1")}
+        root, config=supported_options, client_options={"allow_http": allow.lower() in ("true", "1")}
     )
