@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
 
-_BATCH_SIZE = 64
+_BATCH_SIZE = 32
 """Entries of a list that are Python objects at once, before settled ones are dropped."""
 
 
