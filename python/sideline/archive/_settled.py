@@ -298,7 +298,9 @@ class Ledger:
     def read_events(self, event_ids: Collection[str]) -> None:
         """Read the rows of events that no row is known of, in whatever month they are."""
         names = ("game", "team_events", "schedule")
-        ids = [key for key in event_ids if not any(f"{name}/{key}" in self.rows for name in names)]
+        months = {key: [self.rows.get(f"{name}/{key}", {MONTH: UNDATED})[MONTH] for name in names] for key in event_ids}
+        # The row of an event that was missed has no month.
+        ids = [key for key, found_months in months.items() if {*found_months} == {UNDATED}]
         if self._table is None or not ids:
             return
         before = len(self.rows)

@@ -401,6 +401,8 @@ class Store:
 
         def read(path: str) -> "pyarrow.Table":
             rows = rows_of_file(filesystem, path, wanted.names)
+            # deltalake's own update writes views of strings.
+            rows = rows.cast(pa.schema([wanted.field(column) for column in rows.column_names]))
             return in_month(rows, months[path]) if MONTH in wanted.names else rows
 
         # A new dict, without files that were replaced: another thread may read the one before.
