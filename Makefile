@@ -35,7 +35,7 @@ UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dic
 	metrics metrics_players private_imports ranges reprs rooms roots signature specification table tables workflows))
 
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
-	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock realism rehearse
+	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock realism growth rehearse
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -54,6 +54,7 @@ help:
 	@echo "make spark   Spark on loopback, a master and two workers: rows, kills, rates, secrets (some minutes; Java 17)"
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make realism  the simulated season beside real games, for three seeds; writes benches/REALISM.md"
+	@echo "make growth  memory, CPU, files and requests of syncs of growing archives; growth.json, growth.svg"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make simulate  SEEDS=$(SEEDS) nights of the client on virtual time, each from its seed; SEED=n shows one"
 	@echo "make mutants  mutation testing for MINUTES=$(MINUTES) (cargo-mutants, mutmut); writes benches/MUTANTS.md"
@@ -160,6 +161,10 @@ bench:
 	target/bench/bin/python .github/shrink_wheels.py target/bench/wheels
 	target/bench/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps target/bench/wheels/*.whl
 	target/bench/bin/python benches/report.py
+
+# With the extension of the tests, whose debug code takes more CPU than that of a wheel. GAMES="100 600 2400 6000 24000" for all.
+growth: $(VENV)/.built $(VENV)/.tested-with
+	$(BIN)/python benches/growth.py $(if $(GAMES),--games $(GAMES)) --json growth.json --figure growth.svg
 
 # With the extension of the tests: what is measured is the season, not its speed.
 realism: $(VENV)/.built $(VENV)/.tested-with

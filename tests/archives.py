@@ -11,10 +11,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+import pytest
 from needs import ARCHIVE, library, require
 
 import sideline
+from sideline.archive import _commits
 from sideline.archive._body import Body
 from sideline.archive._fetch import Fetched, Outcome
 from sideline.archive._plan import Unit
@@ -86,16 +90,26 @@ Commit = Callable[[], bool]
 @contextmanager
 def around_commits(call: Callable[[Store, Any, Any, Commit], bool]) -> Iterator[None]:
     """Each commit of a store, with its table and rows, is a call of this function, which commits or does not."""
-    original = Store.try_replace
 
-    def try_replace(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
-        return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
+    def wrap(original: Callable[..., bool]) -> Callable[..., bool]:
+        def commit(self: Store, table: Any, rows: Any, *arguments: Any, **options: Any) -> bool:
+            return call(self, table, rows, lambda: original(self, table, rows, *arguments, **options))
 
-    Store.try_replace = try_replace  # type: ignore[method-assign]
-    try:
+        return commit
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "try_replace", wrap(Store.try_replace))
+        patch.setattr(_commits, "try_commit", wrap(_commits.try_commit))
         yield
-    finally:
-        Store.try_replace = original  # type: ignore[method-assign]
+
+
+def rows_of_commit(table: Any, rows: Any) -> Any:
+    """The rows that a commit to a folder adds, as a table: it may name files that hold them."""
+    if not isinstance(rows, list):
+        return rows
+    parquet = library("pyarrow.parquet")
+    files = [parquet.ParquetFile(Path(url2pathname(urlsplit(table.table_uri).path)) / action.path).read() for action in rows]
+    return pa.concat_tables(files, promote_options="permissive") if files else pa.table({})
 
 
 class Killed(BaseException):

@@ -14,7 +14,8 @@ from archives import small_season, store_of
 from needs import library
 
 from sideline.archive import _arrow
-from sideline.archive._store import _MAX_TIME, _MIN_TIME, _PER_SECOND, Store, check_storable, internal_schemas
+from sideline.archive._storage_types import _MAX_TIME, _MIN_TIME, _PER_SECOND, check_storable
+from sideline.archive._store import Store, internal_schemas
 
 deltalake = library("deltalake")
 pa = library("pyarrow")

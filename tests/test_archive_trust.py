@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import TRUE, Commit, Killed, around_commits
+from archives import TRUE, Commit, Killed, around_commits, rows_of_commit
 from needs import ARCHIVE, library, require
 from service import NO_DATA, Features, Service, differences, ids_as_text, truncated
 
@@ -325,7 +325,7 @@ def test_a_practice_that_turns_out_to_be_a_game_has_its_rows_once(tmp_path: Path
             expected = {"team_events"} if kind == "game" else {"game", "schedule", "play_by_play", "ball_screens"}
             assert withdrawn == expected
             assert untrue(archive, league, (*FEW, "games")) == {}
-            assert archive.changes()["events"].num_rows == archive.to_arrow("events").num_rows
+            assert archive.changes()["events"].table().num_rows == archive.to_arrow("events").num_rows
             archive.rebuild("events")
             assert untrue(archive, league, (*FEW, "games")) == {}
 
@@ -431,7 +431,8 @@ def killed_before_the_account_of(operation: str) -> Iterator[None]:
     """The sync is killed after the rows of these units are stored and before `coverage` records it."""
 
     def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
-        if "absent_in" in rows.schema.names and any(row["operation"] == operation and row["sequence"] for row in rows.to_pylist()):
+        new = rows_of_commit(table, rows)
+        if "absent_in" in new.schema.names and any(row["operation"] == operation and row["sequence"] for row in new.to_pylist()):
             raise Killed
         return commit()
 

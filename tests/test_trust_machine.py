@@ -133,7 +133,7 @@ class TrustMachine(RuleBasedStateMachine):
             return
         changes = self.archive.changes(since=self.version)
         for name in self.tables:
-            self.rows_by_table[name] = replay(self.rows_by_table.get(name, []), changes[name], name)
+            self.rows_by_table[name] = replay(self.rows_by_table.get(name, []), changes[name].table(), name)
             assert self.rows_by_table[name] == rows_of(self.archive.to_arrow(name)), f"the changes of {name} do not give its rows"
         self.version = changes.version
 

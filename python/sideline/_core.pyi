@@ -139,6 +139,13 @@ class CoreSimulator:
     def close(self) -> None: ...
 
 @final
+class Elements(Iterator[bytes]):
+    """The elements of a list of a body, as iterator over their bytes."""
+
+    def __len__(self) -> int: ...
+    def __next__(self) -> bytes: ...
+
+@final
 class Payload:
     """One response of the service: `to_dict()` loses nothing, `table()` and `to_*()` have fixed, typed columns.
 
@@ -179,6 +186,12 @@ class Payload:
     @property
     def raw(self) -> bytes:
         """The bytes of the body."""
+    def _elements(self, name: str | None) -> Elements | None:
+        """Return the elements of a list of the body, each as its bytes, or `None` if it has none of this name.
+
+        Without a name they are the elements of the body itself, or the body if it is an object. The whole body is checked
+        first, and no element is converted: a long list takes no more memory than its bytes.
+        """
     @property
     def _size(self) -> int:
         """Number of bytes received, in all responses; merges nothing."""

@@ -82,7 +82,6 @@ def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service,
 # 2. Memory and logs.
 
 
-@red(2, "the Python objects of a night with nothing new grow with the season")
 def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_season(tmp_path: Path) -> None:
     peaks = {}
     for games in (30, 200):
@@ -98,16 +97,14 @@ def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_seas
     assert grown < 1_000, f"{grown:.0f} bytes for each game: {peaks}"
 
 
-@red(2, "changes() holds whole tables in memory")
 def test_changes_are_streams_of_record_batches(archive: sideline.Archive) -> None:
     changes = archive.changes()
     shots: Any = changes["shots"]
     assert not isinstance(shots, pa.Table)
     assert sum(batch.num_rows for batch in shots) == archive.to_arrow("shots").num_rows
-    assert archive.changes()["shots"].table().num_rows == archive.to_arrow("shots").num_rows  # type: ignore[attr-defined]
+    assert archive.changes()["shots"].table().num_rows == archive.to_arrow("shots").num_rows
 
 
-@red(2, "logs of Delta tables are never removed")
 def test_a_tables_log_keeps_at_most_100_versions(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
     table = archive.delta("teams")
     for number in range(130):

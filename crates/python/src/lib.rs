@@ -71,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<client::CoreClient>()?;
     module.add_class::<payload::PyPayload>()?;
+    module.add_class::<payload::Elements>()?;
     module.add_class::<table::PyTable>()?;
     module.add_class::<schema::Schema>()?;
     module.add_class::<schema::Field>()?;

@@ -7,12 +7,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
-use reader::Body;
+use reader::{Body, JsonError, Value};
 use sideline::config::Sport;
 use sideline::error::Error;
 use sideline::fetch::{self, DriftField};
 use sideline::operation::{sport_of, with_sport};
 use sideline::transport::Response;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tables::Context;
 
@@ -32,6 +34,46 @@ pub struct PyPayload {
     met: Vec<DriftField>,
     /// Cache for `[]`, `len` and iteration; `to_dict` returns a new object each time, which the caller may change.
     read: PyOnceLock<Py<PyAny>>,
+}
+
+/// The elements of a list of a body, as iterator over their bytes.
+#[pyclass(frozen, module = "sideline", name = "Elements")]
+pub struct Elements {
+    payload: fetch::Payload,
+    spans: Vec<Range<usize>>,
+    next: AtomicUsize,
+}
+
+#[pymethods]
+impl Elements {
+    fn __len__(&self) -> usize {
+        self.spans.len()
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        errors::guard(py, || {
+            let Some(span) = self.spans.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return Ok(None) };
+            let body = self.payload.body().map_err(|error| errors::raise(py, error))?;
+            Ok(body.as_slice().get(span.clone()).map(|bytes| PyBytes::new(py, bytes)))
+        })
+    }
+}
+
+/// The places of a list's elements in a body, which is checked as a document.
+fn elements(body: &Body, name: Option<&str>) -> Result<Option<Vec<Range<usize>>>, JsonError> {
+    let padded_body = body.padded();
+    let document = Value::of(body, &padded_body)?;
+    let span = |value: Value<'_>| value.offset()..value.offset() + value.raw().len();
+    let list = match name {
+        Some(name) => document.get(name),
+        None if document.is_object() => return Ok(Some(vec![span(document)])),
+        None => Some(document),
+    };
+    Ok(list.filter(Value::is_array).map(|list| list.elements().map(span).collect()))
 }
 
 impl PyPayload {
@@ -165,6 +207,22 @@ impl PyPayload {
     #[getter]
     fn _size(&self) -> usize {
         self.inner.size()
+    }
+
+    /// Return the elements of a list of the body, each as its bytes, or `None` if it has none of this name.
+    ///
+    /// Without a name they are the elements of the body itself, or the body if it is an object. The whole body is checked
+    /// first, and no element is converted: a long list takes no more memory than its bytes.
+    fn _elements(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Option<Elements>> {
+        errors::guard(py, || {
+            let body = self.body(py)?;
+            let spans = py.detach(|| elements(body, name));
+            let spans = spans.map_err(|error| {
+                let error = errors::raise(py, Error::decode(error.into(), &self.inner.scrubber()));
+                with_payload(py, &error, self.inner.clone())
+            })?;
+            Ok(spans.map(|spans| Elements { payload: self.inner.clone(), spans, next: AtomicUsize::new(0) }))
+        })
     }
 
     /// Return one table of the body, by default the first. `columns` limits and orders the columns.

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         core_of_score as core_of_score,
         core_of_stream as core_of_stream,
         drift_of as drift_of,
+        elements_of as elements_of,
         finding_of as finding_of,
         game_of as game_of,
         in_zone as in_zone,
@@ -76,9 +77,9 @@ else:
         __name__,
         {
             "access": (
-                "check_sync core_of core_of_score core_of_stream drift_of finding_of game_of in_zone is_entered "
-                "keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of sport_of_score "
-                "store_of table_from_arrow title_of units_of waits with_texts"
+                "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
+                "is_entered keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of "
+                "sport_of_score store_of table_from_arrow title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

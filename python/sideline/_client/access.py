@@ -5,7 +5,7 @@ They would be public API under a public name, so other modules reach them only t
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import CoreClient, Payload, Table
+from .._core import CoreClient, Elements, Payload, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,6 +106,11 @@ def is_entered(stream: "LiveStream") -> bool:
 def size_of(payload: Payload) -> int:
     """Return the bytes of a body, without copying it."""
     return payload._size
+
+
+def elements_of(payload: Payload, name: str | None) -> Elements | None:
+    """Return the bytes of each element of a list of a body, without a name of the body itself; `None` without list."""
+    return payload._elements(name)
 
 
 def sport_of(payload: Payload) -> "Sport":

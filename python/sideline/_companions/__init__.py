@@ -1,4 +1,4 @@
-"""What connects sideline with other programs: an assistant's server, and recordings of the service without personal data.
+"""What connects sideline with other programs: an assistant's server, traces, and recordings without personal data.
 
 assistant.py        serves an archive to an assistant: tools and resources
 archived.py         reads what the tools return

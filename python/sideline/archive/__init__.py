@@ -14,6 +14,10 @@
     _corrections.py      compares two bodies of a unit: pure
     _leases.py           shares units between machines on one bucket
     _store.py            opens, creates and changes Delta tables
+    _settled.py          finds the entries of lists that need no work
+    _raw.py              adds bodies to the table of bodies
+    _storage_types.py    converts rows to what Delta Lake has
+    _commits.py          writes files of tables and commits them
     _settings.py         names the quantities of a sync
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
@@ -67,7 +71,7 @@ from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _refresh, _sql, _tracking
 from ._account import is_hole
 from ._as_of import AsOf
-from ._changes import KEYS, Changes, changes as changes_between, current_state, state_at
+from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, previous_report_time, render
@@ -125,7 +129,18 @@ else:
     deltalake, duckdb, polars, pyarrow = map(LazyModule, ("deltalake", "duckdb", "polars", "pyarrow"))
     audits, _client = LazyModule("sideline._answers"), LazyModule("sideline._client")
 
-__all__ = ["KEYS", "Archive", "ArchiveInfo", "ArchiveReport", "AsOf", "Changes", "Exported", "SyncReport", "verify"]
+__all__ = [
+    "KEYS",
+    "Archive",
+    "ArchiveInfo",
+    "ArchiveReport",
+    "AsOf",
+    "ChangeStream",
+    "Changes",
+    "Exported",
+    "SyncReport",
+    "verify",
+]
 
 _MIN_EPOCH_MS = 1_000_000_000
 """Times in epoch milliseconds are larger, versions of an archive are smaller."""
@@ -538,29 +553,29 @@ class Archive:
 
     @names_damage
     def changes(self, since: "Time | None" = None) -> Changes:
-        """Return the rows inserted, updated and deleted since an earlier state, by table.
+        """Return the rows inserted, updated and deleted since an earlier state, by table, as Arrow streams.
 
         Applied to the earlier rows, they give the current ones: an updated row replaces the row with the same
         `sideline.archive.KEYS`.
 
         Parameters:
-            since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, until it is
-                vacuumed; or a time: data stored after it, by the clock of the machine that stored it; `None`:
-                everything.
+            since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, kept for the
+                last 100 versions until it is vacuumed; or a time: data stored after it, by the clock of the machine
+                that stored it; `None`: everything.
 
         >>> changes = archive.changes()
-        >>> sum(rows.num_rows for rows in archive.changes(since=changes.version).values())
+        >>> sum(rows.table().num_rows for rows in archive.changes(since=changes.version).values())
         0
         """
         _read.require(self._store)
         now, version = current_state(self._store)
         if since is None:
-            return changes_between(self._store, {}, now, version)
+            return Changes(self._store, State(), now, version)
         if isinstance(since, int) and not isinstance(since, bool) and since < _MIN_EPOCH_MS:
             then = current_state(self._store, since)[0]
         else:
             then = state_at(self._store, _to_datetime("since", since), now)
-        return changes_between(self._store, then, now, version)
+        return Changes(self._store, then, now, version)
 
     @names_damage
     def players(self, as_of: "Time | None" = None) -> Table:

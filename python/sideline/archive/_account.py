@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .._rows import library
-from . import _arrow
-from ._life import SETTLED_STATUSES, is_lacking
+from ._life import is_lacking
 from ._plan import event_of
 from ._read import to_dicts
 from ._store import Store
@@ -51,17 +49,17 @@ def account(store: Store, rows: Sequence[Row], scope: Scope) -> list[Row]:
 
     Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
     """
-    pc: Any = library("pyarrow.compute", "archive")
-    table = store.open_checked("coverage")
+    table = store.reopen("coverage")
     if table is None:
         return [*rows]
-    ledger = store.rows(table)
-    status, unit = ledger["status"], ledger["unit"]
-    is_settled = pc.is_in(status, _arrow.array(SETTLED_STATUSES, status.type))
-    is_own_hole = pc.is_in(unit, _arrow.array([row["unit"] for row in rows if is_hole(row)], unit.type))
-    selected_rows = to_dicts(ledger.filter(pc.or_(pc.invert(is_settled), is_own_hole)))
+    holes = [row["unit"] for row in rows if is_hole(row)]
+    statuses = {status for batch in store.select(table, ["status"]) for status in batch["status"].unique().to_pylist()}
+    selections = [store.select(table, texts=("status", set(filter(is_lacking, statuses))))]
+    if holes:
+        selections.append(store.select(table, texts=("unit", holes)))
+    selected_rows = [row for batches in selections for batch in batches for row in to_dicts(batch)]
     store.keep(table)
     current = {row["unit"]: row for row in selected_rows}
     own_rows = {row["unit"]: current.get(row["unit"], row) if is_hole(row) else row for row in rows}
-    others = [row for row in selected_rows if row["unit"] not in own_rows and is_hole(row) and scope.contains(row)]
+    others = [row for row in current.values() if row["unit"] not in own_rows and is_hole(row) and scope.contains(row)]
     return [*own_rows.values(), *others]

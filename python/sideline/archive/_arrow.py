@@ -37,6 +37,22 @@ def array(values: Iterable[Any], kind: "pyarrow.DataType") -> "pyarrow.Array":
     return pa.array(arro3.Array(values, type=arro3.DataType.from_arrow(kind)))
 
 
+def whole(column: "pyarrow.ChunkedArray") -> "pyarrow.Array":
+    """Return a column as one array."""
+    return column.combine_chunks() if column.num_chunks else array([], column.type)
+
+
+def scalar(value: Any, kind: "pyarrow.DataType") -> "pyarrow.Scalar":
+    """Return a value as a scalar of that type."""
+    return array([value], kind)[0]
+
+
+def is_true(flags: Any) -> Any:
+    """Return flags without nulls, which are false."""
+    pa: Any = library("pyarrow", "archive")
+    return library("pyarrow.compute", "archive").coalesce(flags, scalar(False, pa.bool_()))
+
+
 def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":
     """Return rows in the columns of the schema; what a row lacks is null."""
     pa: Any = library("pyarrow", "archive")

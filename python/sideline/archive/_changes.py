@@ -4,26 +4,28 @@ A state is the stored body of each unit. Rows follow from bodies, so changes are
 vacuum.
 """
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
-from . import _corrections
+from . import _commits, _corrections
 from ._decode import decode_tables, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
-from ._read import bodies, conform, unit_of_body
+from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
-from ._store import Store, public_schema
+from ._store import MONTH, Store, public_schema
 
 if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
-State = Mapping[str, int]
-"""The sequence of each unit's stored body. `then` is the earlier of two states, `now` the later."""
-
 CHANGE = "_change"
 """The column that the tables of `Changes` have in addition."""
 
@@ -37,30 +39,93 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 """The columns that identify an updated row. Rows of other tables, and rows with equal keys, are deleted and
 inserted."""
 
-_BATCH_SIZE = 200
+_BATCH_SIZE = 100
 """Units whose bodies are in memory at the same time."""
 
 
-class Changes(dict[str, "pyarrow.Table"]):
-    """The changed rows by table, with the column `_change`: "insert", "update" or "delete".
+class State(dict[str, int]):
+    """The sequence of each unit's stored body. `then` is the earlier of two states, `now` the later."""
 
-    An updated row has the new values and replaces the row with the same `sideline.archive.KEYS[table]`; a deleted row
-    has the old values. See `Archive.changes`.
+    def __init__(
+        self, sequences: "Iterable[tuple[str, int]]" = (), months: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        super().__init__(sequences)
+        self.months = months
+        """The month of each unit's body, if it is known."""
 
 
-    >>> changes = archive.changes()
-    >>> changes["shots"].num_rows == archive.to_arrow("shots").num_rows
+class ChangeStream:
+    """The changed rows of one table: iterate over it for record batches, or pass it to what reads Arrow streams.
+
+    Each iteration reads the stored bodies again, some at a time. It has `__arrow_c_stream__`, which polars, DuckDB,
+    pyarrow and others read without a copy.
+
+
+    >>> shots = archive.changes()["shots"]
+    >>> sum(batch.num_rows for batch in shots) == shots.table().num_rows
     True
     """
 
-    def __init__(self, tables: "Mapping[str, pyarrow.Table]", version: int) -> None:
-        super().__init__(tables)
+    def __init__(self, store: Store, name: str, earlier: State, now: State) -> None:
+        self._store = store
+        self._name = name
+        self._earlier, self._now = earlier, now
+
+    @cached_property
+    def schema(self) -> "pyarrow.Schema":
+        """The columns of the table, and `_change`."""
+        return _change_schema(self._store, self._name)
+
+    def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
+        for _, old, new in changed_units(self._store, self._earlier, self._now, self._name):
+            rows = difference(self._name, old[self._name], new[self._name])
+            yield from conform(rows, self.schema).select(self.schema.names).to_batches()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the rows by the Arrow PyCapsule interface."""
+        pa: Any = library("pyarrow", "archive")
+        return pa.RecordBatchReader.from_batches(self.schema, iter(self)).__arrow_c_stream__(requested_schema)
+
+    @names_damage
+    def table(self) -> "pyarrow.Table":
+        """Return all rows as one `pyarrow.Table`."""
+        pa: Any = library("pyarrow", "archive")
+        rows: pyarrow.Table = pa.Table.from_batches(list(self), self.schema)
+        return rows
+
+    def __repr__(self) -> str:
+        return f"<sideline.archive.ChangeStream of {self._name}>"
+
+
+class Changes(Mapping[str, ChangeStream]):
+    """The changed rows by table, with the column `_change`: "insert", "update" or "delete".
+
+    An updated row has the new values and replaces the row with the same `sideline.archive.KEYS[table]`; a deleted row
+    has the old values. Each value is a `ChangeStream`: `.table()` has all rows at once. See `Archive.changes`.
+
+
+    >>> changes = archive.changes()
+    >>> changes["shots"].table().num_rows == archive.to_arrow("shots").num_rows
+    True
+    """
+
+    def __init__(self, store: Store, then: State, now: State, version: int) -> None:
+        self._streams = {name: ChangeStream(store, name, then, now) for name in TABLES}
+        self._units = sum(then.get(unit, 0) != now.get(unit, 0) for unit in then.keys() | now.keys())
         self.version = version
         """The version of the newer state, for `since=` of the next call."""
 
+    def __getitem__(self, name: str) -> ChangeStream:
+        return self._streams[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._streams)
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
     def __repr__(self) -> str:
-        counts = ", ".join(f"{name} {table.num_rows:,}" for name, table in self.items() if table.num_rows)
-        return f"<sideline.Changes up to version {self.version}: {counts or 'none'}>"
+        return f"<sideline.Changes up to version {self.version}: {self._units:,} units>"
 
 
 class ChangedUnit(NamedTuple):
@@ -81,19 +146,30 @@ def current_state(store: Store, version: int | None = None) -> tuple[State, int]
     if table is None:
         if version is not None and version >= 0:
             raise ValueError(f"the archive has no version {version} yet: nothing is stored")
-        return {}, -1
+        return State(), -1
     if version is not None and not 0 <= version <= table.version():
         raise ValueError(f"the archive has the versions 0 to {table.version()}, not {version}")
     try:
+        newest = table.version()
         if version is not None:
             table.load_as_version(version)
-        rows = table.to_pyarrow_dataset().to_table(columns=["unit", "sequence"])
+        months: dict[str, str] = {}
+        sequences = []
+        for batch in store.batches(table, None, columns=("unit", "sequence", MONTH)):
+            for row in to_views(batch):
+                if row["sequence"]:
+                    sequences.append((row["unit"], row["sequence"]))
+                    months[row["unit"]] = sys.intern(row[MONTH].removesuffix("-lists"))
     except (FileNotFoundError, OSError, deltalake.exceptions.DeltaError) as error:
         if version is None:
             raise
+        oldest = _commits.oldest_version(store, "coverage")
+        if version < oldest:
+            raise ValueError(
+                f"version {version} is no longer kept; the oldest is {oldest}: pass the time of that state instead"
+            ) from error
         raise ValueError(f"version {version} was vacuumed: pass the time of that state instead") from error
-    pairs = zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True)
-    return {unit: sequence for unit, sequence in pairs if sequence}, table.version()
+    return State(sequences, months), newest if version is None else version
 
 
 def state_at(store: Store, when: datetime, now: State) -> State:
@@ -103,32 +179,30 @@ def state_at(store: Store, when: datetime, now: State) -> State:
         unit, sequence = row["unit"], row["sequence"]
         if row["status"] != "undecodable" and row["stored_at"] <= when and sequence <= now.get(unit, 0):
             then[unit] = max(sequence, then.get(unit, 0))
-    return then
+    return State(then.items())
 
 
-def changes(store: Store, then: State, now: State, version: int) -> Changes:
-    """Return the rows of all tables by which the two states differ."""
-    pa = library("pyarrow", "archive")
-    parts: dict[str, list[pyarrow.Table]] = {name: [_marked(name, [], [])] for name in TABLES}
-    for unit, old, new in changed_units(store, then, now):
-        for name in RESOURCES[unit.operation].tables:
-            parts[name].append(difference(name, old[name], new[name]))
-    return Changes(
-        {name: pa.concat_tables(tables, promote_options="default") for name, tables in parts.items()}, version
+def changed_units(store: Store, then: Mapping[str, int], now: State, table: str | None = None) -> Iterator[ChangedUnit]:
+    """Yield the units whose bodies differ, or those with rows in a table, a few in memory at a time."""
+    operations = {name for name, resource in RESOURCES.items() if table is None or table in resource.tables}
+    tables_to_decode = [] if table is None else [table]
+
+    def month_of(unit: str) -> str:
+        # Bodies of a unit that has others may be in several months.
+        return "" if then.get(unit) else now.months.get(unit, "")
+
+    units = sorted(
+        (month_of(unit), unit)
+        for unit in then.keys() | now.keys()
+        if then.get(unit, 0) != now.get(unit, 0) and unit.partition("/")[0] in operations
     )
-
-
-def changed_units(store: Store, then: State, now: State) -> Iterator[ChangedUnit]:
-    """Yield the units whose bodies differ, a few in memory at a time."""
-    units = sorted(unit for unit in then.keys() | now.keys() if then.get(unit, 0) != now.get(unit, 0))
-    for first in range(0, len(units), _BATCH_SIZE):
-        some = units[first : first + _BATCH_SIZE]
+    for some, month in _parts(units):
         entries = [f"{unit}#{states[unit]}" for unit in some for states in (then, now) if states.get(unit)]
         found: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
         of: dict[str, Unit] = {}
-        for row in bodies(store, entries=entries):
+        for row in bodies(store, entries=entries, months=[month] if month else None):
             unit = of[row["unit"]] = unit_of_body(row)
-            tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"])
+            tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables_to_decode)
             if "players" in tables:
                 tables["players"] = history(store, unit, row["sequence"])
             found[row["unit"], row["sequence"]] = tables
@@ -136,6 +210,26 @@ def changed_units(store: Store, then: State, now: State) -> Iterator[ChangedUnit
             none = empty_tables(of[name])
             old, new = (found.get((name, states.get(name, 0)), none) for states in (then, now))
             yield ChangedUnit(of[name], old, new)
+
+
+def _parts(units: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str]]:
+    """Yield parts of units, each with its month; units of an unknown month have none."""
+    for month, same in groupby(units, key=itemgetter(0)):
+        names = [unit for _, unit in same]
+        for first in range(0, len(names), _BATCH_SIZE):
+            yield names[first : first + _BATCH_SIZE], month
+
+
+def _change_schema(store: Store, name: str) -> "pyarrow.Schema":
+    pa: Any = library("pyarrow", "archive")
+    schema = public_schema(name)
+    table = store.open(name) if name == "box_score" else None
+    if table is not None:
+        more = pa.schema(table.schema().to_arrow())
+        for field in more:
+            if field.name not in (*schema.names, MONTH):
+                schema = schema.append(pa.field(field.name, field.type))
+    return schema.append(pa.field(CHANGE, pa.string()))
 
 
 def difference(name: str, old: "pyarrow.Table", new: "pyarrow.Table") -> "pyarrow.Table":

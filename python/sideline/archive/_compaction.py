@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _arrow
+from . import _arrow, _commits
 from ._memory import trim
 from ._plan import UNDATED
-from ._store import MONTH, Store
+from ._store import CHECKPOINT_INTERVAL, MONTH, Store
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -20,6 +20,9 @@ _MIN_COMPACTED = 4
 
 _MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
 """Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""
+
+_KEPT_VERSIONS = 100
+"""The last versions of each table that are kept. Delta Lake would keep each for a month, however many there are."""
 
 _MIN_FULL_VACUUM = timedelta(days=1)
 """Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
@@ -60,6 +63,30 @@ def compact(store: Store, names: Iterable[str]) -> None:
                     _compact(store, table, name, month, large)
                 for past in _past(name, months, month):
                     _compact(store, table, name, past, large)
+        _clean_log(store, table)
+        store.keep(table)
+
+
+def _clean_log(store: Store, table: "DeltaTable") -> None:
+    """Remove the entries of a table's log before the last versions, but for what these are read from."""
+    # To read or list the log of a bucket takes requests.
+    if store.is_local:
+        table.update_incremental()
+    version = table.version()
+    is_due = store.is_local or (store.can_add_files and version % CHECKPOINT_INTERVAL == 0)
+    if version <= _KEPT_VERSIONS or not is_due:
+        return
+    entries = _commits.log(store, table)
+    first_kept = version - _KEPT_VERSIONS
+    if min((number for number, _ in entries), default=version) >= first_kept:
+        return
+    base = max(
+        (number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept), default=None
+    )
+    if base is None:
+        table.create_checkpoint()
+        base = first_kept
+    _commits.remove_log(store, table, [path for number, path in entries if number < base])
 
 
 def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | None) -> list[str]:
@@ -70,7 +97,7 @@ def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | No
     """
     if name == "raw" or month is None or month == UNDATED:
         return []
-    return [past for past, sizes in months.items() if past is not None and past < month and len(sizes) > 1]
+    return [past for past, sizes in months.items() if past is not None and past[:7] < month[:7] and len(sizes) > 1]
 
 
 def compact_all(store: Store, names: Iterable[str]) -> None:

@@ -9,7 +9,8 @@ from .._core import Payload, Table, _batch_table
 from .._rows import SCHEMAS, library
 from . import _arrow
 from ._plan import RESOURCES, Unit
-from ._store import check_storable, public_schema, to_storage_types
+from ._storage_types import check_storable, to_storage_types
+from ._store import public_schema
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,35 +1,50 @@
 """Requests and reads the lists of one sync: teams, games and events."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from .._client import options_of
+from .._client import elements_of, options_of
 from .._core import Payload, _epoch_ms
 from ..errors import DecodeError, InvalidRequest
 from . import _listing
 from ._body import Body
 from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
 from ._listing import Event, Game, Listing, Received
+from ._memory import trim
 from ._plan import Unit
 from ._store import now
 from ._withdrawals import Lists, Parent
 
 if TYPE_CHECKING:
     from .._client import Client
+    from ._settled import Settled
 
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
+
+_BATCH_SIZE = 32
+"""Entries of a list that are Python objects at once, before settled ones are dropped."""
 
 
 class Discovery:
     """The teams, games and events that the service lists now."""
 
-    def __init__(self, client: "Client", clock: Callable[[], datetime] | None, practices: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        client: "Client",
+        clock: Callable[[], datetime] | None,
+        settled_entries: "Settled | None" = None,
+        is_practice: Callable[[str], bool] | None = None,
+    ) -> None:
         self._client = client
-        self._practices = practices
-        """Ids of events that were practices."""
+        self._settled_entries = settled_entries
+        """Drops entries that need no work."""
+        self._is_practice = is_practice
+        """Whether the event of an id was a practice."""
         self._own_clock = clock
         self._service_clock: datetime | None = None
         self._parents: dict[str, Parent] = {}
@@ -45,7 +60,7 @@ class Discovery:
         """Ids of events whose body must not replace the stored one."""
         self.events: dict[str, Event] = {}
         self.games: dict[str, Game] = {}
-        self.teams: dict[int, tuple[Mapping[str, Any], Received]] = {}
+        self.teams: dict[int, tuple[bytes, Received]] = {}
         self.team_ids: list[int] = []
         self._were_teams_requested = False
 
@@ -71,7 +86,8 @@ class Discovery:
         """Return the received lists and their range."""
         teams = {team: self._parents.get(f"team_events/team {team}") for team in self.team_ids}
         found = {
-            team: Parent(frozenset(), is_whole=False) if parent is None else parent for team, parent in teams.items()
+            team: Parent(frozenset(), is_whole=False, is_empty=True) if parent is None else parent
+            for team, parent in teams.items()
         }
         return Lists(start, end, self._parents.get("schedule/all"), found)
 
@@ -82,16 +98,16 @@ class Discovery:
         requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
         if (team_ids is None or with_teams) and not self._were_teams_requested:
             requests.append(self._teams_request())
-        (payload, items), *teams = self._request(requests)
-        for received in teams:
-            self._keep_teams(*received)
-        games = _listing.games(items, _received(payload, schedule))
-        self._note(schedule, payload, games)
-        playing = {team for game in games.games for team in game.teams}
+        (_, schedule_payload, _), *teams = self._request(requests)
+        for _, payload, elements in teams:
+            self._keep_teams(payload, elements)
         # Without the list of teams, the games name them.
-        self.team_ids = (list(self.teams) or sorted(playing)) if team_ids is None else list(team_ids)
-        mine = set(self.team_ids)
-        self.games = {game.id: game for game in games.games if set(game.teams) & mine}
+        if team_ids is None:
+            self.team_ids = list(self.teams) or sorted(
+                {team for game in _games(schedule_payload, schedule) for team in game.teams}
+            )
+        else:
+            self.team_ids = list(team_ids)
         requests = [
             (
                 Unit("team_events", f"team {team}", team_id=team, start=first, end=last),
@@ -100,14 +116,44 @@ class Discovery:
             )
             for team in self.team_ids
         ]
-        for (unit, _, _), (payload, items) in zip(requests, self._request(requests), strict=True):
-            events = _listing.events(items, unit.team_id, _received(payload, unit))
-            self._note(unit, payload, events)
-            for event in events.events:
-                self._add(event)
+        for unit, payload, elements in self._request(requests):
+            self._read_events(unit, payload, elements)
+        # After the events: a game that none of them is needs a request of its own.
+        self._read_schedule(schedule, schedule_payload)
         if not self._were_teams_requested and any(map(_is_unknown, self.outcomes)):
             # The list of teams says whether such a team exists.
             self._read_teams()
+
+    def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> None:
+        entries = _listing.Listing()
+        received = _received(payload, unit)
+        for position, part in _batches(elements):
+            listing = _listing.events(part, unit.team_id, received, position)
+            events = listing.events
+            if self._settled_entries is not None:
+                events = self._settled_entries.drop_settled(events, self.clock)
+            entries.is_empty &= not listing.events
+            entries.events += events
+            entries.unreadable += listing.unreadable
+            for event in events:
+                self._add(event)
+        self._note(unit, payload, entries)
+        trim()
+
+    def _read_schedule(self, unit: Unit, payload: Payload | None) -> None:
+        mine = set(self.team_ids)
+        entries = _listing.Listing()
+        elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
+        for position, part in _batches(elements):
+            listing = _listing.games(part, _received(payload, unit), position)
+            games = listing.games
+            if self._settled_entries is not None:
+                games = self._settled_entries.drop_settled_games(games, self.events, self.clock)
+            entries.is_empty &= not listing.games
+            entries.games += games
+            entries.unreadable += listing.unreadable
+        self._note(unit, payload, entries)
+        self.games = {game.id: game for game in entries.games if set(game.teams) & mine}
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
@@ -155,26 +201,28 @@ class Discovery:
         return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
 
     def _read_teams(self) -> None:
-        [received] = self._request([self._teams_request()])
-        self._keep_teams(*received)
+        for _, payload, elements in self._request([self._teams_request()]):
+            self._keep_teams(payload, elements)
 
     def _teams_request(self) -> Request:
         self._were_teams_requested = True
         return Unit("teams", "all"), lambda: self._client.teams(), "teams"
 
-    def _keep_teams(self, payload: Payload | None, items: Sequence[Any]) -> None:
+    def _keep_teams(self, payload: Payload | None, elements: Iterator[bytes]) -> None:
         if payload is None:
             return
         is_whole = True
-        for position, team in enumerate(items):
+        for position, raw in enumerate(elements):
+            team, _ = _listing.parse(raw)
             key = _listing.number(team.get("id")) if isinstance(team, Mapping) else None
             if key is None:
                 is_whole = False
                 unit = Unit("teams", f"teams[{position}]", is_malformed=True)
-                self._problem(unit, "the entry has no id that is a number", team, _received(payload))
+                body = _listing.fragment("teams", raw)
+                self._problem(unit, "the entry has no id that is a number", body, _received(payload))
             else:
-                self.teams[key] = (team, _received(payload))
-        self._parents["teams/all"] = Parent(frozenset(map(str, self.teams)), is_whole)
+                self.teams[key] = (raw, _received(payload))
+        self._parents["teams/all"] = Parent(frozenset(map(str, self.teams)), is_whole, not self.teams)
 
     def _games(self, game_ids: Iterable[str]) -> dict[str, Event | Outcome]:
         requests: list[Request] = [
@@ -183,13 +231,13 @@ class Discovery:
         ]
         found: dict[str, Event | Outcome] = {}
         before = len(self.outcomes)
-        results = self._request(requests)
+        results = list(self._request(requests))
         outcomes, self.outcomes = self.outcomes[before:], self.outcomes[:before]
-        for (unit, _, _), outcome, (payload, items) in zip(requests, outcomes, results, strict=True):
+        for outcome, (unit, payload, elements) in zip(outcomes, results, strict=True):
             if payload is None:
                 found[unit.id] = outcome
                 continue
-            listed = _listing.events(items, None, _received(payload))
+            listed = _listing.events(elements, None, _received(payload))
             if listed.ids != {unit.id}:
                 text = listed.unreadable[0][1] if listed.unreadable else f"it has the id {listed.events[0].id}"
                 body, error = Body.of(payload.raw), f"DecodeError: {text}"
@@ -200,41 +248,43 @@ class Discovery:
         return found
 
     def _unit(self, event_id: str) -> Unit:
-        if event_id in self._practices:
+        if self._is_practice is not None and self._is_practice(event_id):
             return Unit("team_events", event_id)
         return Unit("game", event_id, game_id=event_id)
 
-    def _request(self, requests: Sequence[Request]) -> list[tuple[Payload | None, list[Any]]]:
-        """Return what each request lists, or nothing if it failed; its outcome has the error."""
+    def _request(self, requests: Sequence[Request]) -> Iterator[tuple[Unit, Payload | None, Iterator[bytes]]]:
+        """Yield the elements that each request lists, or none if it failed; its outcome has the error."""
         refusals = Refusals(self._client)
 
-        def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, list[Any]]:
+        def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, Iterator[bytes]]:
             try:
-                payload, items = _received_items(call, name)
+                payload, elements = _received_elements(call, name)
             except REQUEST_ERRORS as error:
                 refusals.check(error)
-                return failed(unit, error), None, []
+                return failed(unit, error), None, iter(())
             received = _received(payload)
-            status = "fetched" if items else "empty"
+            status = "fetched" if len(elements) else "empty"  # type: ignore[arg-type]
             ended = Outcome(unit, status, received.fetched_at, received.served_at, request_id=payload.request_id)
-            return ended, payload, items
+            return ended, payload, elements
 
         threads = options_of(self._client)["max_concurrency"]
-        results = list(map_in_threads(lambda request: one(*request), requests, threads))
-        for _, payload, _ in results:
+        outcomes = []
+        for outcome, payload, elements in map_in_threads(lambda request: one(*request), requests, threads):
             if self._service_clock is None:
                 self._service_clock = served_at(payload, SEASON_DATE) or served_at(payload)
-        outcomes = [outcome for outcome, _, _ in results]
+            outcomes.append(outcome)
+            self.outcomes.append(outcome)
+            yield outcome.unit, payload, elements
         if (cause := connection_error(outcomes)) is not None:
             raise cause
-        self.outcomes += outcomes
-        return [(payload, items) for _, payload, items in results]
 
     def _note(self, unit: Unit, payload: Payload | None, found: Listing) -> None:
         """Record the entries of a list, and the entries that cannot be read."""
         if payload is None:
             return
-        self._parents[unit.name] = Parent(frozenset(found.ids), is_whole=not found.unreadable)
+        self._parents[unit.name] = Parent(
+            frozenset(found.ids), is_whole=not found.unreadable, is_empty=found.is_empty and not found.ids
+        )
         for position, text in found.unreadable:
             name = f"{unit.team_id or unit.operation}[{position}]"
             entry = Unit(unit.operation, name, is_malformed=True)
@@ -249,7 +299,7 @@ class Discovery:
     def _add(self, event: Event) -> None:
         """Record an event. If two lists have it, the readable one counts."""
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
-        has_no_results = not event.are_sessions_known and event.body.get("results") is None
+        has_no_results = not event.are_sessions_known and not event.has_results
         if event.problem is not None and not (is_upcoming and has_no_results):
             operation = "game" if event.is_game else "team_events"
             game_id = event.id if event.is_game else None
@@ -263,7 +313,7 @@ class Discovery:
             self.unstorable.discard(event.id)
         self.events[event.id] = event
 
-    def _problem(self, unit: Unit, text: str, body: Any, received: Received) -> None:
+    def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
         if any(problem.unit.name == unit.name for problem in self.problems):
             return
         self.problems.append(
@@ -272,7 +322,7 @@ class Discovery:
                 "failed",
                 received.fetched_at,
                 received.served_at,
-                None if body is None else Body.of(_listing.fragment(unit.operation, body)),
+                None if body is None else Body.of(body),
                 request_id=received.request_id,
                 error=f"DecodeError: {text}",
             )
@@ -290,26 +340,40 @@ def _is_unknown(outcome: Outcome) -> bool:
     return outcome.is_absence or outcome.status == "forbidden" or isinstance(outcome.cause, InvalidRequest)
 
 
-def _received_items(call: Callable[[], Payload], name: str) -> tuple[Payload, list[Any]]:
-    """Return the items of a list if at least one of them can be read."""
+def _batches(elements: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield parts of a list, and the position of each."""
+    position = 0
+    while part := list(islice(elements, _BATCH_SIZE)):
+        yield position, part
+        position += len(part)
+
+
+def _games(payload: Payload | None, unit: Unit) -> Iterator[_listing.Game]:
+    elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
+    for _, part in _batches(elements):
+        yield from _listing.games(part, _received(payload, unit)).games
+
+
+def _received_elements(call: Callable[[], Payload], name: str) -> tuple[Payload, Iterator[bytes]]:
+    """Return the elements of a list if at least one of them can be read."""
     try:
         payload = call()
-        return payload, _items(payload, name)
+        return payload, _elements(payload, name)
     except DecodeError as error:
         if error.payload is None or not name:
             raise
-        items = _items(error.payload, name)
-        if not any(isinstance(item, Mapping) for item in items):
+        if not any(raw.startswith(b"{") for raw in _elements(error.payload, name)):
             raise
-        return error.payload, items
+        return error.payload, _elements(error.payload, name)
 
 
-def _items(payload: Payload, name: str) -> list[Any]:
-    body = payload.to_dict()
-    items = [body] if not name else body.get(name) if isinstance(body, dict) else None
-    if items is None and name == "events":
+def _elements(payload: Payload, name: str) -> Iterator[bytes]:
+    elements = elements_of(payload, name or None)
+    if elements is None and name == "events":
         # The specification allows both a list of events and one event.
-        items = body if isinstance(body, list) else [body] if isinstance(body, dict) and "id" in body else None
-    if not isinstance(items, list):
+        elements = elements_of(payload, None)
+        if elements is not None and payload.raw.lstrip()[:1] == b"{" and "id" not in json.loads(payload.raw):
+            elements = None
+    if elements is None:
         raise DecodeError(f"{payload.operation}: the response has no list of {name}", path=f"$.{name}", payload=payload)
-    return items
+    return elements

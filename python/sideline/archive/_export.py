@@ -122,7 +122,7 @@ class _Export:
         is_postgresql = self._target.is_postgresql
         return deliverable(name, rows, lambda text: self._problems.update({text: None}), is_postgresql=is_postgresql)
 
-    def _write_units(self, earlier_units: State, now: State) -> int:
+    def _write_units(self, earlier_units: Mapping[str, int], now: State) -> int:
         units = 0
         new: dict[str, list[pyarrow.Table]] = {}
         names: list[str] = []

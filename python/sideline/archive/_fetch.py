@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import groupby
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._client import size_of, units_of
@@ -308,13 +308,16 @@ def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int
 def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
     """Return the result of `work` for each item, in order, from several threads.
 
-    The threads are daemons, unlike those of a pool, so that Ctrl-C does not wait for running requests.
+    No more results than threads wait until they are used. The threads are daemons, unlike those of a pool, so that
+    Ctrl-C does not wait for running requests.
     """
     futures: list[Future[Result]] = [Future() for _ in items]
     left = deque(zip(futures, items, strict=True))
+    turns = Semaphore(threads)
 
     def run() -> None:
         while left:
+            turns.acquire()
             try:
                 future, item = left.popleft()
             except IndexError:
@@ -325,15 +328,21 @@ def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], thread
                 # This error ends the whole run, so the remaining items are not needed.
                 left.clear()
                 future.set_exception(error)
+                turns.release(threads)
+            # The frame of a waiting thread would keep the result.
+            del future, item
 
     for _ in range(min(threads, len(items))):
         # Their requests belong to the caller's span.
         Thread(target=copy_context().run, args=(run,), name="sideline archive", daemon=True).start()
     try:
-        for future in futures:
+        for place, future in enumerate(futures):
             # Wait in steps: once polars is imported, Ctrl-C does not interrupt a wait.
             while not wait([future], _CHECK_INTERVAL).done:
                 pass
             yield future.result()
+            futures[place] = future = Future()
+            turns.release()
     finally:
         left.clear()
+        turns.release(threads)

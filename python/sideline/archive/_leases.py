@@ -8,11 +8,10 @@ Leases save requests. The stored data is right without them, because `_writer` o
 """
 
 import json
-import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -28,8 +27,6 @@ PART_COUNT = 16
 
 _PATH = "_leases.json"
 _MAX_ATTEMPTS = 50
-_PREFIXES = ("aws_", "google_", "azure_")
-_UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
 
 Record = dict[str, Any]
 """The object as JSON: `number`, and for each of `machines` its `parts` and how often it `renewed` them."""
@@ -153,7 +150,7 @@ def leases(store: "Store") -> Leases | None:
     if not is_available(store):
         return None
     try:
-        found = Leases(store.options.open(_bucket, store.root), store.settings.lease_seconds)
+        found = Leases(store.bucket, store.settings.lease_seconds)
         found.take([])
     except Exception as error:  # noqa: BLE001 - leases save requests; a sync is right without them
         _logger().warning(
@@ -162,19 +159,3 @@ def leases(store: "Store") -> Leases | None:
         )
         return None
     return found
-
-
-def _bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
-    options = {name.lower(): value for name, value in (storage_options or {}).items()}
-    environment = {name.lower(): value for name, value in os.environ.items()}
-    allow = next(
-        (of[name] for of in (options, environment) for name in ("aws_allow_http", "allow_http") if name in of), ""
-    )
-    known = {
-        name: value
-        for name, value in options.items()
-        if name.startswith(_PREFIXES) and not any(part in name for part in _UNSUPPORTED_OPTIONS)
-    }
-    return library("obstore.store", "bucket").from_url(
-        root, config=known, client_options={"allow_http": allow.lower() in ("true", "1")}
-    )

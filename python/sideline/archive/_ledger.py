@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _arrow
+from . import _arrow, _commits
 from ._fetch import Outcome
-from ._plan import LISTS, TEAMS_LIST, Unit, is_list
+from ._plan import LISTS, TEAMS_LIST, Unit, is_list, partition
 from ._read import coverage_of
-from ._store import MONTH, Store, internal_schemas, is_between, is_in, now
+from ._store import MONTH, Store, internal_schemas, now
 from ._writer import Row, coverage_row, rows_to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _MAX_ATTEMPTS = 100
 
@@ -69,35 +72,44 @@ def update_facts(store: Store, units: Mapping[str, Unit], known: Mapping[str, Ma
 def _with_facts(row: Mapping[str, Any], unit: Unit) -> Row | None:
     """Return the row with its parent's facts; `None` if it has them."""
     facts: Row = {"event_id": unit.event_id, "starts_at": unit.starts_at, "teams": list(unit.teams)}
-    facts |= {"linked": unit.is_linked or row["linked"], MONTH: unit.month}
+    facts |= {"linked": unit.is_linked or row["linked"], MONTH: partition(unit)}
     return {**row, **facts} if any(row[name] != value for name, value in facts.items()) else None
 
 
-def mark_listed(store: Store, listed_at: Mapping[str, datetime]) -> None:
-    """Store when events, by their ids, and entries, by the names of their units, were last listed.
+def mark_listed(
+    store: Store, listed_at: Mapping[str, datetime], more: "Sequence[tuple[pyarrow.Array, datetime]]" = ()
+) -> None:
+    """Store when events, by their ids, and entries, by the names of their units, were last listed; `more` has names.
 
     They are in a table of their own: otherwise each sync would rewrite all of `coverage`.
     """
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
     new = rows_to_arrow([{"listed": listed, "listed_at": at} for listed, at in listed_at.items()], "listings")
-    for attempt in range(_MAX_ATTEMPTS + 1 if listed_at else 0):
+    when = new.schema.field("listed_at").type
+    parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]
+    new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()
+    # An event may be in two lists.
+    step = _arrow.scalar(1, pa.int32())
+    places = pc.subtract(pc.cumulative_sum(pa.repeat(step, new.num_rows)), step)
+    new = new.filter(pc.equal(pc.index_in(new["listed"], _arrow.whole(new["listed"])), places))
+    for attempt in range(_MAX_ATTEMPTS + 1 if new.num_rows else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
         stored = store.rows(table)
         names, oldest = stored["listed"], _arrow.array([now() - _MAX_READ_AGE], stored["listed_at"].type)[0]
         is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
         others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
         rows = pa.concat_tables([others, new], promote_options="permissive")
-        ends = pc.min_max(pa.chunked_array([*names.chunks, *new["listed"].chunks])).as_py()
-        # Two bounds take less time than a list of all entries of a season.
-        predicate = is_between("listed", ends["min"], ends["max"])
-        if store.try_replace(table, rows, predicate, last=attempt == _MAX_ATTEMPTS):
-            store.keep(table)
+        is_done = _commits.overwrite(store, table, rows)
+        store.keep(table)
+        if is_done:
             return
         store.wait(attempt)
+    if new.num_rows:
+        raise store.error_of_contention("listings")
 
 
-def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collection[str] = ()) -> None:
+def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
     """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
@@ -106,10 +118,12 @@ def _replace(store: Store, change: Any, units: Collection[str], prefixes: Collec
             store.keep(table)
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
-        if store.try_replace(table, full, is_in("unit", (row["unit"] for row in rows)), last=attempt == _MAX_ATTEMPTS):
-            store.keep(table)
+        is_done = _commits.replace_units(store, table, full, {row["unit"] for row in rows})
+        store.keep(table)
+        if is_done:
             return
         store.wait(attempt)
+    raise store.error_of_contention("coverage")
 
 
 def _is_closed(row: Row, lists: Sequence[Outcome], readable: Collection[str]) -> bool:

@@ -53,7 +53,8 @@ class Event:
     """A game or practice in a list."""
 
     id: str
-    body: Mapping[str, Any]
+    body: bytes
+    """Its bytes in the list, in the shape of a response of its own."""
     received: Received
     is_game: bool
     team_id: int | None
@@ -67,6 +68,8 @@ class Event:
     """Why it cannot be stored."""
     are_sessions_known: bool = True
     """Whether `sessions` is complete."""
+    has_results: bool = True
+    """Whether it has a list of sessions, or anything else as its results."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Game:
     """A game in the schedule."""
 
     id: str
-    body: Mapping[str, Any]
+    body: bytes
     received: Received
     tipoff_at: datetime | None
     teams: tuple[int, ...]
@@ -90,6 +93,8 @@ class Listing:
     games: list[Game] = field(default_factory=list)
     unreadable: list[tuple[int, str]] = field(default_factory=list)
     """Entries without a usable id: their position and the problem."""
+    is_empty: bool = True
+    """Whether it has no readable entry, not even one that was dropped because it is settled."""
 
     @property
     def ids(self) -> set[str]:
@@ -97,31 +102,40 @@ class Listing:
         return {event.id for event in self.events} | {game.id for game in self.games}
 
 
-def events(items: Iterable[Any], team_id: int | None, received: Received) -> Listing:
-    """Read the events of a list."""
+def events(elements: Iterable[bytes], team_id: int | None, received: Received, first: int = 0) -> Listing:
+    """Read the events of a list, or of a part of it that begins at position `first`."""
     listing = Listing()
-    for position, item in enumerate(items):
-        key, problem = _id(item, "id")
+    for position, raw in enumerate(elements, first):
+        item, problem = parse(raw)
+        key, problem = (None, problem) if problem else _id(item, "id")
         if key is None:
             listing.unreadable.append((position, problem))
         else:
-            listing.events.append(event(key, item, team_id, received))
+            listing.events.append(event(key, item, team_id, received, raw))
     return listing
 
 
-def games(items: Iterable[Any], received: Received) -> Listing:
-    """Read the games of a schedule."""
+def games(elements: Iterable[bytes], received: Received, first: int = 0) -> Listing:
+    """Read the games of a schedule, or of a part of it that begins at position `first`."""
     listing = Listing()
-    for position, item in enumerate(items):
-        key, problem = _id(item, "event_id")
+    for position, raw in enumerate(elements, first):
+        item, problem = parse(raw)
+        key, problem = (None, problem) if problem else _id(item, "event_id")
         if key is None:
             listing.unreadable.append((position, problem))
             continue
         tipoff_at, wrong = _time(item, "tipoff_at")
-        listing.games.append(
-            Game(key, item, received, tipoff_at, _teams(item), str(item.get("status")).upper(), problem=wrong)
-        )
+        body, status = fragment("schedule", raw), str(item.get("status")).upper()
+        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, problem=wrong))
     return listing
+
+
+def parse(raw: bytes) -> tuple[Any, str]:
+    """Return a list's element as Python objects, or why that is impossible."""
+    try:
+        return json.loads(raw), ""
+    except (ValueError, RecursionError) as error:
+        return None, f"the entry cannot be read: {error}"
 
 
 def _is_game(item: Mapping[str, Any], team_id: int | None) -> bool | None:
@@ -134,8 +148,8 @@ def _is_game(item: Mapping[str, Any], team_id: int | None) -> bool | None:
     return True if team_id is None or isinstance(item.get("game_attributes"), Mapping) else None
 
 
-def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received) -> Event:
-    """Read one event. If its times cannot be read or contradict each other, it is not over."""
+def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Received, raw: bytes = b"") -> Event:
+    """Read one event, whose bytes are `raw`. If its times cannot be read or contradict each other, it is not over."""
     attributes = item.get("game_attributes")
     is_game = _is_game(item, team_id)
     starts_at, over_at, problem = _span(item)
@@ -171,7 +185,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
     return Event(
         key,
-        item,
+        fragment("game" if is_game else "team_events", raw),
         received,
         bool(is_game),
         None if is_game else team_id,
@@ -181,6 +195,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
         tuple(sessions),
         problem,
         are_known,
+        results is not None,
     )
 
 
@@ -189,11 +204,10 @@ def moment(milliseconds: float) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def fragment(operation: str, entry: Any) -> bytes:
+def fragment(operation: str, raw: bytes) -> bytes:
     """Return a list's entry as a body of its own, in the shape of the operation's responses."""
-    root = {"teams": "teams", "schedule": "games", "team_events": "events"}.get(operation)
-    body = entry if root is None else {root: [entry]}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    root = {"teams": b"teams", "schedule": b"games", "team_events": b"events"}.get(operation)
+    return raw if root is None else b'{"%s":[%s]}' % (root, raw)
 
 
 def number(value: object) -> int | None:

@@ -121,6 +121,19 @@ UNDATED = "undated"
 """The month of units without an event: teams and rosters."""
 
 
+def partitions(month: str) -> tuple[str, ...]:
+    """Return the partitions of `coverage` with the units of a month.
+
+    Each sync rewrites the entries of lists, so they have one of their own.
+    """
+    return (month,) if month == UNDATED else (month, f"{month}-lists")
+
+
+def partition(unit: "Unit") -> str:
+    """Return the partition of `coverage` with a unit."""
+    return partitions(unit.month)[-1 if unit.operation in LIST_OPERATIONS else 0]
+
+
 def operations(tables: Iterable[str] | None) -> frozenset[str]:
     """Return the operations that have the tables; by default all but locations, which are about 100 times the rest."""
     if tables is None:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import reduce, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .._rows import library
 from ..errors import DecodeError, QueryError
-from . import _arrow
-from ._plan import ANSWERS, RESOURCES, TABLES, Unit
+from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
 from ._store import MONTH, Store, internal_schemas, public_schema
 from ._store_errors import find_damage, is_from_a_reader
 
@@ -200,23 +199,20 @@ def coverage(
     units = None if units is None else list(units)
     if table is None or units == []:
         return []
-    found = store.batches(
-        table,
-        None if units is None else ("unit", units),
-        columns=internal_schemas()["coverage"].names if columns is None else list(columns),
-    )
+    texts = None if units is None else ("unit", units)
+    found = store.select(table, None if columns is None else list(columns), texts)
     return [row for batch in found for row in to_dicts(batch)]
 
 
 def coverage_of(
-    store: Store, table: "DeltaTable", units: Iterable[str], prefixes: Iterable[str] = ()
+    store: Store, table: "DeltaTable", units: Iterable[str], prefixes: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """Return rows of an opened table `coverage`: those of units, and of names that begin so."""
-    pc: Any = library("pyarrow.compute", "archive")
-    rows = store.rows(table)
-    name = rows["unit"]
-    wanted = (pc.starts_with(name, prefix) for prefix in prefixes)
-    return to_dicts(rows.filter(reduce(pc.or_, wanted, pc.is_in(name, _arrow.array(units, name.type)))))
+    """Return rows of an opened table `coverage`: those of units, and of undated ones whose names begin so."""
+    names = set(units)
+    found = [row for batch in store.select(table, texts=("unit", names)) for row in to_dicts(batch)]
+    undated_rows = store.select(table, months=[UNDATED]) if prefixes else ()
+    rows = (row for batch in undated_rows for row in to_views(batch))
+    return found + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]
 
 
 def to_dicts(rows: "pyarrow.Table | pyarrow.RecordBatch") -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from .._rows import library
 from . import _audits, _read
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
-from ._store import Store
+from ._store import MONTH, Store
 from ._tracking import signatures, stored_signatures
 from ._writer import UNDECODABLE, interrupted_units
 
@@ -93,13 +93,19 @@ def status(
         games.values(),
         units=units,
         first_stored=_first_stored(store),
-        interrupted_units=interrupted_units(store, store.open_checked("raw"), {row["unit"]: row for row in units}),
+        interrupted_units=_interrupted_units(store),
         violations=[{**row, **rules[row["rule"]]} for row in found],
         # The service's clock at the last sync may be ahead of this machine's.
         clock=clock or max([now, *planned]),
         window=window,
     )
     return table_from_arrow("status", _arrow(_with_answers(rows, units, stored_signatures(store))))
+
+
+def _interrupted_units(store: Store) -> set[str]:
+    raw = store.open_checked("raw")
+    months = [] if raw is None else sorted({str(partition[MONTH]) for partition in raw.partitions()})
+    return interrupted_units(store, raw, store.open_checked("coverage"), months)
 
 
 def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows: Mapping[str, str]) -> list[Row]:

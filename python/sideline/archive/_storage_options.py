@@ -1,7 +1,13 @@
 """Options of an object store, which contain secrets."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from .._rows import library
+
+_PREFIXES = ("aws_", "google_", "azure_")
+_UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
 
 
 class Options:
@@ -28,3 +34,26 @@ class Options:
             return call(*arguments, storage_options=self._values, **named)
         except Exception as error:  # noqa: BLE001 - a traceback with locals would show the options in the library's frames
             raise error.with_traceback(None) from None
+
+
+def open_bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:
+    """Return the bucket of an archive for obstore."""
+    options = {name.lower(): value for name, value in (storage_options or {}).items()}
+    environment = {name.lower(): value for name, value in os.environ.items()}
+    allow = next(
+        (
+            values[name]
+            for values in (options, environment)
+            for name in ("aws_allow_http", "allow_http")
+            if name in values
+        ),
+        "",
+    )
+    supported_options = {
+        name: value
+        for name, value in options.items()
+        if name.startswith(_PREFIXES) and not any(part in name for part in _UNSUPPORTED_OPTIONS)
+    }
+    return library("obstore.store", "bucket").from_url(
+        root, config=supported_options, client_options={"allow_http": allow.lower() in ("true", "1")}
+    )

@@ -2,11 +2,11 @@
 
 import os
 import random
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -18,7 +18,7 @@ from ..errors import DecodeError
 from . import _arrow
 from ._memory import load_deltalake, trim
 from ._settings import Settings
-from ._storage_options import Options
+from ._storage_options import Options, open_bucket
 from ._store_errors import check_files, translate_error
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MAX_ATTEMPTS = 40
 MONTH = "month"
 """The partition column of the tables. `scan` and `to_arrow` do not show it."""
 
-_MONTH_OF_FILE = f"partition.{MONTH}"
+MONTH_OF_FILE = f"partition.{MONTH}"
 """Its column in the list of a table's files."""
 
 LINEAGE = ("url", "sideline_version")
@@ -39,7 +39,10 @@ LINEAGE = ("url", "sideline_version")
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
-_CHECKPOINT_INTERVAL = 10
+_ROW_SIZE = 200
+"""Approximate bytes of a row of the archive's own tables in memory, without a body."""
+
+CHECKPOINT_INTERVAL = 10
 """Commits between two checkpoints: to open a table reads every commit since the last one."""
 
 _CONFIGURATION = {
@@ -67,13 +70,6 @@ _DESCRIPTIONS = {
     "raw": "One row for each distinct body of a response.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-_MIN_TIME, _MAX_TIME = -62_135_596_800, 253_402_300_799
-"""The years 1 to 9999, the range of `datetime`, in seconds of the epoch."""
-
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @cache
@@ -180,43 +176,6 @@ def in_month(rows: "pyarrow.Table", month: str) -> "pyarrow.Table":
     return rows.append_column(MONTH, _arrow.repeated(month, rows.num_rows))
 
 
-def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
-    """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
-
-    Raises `ValueError` for a time or a column name that cannot be stored and read again.
-    """
-    pa: Any = library("pyarrow", "archive")
-    check_storable(table)
-    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
-
-
-def check_storable(table: "pyarrow.Table") -> None:
-    """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
-    pa: Any = library("pyarrow", "archive")
-    if len({name.lower() for name in table.column_names}) < len(table.column_names):
-        raise ValueError("two columns have names that differ only in case")
-    for field in table.schema:
-        if _CONTROL.search(field.name):
-            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
-        if pa.types.is_timestamp(field.type):
-            _check_times(field, table[field.name])
-
-
-def _check_times(field: "pyarrow.Field", column: Any) -> None:
-    ends = library("pyarrow.compute", "archive").min_max(column)
-    first, last = ends["min"].value, ends["max"].value
-    second = _PER_SECOND[field.type.unit]
-    if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
-        raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
-
-
-def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
-    pa = library("pyarrow", "archive")
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
-
-
 def _with_comments(name: str, schema: "pyarrow.Schema") -> "pyarrow.Schema":
     """Add the meaning and unit of each column as its comment."""
     pa: Any = library("pyarrow", "archive")
@@ -257,34 +216,35 @@ def _literal(value: object) -> str:
     return str(value) if isinstance(value, int) else "'{}'".format(str(value).replace("'", "''"))
 
 
-def _name_of(table: "DeltaTable") -> str:
+def name_of(table: "DeltaTable") -> str:
     return table.table_uri.rstrip("/").rpartition("/")[2]
 
 
-def _rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
+def rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
     """Return those of the columns that the file has."""
     parquet: Any = library("pyarrow.parquet", "archive")
     with filesystem.open_input_file(unquote(path)) as file:
         return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
 
 
-def _listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
+def listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
     """Return the path and month of each file, and the bounds of a column where the log has them."""
     actions = _arrow.imported(table.get_add_actions(flatten=True))
-    wanted = ["path", _MONTH_OF_FILE] if column is None else ["path", _MONTH_OF_FILE, f"min.{column}", f"max.{column}"]
+    bounds = () if column is None else (f"min.{column}", f"max.{column}")
+    wanted = ["path", "size_bytes", MONTH_OF_FILE, *bounds]
     # Not all: to turn times into Python values imports pandas.
     has = [name for name in wanted if name in actions.column_names]
     files: list[dict[str, Any]] = actions.select(has).to_pylist()
     return files
 
 
-def _is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
+def is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) -> bool:
     """Return whether none of a file's texts in a column lies between the bounds."""
     least, most = file.get(f"min.{column}"), file.get(f"max.{column}")
     return least is not None and most is not None and (bounds[1] < least or most < bounds[0])
 
 
-def _has_one(column: Any, texts: Collection[str]) -> Any:
+def has_one(column: Any, texts: Collection[str]) -> Any:
     """Return for each text of the column whether it is one of these."""
     return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
 
@@ -353,6 +313,10 @@ class Store:
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the bucket, which has the options."""
+        return {name: value for name, value in vars(self).items() if name != "bucket"}
+
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
         deltalake: Any = library("deltalake", "archive")
@@ -368,7 +332,7 @@ class Store:
     def keep(self, table: "DeltaTable | None") -> None:
         """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""
         if table is not None:
-            self._kept[_name_of(table)] = table
+            self._kept[name_of(table)] = table
 
     def reopen(self, name: str) -> "DeltaTable | None":
         """Return the current table. Of one that was kept, only what is new in its log is read.
@@ -408,7 +372,7 @@ class Store:
                     description=_description(name),
                     configuration={
                         "sideline.version": __version__,
-                        "delta.checkpointInterval": str(_CHECKPOINT_INTERVAL),
+                        "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
                         **_CONFIGURATION.get(name, {}),
                     },
                     raise_if_key_not_exists=False,
@@ -428,15 +392,17 @@ class Store:
         """Return the rows of an opened table of the archive's own. Files never change, so each of a small table is read
         once until `forget_files`: a sync reads some tables several times, in more files each night."""
         pa: Any = library("pyarrow", "archive")
-        name = _name_of(table)
+        name = name_of(table)
         schema = internal_schemas()[name]
         wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        months = {file["path"]: file.get(_MONTH_OF_FILE, "") for file in _listed_files(table)}
+        months = {file["path"]: file.get(MONTH_OF_FILE, "") for file in listed_files(table)}
         before = self._files.get((name, *wanted.names), {})
-        filesystem = None if months.keys() <= before.keys() else self._filesystem(table)
+        filesystem = None if months.keys() <= before.keys() else self.filesystem(table)
 
         def read(path: str) -> "pyarrow.Table":
-            rows = _rows_of_file(filesystem, path, wanted.names)
+            rows = rows_of_file(filesystem, path, wanted.names)
+            # deltalake's own update writes views of strings.
+            rows = rows.cast(pa.schema([wanted.field(column) for column in rows.column_names]))
             return in_month(rows, months[path]) if MONTH in wanted.names else rows
 
         # A new dict, without files that were replaced: another thread may read the one before.
@@ -459,14 +425,14 @@ class Store:
         """Yield the rows of an opened table of the archive's own, `size` in memory at a time: those with one of the
         texts in a column, or all. What cannot have them is not read: files of other months, files and row groups."""
         parquet: Any = library("pyarrow.parquet", "archive")
-        schema = internal_schemas()[_name_of(table)]
-        filesystem = self._filesystem(table)
+        schema = internal_schemas()[name_of(table)]
+        filesystem = self.filesystem(table)
         column, wanted = texts or (None, ())
         bounds = (min(wanted, default=""), max(wanted, default=""))
-        for file in _listed_files(table, column):
-            month = file.get(_MONTH_OF_FILE)
+        for file in listed_files(table, column):
+            month = file.get(MONTH_OF_FILE)
             is_other_month = months is not None and month not in months
-            if is_other_month or (column is not None and _is_outside(file, column, bounds)):
+            if is_other_month or (column is not None and is_outside(file, column, bounds)):
                 continue
             with filesystem.open_input_file(unquote(file["path"])) as opened:
                 stored = parquet.ParquetFile(opened)
@@ -474,23 +440,59 @@ class Store:
                 groups = list(range(stored.num_row_groups))
                 if column is not None:
                     keys = (stored.read_row_group(group, [column])[column] for group in groups)
-                    groups = [group for group, key in enumerate(keys) if True in _has_one(key, wanted).to_pylist()]
+                    groups = [group for group, key in enumerate(keys) if True in has_one(key, wanted).to_pylist()]
                 for batch in stored.iter_batches(size, groups, names, use_threads=False):
-                    rows = batch if column is None else batch.filter(_has_one(batch[column], wanted))
+                    rows = batch if column is None else batch.filter(has_one(batch[column], wanted))
                     yield _with_columns(rows, columns, schema, month)
+
+    def select(
+        self,
+        table: "DeltaTable",
+        columns: Sequence[str] | None = None,
+        texts: tuple[str, Collection[str]] | None = None,
+        months: Collection[str] | None = None,
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """Yield rows of an opened table of the archive's own: those of months, with one of the texts in a column.
+
+        A small table is read once until `forget_files`; of a larger one a part is in memory at a time.
+        """
+        pc: Any = library("pyarrow.compute", "archive")
+        schema = internal_schemas()[name_of(table)]
+        names = schema.names if columns is None else list(columns)
+        counts = _arrow.imported(table.get_add_actions(flatten=True))["num_records"].to_pylist()
+        if sum(count or 0 for count in counts) * _ROW_SIZE > self.settings.max_kept_bytes:
+            yield from self.batches(table, texts, columns=names, months=months)
+            return
+        more = {*([] if texts is None else texts[:1]), *([] if months is None else [MONTH])} - {*names}
+        rows = self.rows(table, [*names, *more])
+        if texts is not None:
+            rows = rows.filter(has_one(rows[texts[0]], texts[1]))
+        if months is not None:
+            rows = rows.filter(pc.is_in(rows[MONTH], _arrow.array(months, rows[MONTH].type)))
+        yield from rows.select(names).to_batches()
 
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
         self._kept.clear()
 
-    def _filesystem(self, table: "DeltaTable") -> Any:
+    @property
+    def can_add_files(self) -> bool:
+        """Whether it writes files itself. For a bucket that takes obstore."""
+        return self.is_local or find_spec("obstore") is not None
+
+    @cached_property
+    def bucket(self) -> Any:
+        """The bucket for obstore."""
+        return self.options.open(open_bucket, self.root)
+
+    def filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
         # Only deltalake knows the options of a bucket, and which features of later protocols it cannot read.
         if not self.is_local or table.protocol().min_reader_version > 1:
             return table.to_pyarrow_dataset().filesystem
         fs: Any = library("pyarrow.fs", "archive")
-        return fs.SubTreeFileSystem(f"{self.root}/{_name_of(table)}", fs.LocalFileSystem())
+        return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
     def replace(
         self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str
@@ -514,7 +516,7 @@ class Store:
 
     def _try_write(self, table: "DeltaTable", rows: Any, *, last: bool, **how: Any) -> bool:
         deltalake: Any = library("deltalake", "archive")
-        name = _name_of(table)
+        name = name_of(table)
         self.written.add(name)
         try:
             deltalake.write_deltalake(
@@ -547,20 +549,24 @@ class Store:
             column_properties={"body": body},
         )
 
-    def commit_properties(self) -> Any:
+    def commit_properties(self, **options: Any) -> Any:
         """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
         deltalake: Any = library("deltalake", "archive")
         fence = {} if self.fence is None else {"lease": str(self.fence)}
-        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence})
+        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence}, **options)
 
     def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
         """Return the error to raise when a table could not be changed."""
         try:
             if self.is_local:
-                check_files(self.root, _name_of(table), table)
+                check_files(self.root, name_of(table), table)
         except DecodeError as damage:
             return damage
         return translate_error(self.root, error)
+
+    def error_of_contention(self, name: str) -> Exception:
+        """Return the error to raise when other writers were always faster."""
+        return TimeoutError(f"{self.root}: other writers changed {name} again and again; sync again when they are done")
 
     @staticmethod
     def wait(attempt: int) -> None:

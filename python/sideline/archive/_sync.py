@@ -24,10 +24,11 @@ from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, Unit, is_list
-from ._read import coverage, to_views
+from ._read import coverage
 from ._settings import Settings
+from ._settled import Ledger
 from ._store import Store, internal_schemas, now
-from ._writer import Context, coverage_row, interrupted_units, version, write_outcomes, write_undecodable
+from ._writer import Context, coverage_row, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
     from .._client import Client
@@ -67,23 +68,20 @@ class Sync:
         self._window = window
         self._progress = progress
         self._id = uuid.uuid4().hex
-        table = store.open_checked("coverage")
-        rows = [] if table is None else to_views(store.rows(table))
-        self._known: dict[str, Row] = {row["unit"]: row for row in rows}
-        store.keep(table)
-        raw = store.open_checked("raw")
-        self._interrupted = interrupted_units(store, raw, self._known)
-        practices = {name.partition("/")[2] for name in self._known if name.startswith("team_events/")}
-        self._lists = Discovery(client, clock, practices)
+        self._ledger = Ledger(store)
+        self._known = self._ledger.rows
+        self._settled_entries = self._ledger.find_settled(wanted, window)
+        self._lists = Discovery(
+            client, clock, self._settled_entries, lambda event: f"team_events/{event}" in self._known
+        )
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
         self._order: dict[str, int] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
-            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(raw) or _DEFAULT_BODY_SIZE)
+            _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(self._ledger.raw) or _DEFAULT_BODY_SIZE)
         )
-        store.keep(raw)
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
@@ -108,11 +106,14 @@ class Sync:
             first, last = self._range(start, end)
             self._scope = Scope(team_ids=team_ids, start=first, end=last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
+            self._ledger.read_range(first, last, lists.events)
+            self._ledger.read_events({*lists.events, *lists.games})
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
             if self._only is not None:
                 self._scope = Scope(game_ids={event.id for event in lists.events.values() if self._is_selected(event)})
         else:
             self._scope = Scope(game_ids=game_ids)
+            self._ledger.read_events(game_ids)
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
         if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
@@ -120,6 +121,7 @@ class Sync:
             return
         withdrawn = self._withdrawals(first, last) if game_ids is None else []
         problems, withdrawn_within = self._problems()
+        self._ledger.release()
         self._add([*lists.outcomes, *lists.missing_games])
         self._update_holes(problems)
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
@@ -141,6 +143,9 @@ class Sync:
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
         return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
+
+    def _is_practice(self, event_id: str) -> bool:
+        return f"team_events/{event_id}" in self._known
 
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
@@ -176,7 +181,7 @@ class Sync:
                 self._lists.problems.append(
                     _absent(unit, "no list has it any more: the next sync that misses it withdraws it")
                 )
-        for game, observation in _withdrawals.missing_games(self._known, lists).items():
+        for game, observation in _withdrawals.missing_games(known, self._ledger.find, lists).items():
             if game not in moved and game not in unknown:
                 row = self._known[f"schedule/{game}"]
                 outcomes.append(self._missed(row, observation, "the schedule no longer lists it"))
@@ -260,17 +265,16 @@ class Sync:
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own; store when settled ones were listed."""
         lists = self._lists
-        pieces: list[tuple[Unit, Any, Received]] = []
+        pieces: list[tuple[Unit, bytes, Received]] = []
         if "teams" in self._wanted:
             for key, (team, received) in lists.teams.items():
-                pieces.append((Unit("teams", str(key), team_id=key), team, received))
+                pieces.append((Unit("teams", str(key), team_id=key), fragment("teams", team), received))
         if "schedule" in self._wanted:
             pieces += [(_plan.of_game(game), game.body, game.received) for game in lists.games.values()]
         if "game" in self._wanted:
             events = (event for event in lists.events.values() if event.id not in lists.unstorable)
             pieces += [(_plan.of_event(event), event.body, event.received) for event in events]
-        for unit, entry, received in pieces:
-            body = fragment(unit.operation, entry)
+        for unit, body, received in pieces:
             if self._is_settled(unit, body):
                 if received.served_at is not None:
                     self._listed[unit.name] = received.served_at
@@ -278,12 +282,12 @@ class Sync:
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at
             yield outcome
-        mark_listed(self._store, self._listed)
+        mark_listed(self._store, self._listed, () if self._settled_entries is None else self._settled_entries.listings)
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
         """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
         again, which would take longer each night of a season."""
-        stored = None if unit.name in self._interrupted else self._known.get(unit.name)
+        stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
         return (
             stored is not None
             and _plan.is_settled(unit, stored, self._context.clock, self._window)
@@ -330,10 +334,10 @@ class Sync:
                     continue
                 planned[name] = len(planned)
                 self._listed_at[name] = event.received.served_at
-                stored = None if name in self._interrupted else self._known.get(name)
+                stored = None if name in self._ledger.interrupted_units else self._known.get(name)
                 if self._is_fresh(stored) or not _plan.is_due(unit, stored, self._context.clock, self._window):
                     listed[name] = unit
-                elif name in self._known or name in self._interrupted:
+                elif name in self._known or name in self._ledger.interrupted_units:
                     repeated.append(unit)
                 else:
                     new.append(unit)
@@ -441,7 +445,7 @@ class Sync:
                 pipeline.add(fetched, parts)
                 # A name would keep the bodies until the next ones are there.
                 del fetched
-        if not self._known and not self._stored_chunks:
+        if self._ledger.is_new and not self._stored_chunks:
             self._store.open_or_create("coverage", internal_schemas()["coverage"])
         self._compact()
         if shown:

@@ -4,7 +4,7 @@ A complete list with other entries withdraws what it no longer lists at once; an
 finds the same.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -21,8 +21,10 @@ class Parent:
     """A received list: the parent of the units that it lists."""
 
     ids: frozenset[str]
+    """Those of its entries that are not settled: nothing stored of the others is missing."""
     is_whole: bool
     """Whether each entry has an id: an entry without one may be any missing one."""
+    is_empty: bool
 
 
 @dataclass
@@ -77,19 +79,19 @@ def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation
     return found
 
 
-def missing_games(stored: Mapping[str, Row], lists: Lists) -> dict[str, Observation]:
+def missing_games(stored: Iterable[Row], find: Callable[[str], Row | None], lists: Lists) -> dict[str, Observation]:
     """Return the games that the schedule no longer has, but for those whose event has moved out of the range.
 
-    `stored` has the rows by the names of their units.
+    `find` returns the row of a unit.
     """
     found: dict[str, Observation] = {}
-    for row in stored.values():
+    for row in stored:
         if row["operation"] == "schedule" and has_rows(row) and lists.covers(row):
-            event = stored.get(f"game/{row['game_id']}")
-            if event is not None and event["status"] in COMPLETE and not lists.covers(event):
-                continue
             observation = _absent(row["game_id"], [lists.schedule])
-            if observation is not None:
+            if observation is None:
+                continue
+            event = find(f"game/{row['game_id']}")
+            if event is None or event["status"] not in COMPLETE or lists.covers(event):
                 found[row["game_id"]] = observation
     return found
 
@@ -109,7 +111,7 @@ def _absent(key: str, parents: Iterable[Parent | None]) -> Observation | None:
         return None
     if not is_known:
         return Observation.UNREADABLE_PARENT
-    return Observation.LIST_WITHOUT_IT if any(parent.ids for parent in readable) else Observation.EMPTY_LIST
+    return Observation.LIST_WITHOUT_IT if not all(parent.is_empty for parent in readable) else Observation.EMPTY_LIST
 
 
 def unlisted_sessions(event: Event, stored: Iterable[Row], listed: Collection[str]) -> list[Row]:

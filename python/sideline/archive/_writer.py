@@ -10,7 +10,6 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,12 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import __version__
 from .._rows import library
-from . import _arrow, _corrections, _rosters
+from . import _arrow, _commits, _corrections, _rosters
 from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._plan import LIST_OPERATIONS, RESOURCES, TABLES, UNDATED, is_final
+from ._plan import RESOURCES, TABLES, is_final, partition, partitions
+from ._raw import add_bodies
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
 from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
 
@@ -48,14 +48,27 @@ _MAX_THREADS = 2
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
-def interrupted_units(store: Store, table: "DeltaTable | None", known: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the units with a body in an opened table `raw` whose storing was interrupted."""
-    places = [] if table is None else to_views(store.rows(table, _PLACE_COLUMNS).select(["unit", "sequence", "status"]))
-    return {
-        row["unit"]
-        for row in places
-        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(known.get(row["unit"]))
-    }
+def interrupted_units(
+    store: Store, raw: "DeltaTable | None", coverage: "DeltaTable | None", months: Collection[str]
+) -> set[str]:
+    """Return the units with a body of these months in an opened table `raw` whose storing was interrupted."""
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    sequences_in_raw: dict[str, int] = {}
+    for month in months if raw is not None else ():
+        batches = () if coverage is None else store.select(coverage, ("unit", "sequence"), months=partitions(month))
+        ledger = pa.Table.from_batches(batches, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
+        for bodies_ in store.select(raw, ("unit", "sequence", "status"), months=[month]):  # type: ignore[arg-type]
+            is_accounted = pc.less_equal(
+                bodies_["sequence"], ledger["sequence"].take(pc.index_in(bodies_["unit"], ledger["unit"]))
+            )
+            is_body = pc.not_equal(bodies_["status"], _arrow.scalar(UNDECODABLE, pa.string()))
+            for row in to_views(bodies_.filter(pc.and_(is_body, pc.invert(_arrow.is_true(is_accounted))))):
+                sequences_in_raw[row["unit"]] = max(row["sequence"], sequences_in_raw.get(row["unit"], 0))
+    # The row of a unit whose event has moved is in another month.
+    rows = coverage_of(store, coverage, sequences_in_raw) if sequences_in_raw and coverage is not None else []
+    sequences = {row["unit"]: _sequence(row) for row in rows}
+    return {unit for unit, sequence in sequences_in_raw.items() if sequence > sequences.get(unit, 0)}
 
 
 @dataclass(frozen=True)
@@ -99,22 +112,37 @@ def write_outcomes(
     _reject_case_conflicts(store, outcomes)
     written: set[str] = set()
     attempt = 0
+    is_contended = not store.can_add_files
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
         seen = {row["unit"]: row for row in coverage_of(store, table, mine)}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
+        rows_of_reserved: dict[str, Row] = {}
         reserved = _reserved([mine[name] for name in mine.keys() - seen.keys()], context)
+        # Opened before the units are reserved: rows of theirs that another writer adds are a later version.
+        names = {name for outcome in outcomes for name in outcome.tables} if reserved is not None else ()
+        tables_before = {name: store.reopen(name) for name in names}
         if reserved is not None:
+            rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
             before = table.version()
-            is_done = store.try_replace(table, reserved, is_in("unit", reserved["unit"].to_pylist()))
+            # Of a contended table, other writers may change other rows meanwhile.
+            if is_contended:
+                is_done = store.try_replace(table, reserved, is_in("unit", rows_of_reserved))
+            else:
+                is_done = _commits.try_commit(
+                    store, table, _commits.add_files(store, table, _commits.by_month(reserved))
+                )
+                table.update_incremental()
             # Between the two versions another writer may have changed other units.
             if not is_done or table.version() != before + 1:
+                is_contended = True
                 continue
-            seen |= {row["unit"]: row for row in to_dicts(reserved)}
+            seen |= rows_of_reserved
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
-        stored = _write_units(store, ours, seen, context, now())
+        are_new = all(outcome.unit.name in rows_of_reserved for outcome in ours if outcome.is_stored)
+        stored = _write_units(store, ours, seen, context, now(), tables_before if are_new else {})
         _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
@@ -129,14 +157,22 @@ def write_outcomes(
             # Which body is newer is unknown: the next sync requests the unit again.
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
             last = attempt >= store.settings.max_write_attempts
-            if not rows or store.try_replace(
-                table, rows_to_arrow(rows, "coverage"), is_in("unit", (row["unit"] for row in rows)), last=last
-            ):
+            if not rows or _replace_coverage(store, table, rows, is_contended=is_contended, last=last):
                 store.keep(table)
                 return stored.corrections
+            is_contended = True
             is_as_seen = False
             attempt += 1
             store.wait(attempt)
+
+
+def _replace_coverage(
+    store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool
+) -> bool:
+    units, new = {row["unit"] for row in rows}, rows_to_arrow(rows, "coverage")
+    if is_contended:
+        return store.try_replace(table, new, is_in("unit", units), last=last)
+    return _commits.replace_units(store, table, new, units)
 
 
 def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
@@ -227,7 +263,12 @@ def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
 
 
 def _write_units(
-    store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], context: Context, at: datetime
+    store: Store,
+    outcomes: Sequence[Outcome],
+    seen: Mapping[str, Row],
+    context: Context,
+    at: datetime,
+    tables_before: "Mapping[str, DeltaTable | None]",
 ) -> _WriteResult:
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
@@ -242,8 +283,9 @@ def _write_units(
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    is_touched = any(name in seen or name in interrupted_before for name in changed)
-    _write(store, [(outcome, outcome.unit.month) for outcome in changed.values()], months, touched=is_touched)
+    is_touched = not tables_before or bool(interrupted_before & changed.keys())
+    of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
+    _write(store, of_units, months, touched=is_touched, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -290,13 +332,17 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         is_last = attempt == store.settings.max_write_attempts
-        added = 0 if table is None else _add_bodies(store, table, new, last=is_last)
+        added = (
+            len(new)
+            if table is None
+            else add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
+        )
+        store.keep(table)
         if added == len(new):
             break
         if not added:
             attempt += 1
             store.wait(attempt)
-    store.keep(table)
     new_units = {row["unit"] for row in new}
     places = {
         name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
@@ -313,67 +359,13 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
 
 def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
     """Return the rows of units in an opened table `raw`, without their bodies."""
-    rows = store.rows(table, _PLACE_COLUMNS)
-    name = rows["unit"]
-    is_in_units = library("pyarrow.compute", "archive").is_in(name, _arrow.array(units, name.type))
-    return to_dicts(rows.filter(is_in_units))
-
-
-def _add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, last: bool) -> int:
-    """Add rows to `raw`, a part at a time. Returns how many were added before another writer was active, who may have
-    added some of the same entries."""
-    added = 0
-    for part in _parts(rows, store.settings.max_part_bytes):
-        before = table.version()
-        # The predicate matches no row. It makes one of two writers of the same entry try again.
-        if not store.try_replace(table, _one_by_one(part), _entries(part), last=last):
-            break
-        added += len(part)
-        if table.version() != before + 1:
-            break
-    return added
-
-
-def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":
-    part: list[Row] = []
-    size = 0
-    for row in rows:
-        part.append(row)
-        size += row["body"].size if row["body"] else 0
-        if size >= max_bytes:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+    return [row for batch in store.select(table, _PLACE_COLUMNS, ("unit", units)) for row in to_dicts(batch)]
 
 
 def _units_with_same_rows(unit: str) -> set[str]:
     """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
     operation, _, key = unit.partition("/")
     return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
-
-
-def _one_by_one(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
-    """Return rows of `raw`, each a batch of its own, whose body is decompressed when it is written."""
-    pa: Any = library("pyarrow", "archive")
-    schema = internal_schemas()["raw"]
-
-    def batches() -> "Iterator[pyarrow.RecordBatch]":
-        for row in rows:
-            batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
-            if row["body"]:
-                raw = row["body"].raw
-                # The bytes themselves: pyarrow's pool would keep the memory of copies.
-                ends = pa.py_buffer(array("i", (0, len(raw))))
-                body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
-                batch = batch.set_column(schema.get_field_index("body"), "body", body)
-            yield batch
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _entries(rows: Sequence[Row]) -> str:
-    return f"{is_in(MONTH, {row[MONTH] for row in rows})} AND {is_in('entry', (row['entry'] for row in rows))}"
 
 
 def _body(outcome: Outcome, at: datetime) -> Row:
@@ -397,11 +389,17 @@ def _body(outcome: Outcome, at: datetime) -> Row:
 
 
 def _write(
-    store: Store, outcomes: Sequence[tuple[Outcome, str]], months: Mapping[str, set[str]], *, touched: bool
+    store: Store,
+    outcomes: Sequence[tuple[Outcome, str]],
+    months: Mapping[str, set[str]],
+    *,
+    touched: bool,
+    tables_before: "Mapping[str, DeltaTable | None] | None" = None,
 ) -> None:
     """Replace the rows of earlier bodies in each table, by key within the months.
 
-    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none.
+    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
+    are added to the `tables_before` tables, unless another writer has changed one since.
     """
     pa = library("pyarrow", "archive")
     within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
@@ -431,8 +429,23 @@ def _write(
         batches = (batch for rows in tables for batch in rows.to_batches())
         return pa.RecordBatchReader.from_batches(next(tables).schema, batches)
 
+    def is_added(name: str) -> bool:
+        table = (tables_before or {}).get(name)
+        if touched or table is None or name in ("box_score", "players") or not store.can_add_files:
+            return False
+        # Only deltalake adds a column that is new in this version.
+        if not {*stored_schema(name).names} <= {field.name for field in table.schema().fields}:
+            return False
+        return _commits.try_commit(
+            store,
+            table,
+            _commits.add_files(store, table, (pair for rows in decoded(name) for pair in _commits.by_month(rows))),
+        )
+
     def write(name: str) -> None:
-        if touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
+        if is_added(name):
+            store.keep((tables_before or {})[name])
+        elif touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
             key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
             keys = [outcome.unit.key for outcome, _ in changed[name]]
             store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
@@ -564,8 +577,7 @@ def coverage_row(outcome: Outcome) -> Row:
         "unit": unit.name,
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
-        # Each sync rewrites the entries of lists, so they have a partition of their own.
-        MONTH: UNDATED if unit.operation in LIST_OPERATIONS else unit.month,
+        MONTH: partition(unit),
     }
 
 

@@ -1,0 +1,157 @@
+"""What syncs of growing archives take: memory, CPU, bytes, files and requests.
+
+    .venv/bin/python benches/growth.py [--games 100 600 2400] [--days 150] [--tables games,sessions] [--possessions 4]
+
+For each number of games: the first sync, a night with nothing new (of two weeks, and of all days), and a night of ten new games.
+Each is a process of its own, whose peak memory (VmHWM) and CPU seconds are measured; the service is another process. `--json` and
+`--figure` write the rows, and a plot of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+SYNC = """
+import json, resource, sys, time
+start = time.perf_counter()
+import sideline
+root, options = sys.argv[1], json.loads(sys.argv[2])
+with sideline.Client() as client:
+    report = sideline.Archive(root, client).sync(**options, progress=False)
+used = resource.getrusage(resource.RUSAGE_SELF)
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({"complete": report.complete, "rows": report.coverage.num_rows, "mb": round(peak / 1024), "cpu": round(used.ru_utime + used.ru_stime, 2), "seconds": round(time.perf_counter() - start, 1)}))
+"""
+
+
+def serve(pipe: Connection, options: dict[str, Any]) -> None:
+    """Serve a league; send the environment of a client, then play a night or count requests for each message."""
+    from long_league import LongLeague
+
+    with LongLeague(**options) as league:
+        pipe.send(league.environ)
+        while (message := pipe.recv()) is not None:
+            if message == "requests":
+                pipe.send(len(league.requests))
+                league.requests.clear()
+            else:
+                league.next_night(message)
+                pipe.send(league.time.isoformat())
+
+
+def sync(root: Path, environ: dict[str, str], options: dict[str, Any]) -> dict[str, Any]:
+    """Sync in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", SYNC, str(root), json.dumps(options)],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return dict(json.loads(done.stdout))
+
+
+def folder_size(root: Path) -> dict[str, Any]:
+    """Return the megabytes and files of an archive, and the share of its logs."""
+    sizes = {path: path.stat().st_size for path in root.rglob("*") if path.is_file()}
+    log = sum(size for path, size in sizes.items() if "_delta_log" in path.parts)
+    return {
+        "stored_mb": round(sum(sizes.values()) / 1e6, 1),
+        "files": len(sizes),
+        "log": round(log / sum(sizes.values()), 3),
+    }
+
+
+def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a row for each sync of an archive of so many games."""
+    spawn = multiprocessing.get_context("spawn")
+    pipe, other = spawn.Pipe()
+    league = {
+        "games": games,
+        "days": arguments.days,
+        "possessions": arguments.possessions,
+        "sessions": arguments.sessions,
+    }
+    service = spawn.Process(target=serve, args=(other, league), daemon=True)
+    service.start()
+    environ = pipe.recv()
+    options = {} if arguments.tables is None else {"tables": arguments.tables.split(",")}
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "season"
+        season = {"start": arguments.start, "end": "2027-03-03", **options}
+        fortnight = {"start": "2027-02-15", "end": "2027-03-03", **options}
+        for name, new, span in (
+            ("first sync", 0, season),
+            ("second sync", 0, season),
+            ("nothing new", 0, fortnight),
+            ("nothing new, whole range", 0, season),
+            ("ten games", 10, fortnight),
+        ):
+            if new:
+                pipe.send(new)
+                pipe.recv()
+            row = {"games": games, "sync": name, **sync(root, environ, span)}
+            pipe.send("requests")
+            row |= {"requests": pipe.recv(), **folder_size(root)}
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+    pipe.send(None)
+    service.join()
+    return rows
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw memory and CPU by the number of games. Needs matplotlib."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), layout="constrained")
+    for name in dict.fromkeys(row["sync"] for row in rows):
+        points = [row for row in rows if row["sync"] == name]
+        for part, quantity in zip(axes, ("mb", "cpu"), strict=True):
+            part.plot([row["games"] for row in points], [row[quantity] for row in points], marker="o", label=name)
+    for part, label in zip(axes, ("MB at most", "CPU seconds"), strict=True):
+        part.set_ylabel(label)
+        part.set_ylim(bottom=0)
+        part.legend()
+    axes[1].set_xlabel("games in the archive")
+    axes[1].set_xscale("log")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, nargs="+", default=[100, 600, 2400])
+    parser.add_argument("--days", type=float, default=150, help="over which the games are spread")
+    parser.add_argument("--start", default="2026-09-01", help="of the first sync")
+    parser.add_argument("--tables", help="separated by commas; default: those of a sync")
+    parser.add_argument("--possessions", type=int, default=4, help="of a session: the size of bodies")
+    parser.add_argument("--sessions", type=int, default=2, help="of a game")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--figure", type=Path, help="such as growth.svg; needs matplotlib")
+    arguments = parser.parse_args()
+    start = time.perf_counter()
+    rows = [row for games in arguments.games for row in grow(games, arguments)]
+    print(f"{time.perf_counter() - start:.0f} seconds")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+    if arguments.figure:
+        draw(rows, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Writes files of tables and commits them, without a query engine.
+
+deltalake would do the same with one, whose code alone takes 30 MB of memory, and whose predicates of hundreds of ids
+fill the log.
+"""
+
+import json
+import os
+import re
+import time
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+from . import _arrow
+from ._memory import trim
+from ._store import (
+    MONTH,
+    MONTH_OF_FILE,
+    Store,
+    has_one,
+    in_month,
+    internal_schemas,
+    is_in,
+    is_outside,
+    listed_files,
+    name_of,
+    rows_of_file,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import DeltaTable
+
+_BOUNDED_COLUMNS = ("game_id", "session_id", "event_id", "team_id", "player_id", "unit", "entry")
+"""Columns whose bounds each commit has for each file, so that readers skip files."""
+
+_BOUNDS = ("minValues", "maxValues")
+
+_MAX_ROW_GROUP = 65_536
+"""Rows of a row group of a table without bodies."""
+
+_LOG = "_delta_log"
+_LOG_ENTRY = re.compile(r"(\d{20})\.")
+
+
+def is_checkpoint(path: str) -> bool:
+    """Return whether an entry of a log is a checkpoint: later entries suffice to read later versions."""
+    return ".checkpoint." in path
+
+
+def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield the rows of each month, without its column."""
+    pc: Any = library("pyarrow.compute", "archive")
+    others = rows.drop_columns([MONTH])
+    for month in sorted(rows[MONTH].unique().to_pylist()):
+        for batch in others.filter(pc.equal(rows[MONTH], _arrow.scalar(month, rows[MONTH].type))).to_batches():
+            yield month, batch
+
+
+def _join(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
+    """Yield tables of so many rows, each of which is a row group."""
+    pa: Any = library("pyarrow", "archive")
+    batches_of_group: list[Any] = []
+    for batch in batches:
+        batches_of_group.append(batch)
+        if sum(item.num_rows for item in batches_of_group) >= size:
+            yield pa.Table.from_batches(batches_of_group)
+            batches_of_group = []
+    if batches_of_group:
+        yield pa.Table.from_batches(batches_of_group)
+
+
+class _Stats:
+    """What a commit says of a file: its rows, and the bounds of its ids."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.bounds: dict[str, tuple[Any, Any]] = {}
+        self.nulls: dict[str, int] = {}
+
+    def add(self, rows: "pyarrow.Table") -> None:
+        self.rows += rows.num_rows
+        for name in _BOUNDED_COLUMNS:
+            if name not in rows.schema.names:
+                continue
+            self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
+            ends = library("pyarrow.compute", "archive").min_max(rows[name])
+            least, greatest = ends["min"].as_py(), ends["max"].as_py()
+            if least is not None:
+                first, last = self.bounds.get(name, (least, greatest))
+                self.bounds[name] = min(first, least), max(last, greatest)
+
+    def text(self) -> str:
+        bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_BOUNDS)}
+        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls})
+
+
+def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
+    """Return the version and path of each entry of a table's log."""
+    name = name_of(table)
+    if store.is_local:
+        names = os.listdir(Path(store.root, name, _LOG))
+    else:
+        objects = library("obstore", "bucket").list(store.bucket, f"{name}/{_LOG}").collect()
+        names = [item["path"].rpartition("/")[2] for item in objects]
+    return sorted((int(match[1]), name) for name in names if (match := _LOG_ENTRY.match(name)))
+
+
+def remove_log(store: Store, table: "DeltaTable", paths: Iterable[str]) -> None:
+    """Remove entries of a table's log, the oldest first; another writer may do the same."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            if store.is_local:
+                Path(store.root, name_of(table), _LOG, path).unlink()
+            else:
+                library("obstore", "bucket").delete(store.bucket, f"{name_of(table)}/{_LOG}/{path}")
+
+
+def oldest_version(store: Store, name: str) -> int:
+    """Return the oldest version of a table that can be read."""
+    table = store.open(name)
+    entries = [] if table is None else log(store, table)
+    return min((number for number, path in entries if number == 0 or is_checkpoint(path)), default=0)
+
+
+def add_files(store: Store, table: "DeltaTable", rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]") -> list[Any]:
+    """Write rows, which come by month, as files of an opened table. They belong to it once they are committed.
+
+    deltalake would do the same with a query engine, whose code alone takes 30 MB of memory.
+    """
+    try:
+        return [
+            _add_file(store, table, month, (batch for _, batch in batches))
+            for month, batches in groupby(rows, key=itemgetter(0))
+        ]
+    except OSError as error:
+        raise store.error_of_write(table, error) from None
+
+
+def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "Iterator[pyarrow.RecordBatch]") -> Any:
+    parquet: Any = library("pyarrow.parquet", "archive")
+    transaction: Any = library("deltalake.transaction", "archive")
+    name = name_of(table)
+    folder = "" if month is None else f"{MONTH}={month}/"
+    path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
+    first = next(batches)
+    has_bodies = "body" in first.schema.names
+    stats = _Stats()
+    with (
+        _new_file(store, f"{name}/{path}") as file,
+        parquet.ParquetWriter(
+            file,
+            first.schema,
+            compression="zstd",
+            # Statistics would hold two whole bodies of each row group.
+            write_statistics=[column for column in first.schema.names if column != "body"],
+            use_dictionary=[column for column in first.schema.names if column != "body"],
+        ) as writer,
+    ):
+        group = store.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
+        for batch in _join(chain([first], batches), group):
+            stats.add(batch)
+            writer.write_table(batch)
+        writer.close()
+        size = file.tell()
+    values = {} if month is None else {MONTH: month}
+    return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, stats.text())
+
+
+@contextmanager
+def _new_file(store: Store, path: str) -> Iterator[Any]:
+    """Open a file of the folder for writing, or one in memory that becomes an object of the bucket."""
+    pa: Any = library("pyarrow", "archive")
+    if store.is_local:
+        file = Path(store.root, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with pa.OSFile(str(file), "wb") as output:
+            yield output
+        return
+    buffer = pa.BufferOutputStream()
+    yield buffer
+    library("obstore", "bucket").put(store.bucket, path, buffer.getvalue().to_pybytes(), use_multipart=False)
+
+
+def try_commit(
+    store: Store,
+    table: "DeltaTable",
+    new_files: Sequence[Any],
+    old_files: Iterable[Mapping[str, Any]] = (),
+) -> bool:
+    """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
+    anything since the table was opened."""
+    deltalake: Any = library("deltalake", "archive")
+    transaction: Any = library("deltalake.transaction", "archive")
+    name = name_of(table)
+    store.written.add(name)
+    at = time.time_ns() // 1_000_000
+    removals = [
+        transaction.RemoveAction(
+            file["path"],
+            True,
+            at,
+            file["size_bytes"],
+            {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {},
+        )
+        for file in old_files
+    ]
+    try:
+        table.create_write_transaction(
+            [*new_files, *removals],
+            "append",
+            table.schema(),
+            table.metadata().partition_columns or None,
+            commit_properties=store.commit_properties(max_commit_retries=0),
+        )
+    except deltalake.exceptions.CommitFailedError:
+        return False
+    except (deltalake.exceptions.DeltaError, OSError) as error:
+        raise store.error_of_write(table, error) from None
+    trim()
+    return True
+
+
+def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
+    """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
+    if not store.can_add_files:
+        return store.try_replace(table, rows, is_in("unit", units))
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    schema = internal_schemas()["coverage"]
+    bounds = (min(units), max(units))
+    parts, old_files = [rows], []
+    for file in listed_files(table, "unit"):
+        if is_outside(file, "unit", bounds):
+            continue
+        file_rows = rows_of_file(
+            store.filesystem(table), file["path"], [name for name in schema.names if name != MONTH]
+        )
+        is_replaced = has_one(file_rows["unit"], units)
+        if pc.any(is_replaced).as_py():
+            old_files.append(file)
+            rest = file_rows.filter(pc.invert(is_replaced))
+            parts.append(in_month(rest, file[MONTH_OF_FILE]))
+    every = pa.concat_tables([_arrow.empty(schema), *parts], promote_options="permissive").select(schema.names)
+    return try_commit(store, table, add_files(store, table, by_month(every)), old_files)
+
+
+def overwrite(store: Store, table: "DeltaTable", rows: "pyarrow.Table") -> bool:
+    """Replace all rows of an opened table without months. Returns false if another writer was active."""
+    if not store.can_add_files:
+        return store.try_replace(table, rows, "true")
+    new_files = add_files(store, table, ((None, batch) for batch in rows.to_batches()))
+    return try_commit(store, table, new_files, listed_files(table))

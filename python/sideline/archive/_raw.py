@@ -1,0 +1,81 @@
+"""Adds bodies to `raw`, a few in memory at a time."""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+from . import _arrow, _commits
+from ._store import MONTH, Store, internal_schemas, is_in
+
+if TYPE_CHECKING:
+    import pyarrow
+    from deltalake import DeltaTable
+
+Row = Mapping[str, Any]
+
+
+def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
+    """Add rows to `raw`. Returns how many were count before another writer was active, who may have count some of the
+    same entries. Of a contended table, other writers may change other rows meanwhile."""
+    if not rows:
+        return 0
+    parts = [
+        part
+        for _, same in groupby(sorted(rows, key=itemgetter(MONTH)), key=itemgetter(MONTH))
+        for part in _parts(list(same), store.settings.max_part_bytes)
+    ]
+    if not is_contended:
+        files = [file for part in parts for file in _commits.add_files(store, table, one_by_one(part))]
+        return len(rows) if _commits.try_commit(store, table, files) else 0
+    count = 0
+    for part in parts:
+        before = table.version()
+        # The predicate matches no row. It makes one of two writers of the same entry try again.
+        if not store.try_replace(table, _reader(part), _entries(part), last=last):
+            break
+        count += len(part)
+        if table.version() != before + 1:
+            break
+    return count
+
+
+def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":
+    part: list[Row] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        size += row["body"].size if row["body"] else 0
+        if size >= max_bytes:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def one_by_one(rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield rows of `raw` with their month, each a batch of its own, whose body is decompressed when it is written."""
+    pa: Any = library("pyarrow", "archive")
+    schema = internal_schemas()["raw"]
+    for row in rows:
+        batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
+        if row["body"]:
+            raw = row["body"].raw
+            # The bytes themselves: pyarrow's pool would keep the memory of copies.
+            ends = pa.py_buffer(array("i", (0, len(raw))))
+            body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
+            batch = batch.set_column(schema.get_field_index("body"), "body", body)
+        yield row[MONTH], batch.drop_columns([MONTH])
+
+
+def _reader(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
+    pa: Any = library("pyarrow", "archive")
+    schema = internal_schemas()["raw"]
+    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, 1)) for month, batch in one_by_one(rows))
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _entries(rows: Sequence[Row]) -> str:
+    return f"{is_in(MONTH, {row[MONTH] for row in rows})} AND {is_in('entry', (row['entry'] for row in rows))}"

@@ -1,0 +1,53 @@
+"""Converts rows to the types that Delta Lake has, and refuses what cannot be stored and read again."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_MIN_TIME, _MAX_TIME = -62_135_596_800, 253_402_300_799
+"""The years 1 to 9999, the range of `datetime`, in seconds of the epoch."""
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
+    """Convert to the types of Delta Lake: microseconds, no dictionaries, all columns nullable.
+
+    Raises `ValueError` for a time or a column name that cannot be stored and read again.
+    """
+    pa: Any = library("pyarrow", "archive")
+    check_storable(table)
+    return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
+
+
+def check_storable(table: "pyarrow.Table") -> None:
+    """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
+    pa: Any = library("pyarrow", "archive")
+    if len({name.lower() for name in table.column_names}) < len(table.column_names):
+        raise ValueError("two columns have names that differ only in case")
+    for field in table.schema:
+        if _CONTROL.search(field.name):
+            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
+        if pa.types.is_timestamp(field.type):
+            _check_times(field, table[field.name])
+
+
+def _check_times(field: "pyarrow.Field", column: Any) -> None:
+    ends = library("pyarrow.compute", "archive").min_max(column)
+    first, last = ends["min"].value, ends["max"].value
+    second = _PER_SECOND[field.type.unit]
+    if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
+        raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
+
+
+def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
+    pa = library("pyarrow", "archive")
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else kind
