@@ -12,6 +12,7 @@ pages/              pages of the documentation, copied by `make generate`
 capture_*.py        walk the service into a folder, and report what was unknown
 pseudonyms.py       replaces personal data; permutation.py, masks.py and wire_fields.py are its parts
 recording.py        reads a captured folder for the simulator
+own_key.py          has the user's own key of pseudonyms
 state.py            has the user's folder for locks, keys and records
 traces.py           reports to OpenTelemetry
 """
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from .assistant import serve as serve
     from .capture_folder import PAGE as PAGE
     from .capture_walk import capture as capture
+    from .own_key import pseudonyms_of as pseudonyms_of
     from .pseudonyms import MASK as MASK, Pseudonyms as Pseudonyms
     from .recording import recording_of as recording_of
-    from .state import pseudonyms_of as pseudonyms_of, state_folder as state_folder
+    from .state import state_folder as state_folder
     from .traces import current_trace as current_trace, observe_stream as observe_stream, trace_sync as trace_sync
 else:
     from .._lazy import open_door
@@ -37,7 +39,8 @@ else:
             "capture_folder": "PAGE",
             "recording": "recording_of",
             "pseudonyms": "MASK Pseudonyms",
-            "state": "pseudonyms_of state_folder",
+            "own_key": "pseudonyms_of",
+            "state": "state_folder",
             "traces": "current_trace observe_stream trace_sync",
         },
     )
