@@ -94,9 +94,9 @@ fn only(window: RecordBatch, wanted: &BooleanArray) -> Result<RecordBatch, Arrow
     // arrow-select, which has code for each type of array, would be a tenth of the wheel.
     let copy = |column: ArrayRef| {
         let data = column.to_data();
-        let mut copied = MutableArrayData::new(vec![&data], false, rows);
-        bits.set_slices().try_for_each(|(start, end)| copied.try_extend(0, start, end))?;
-        Ok(make_array(copied.freeze()))
+        let mut selected_rows = MutableArrayData::new(vec![&data], false, rows);
+        bits.set_slices().try_for_each(|(start, end)| selected_rows.try_extend(0, start, end))?;
+        Ok(make_array(selected_rows.freeze()))
     };
     let columns = columns.into_iter().map(copy).collect::<Result<_, ArrowError>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -260,13 +260,13 @@ fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResu
     }
     room.check(bytes)?;
     let data = list.to_data();
-    let mut repeated = MutableArrayData::new(vec![&data], false, ends.last().map_or(0, |rows| *rows as usize));
+    let mut rows = MutableArrayData::new(vec![&data], false, ends.last().map_or(0, |end| *end as usize));
     for (element, count) in counts().enumerate() {
         for _ in 0..count {
-            repeated.try_extend(0, element, element + 1).map_err(|_| DecodeErrorKind::TooLarge)?;
+            rows.try_extend(0, element, element + 1).map_err(|_| DecodeErrorKind::TooLarge)?;
         }
     }
-    Ok(ListArray::from(repeated.freeze()))
+    Ok(ListArray::from(rows.freeze()))
 }
 
 /// A request value for every row; `None` if it is missing or does not fit the type.
