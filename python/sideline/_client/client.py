@@ -1440,7 +1440,7 @@ class Client(BaseClient):
         Raises `ValueError` for a table of neither sessions nor games.
 
         >>> client.plan("shots", game_ids=[game_id])
-        <sideline.Plan shots, 3 units of 1 game, 2026-10-23 to 2026-10-23>
+        <sideline.Plan shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
         """
         from .._engines import Selection
 

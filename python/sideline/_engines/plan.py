@@ -195,7 +195,7 @@ class Plan:
 
         >>> cost = client.plan("shots", game_ids=[game_id]).estimate()
         >>> cost.requests, cost.seconds
-        (3, None)
+        (2, None)
         """
         rate = self.service.get("requests_per_second")
         average = _AVERAGE_BYTES[self.operation]
@@ -325,7 +325,7 @@ class Part:
 
     >>> part = client.plan("shots", game_ids=[game_id]).split(1)[0]
     >>> part
-    <sideline.Part 0: shots, 3 units of 1 game, 2026-10-23 to 2026-10-23>
+    <sideline.Part 0: shots, 2 units of 1 game, 2026-10-23 to 2026-10-23>
     >>> part.read(client).to_arrow().equals(client.shots(client.game(game_id)).to_arrow())
     True
     """

@@ -316,7 +316,7 @@ class Archive:
         With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected.
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
-        6
+        4
         >>> season = sideline.Archive("season", client)
         >>> fresh = season.scan("shots", refresh=True, start="2026-07-01", end="2027-07-01")
         >>> fresh.filter(game_id=game_id).collect().height > 0
@@ -395,7 +395,7 @@ class Archive:
             start, end: the range to sync; by default all that the archive holds, until now.
 
         >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
-        [{'sessions': 3}]
+        [{'sessions': 2}]
         """
         wait = as_timedelta("timeout", timeout).total_seconds()
         if (checked_refresh := self._checked_refresh(refresh, start, end)) is not None:
@@ -411,7 +411,7 @@ class Archive:
         """Return an open DuckDB connection that has the tables as views, for queries that `sql` refuses.
 
         >>> archive.connect().sql("select count(distinct session_id) from stat_events").fetchall()
-        [(3,)]
+        [(2,)]
         """
         return _sql.connect(self._store)
 

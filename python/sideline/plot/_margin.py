@@ -43,7 +43,7 @@ def score_margin(
 
     >>> axes = sideline.plot.score_margin(client.possessions(client.game(game_id)))
     >>> axes.get_title(loc="left")
-    'Elkhorn Mariners 80, Harrow Rangers 88'
+    'Elkhorn Mariners 66, Harrow Rangers 77'
     """
     if ax is None:
         ax = new_axes(10, 3.0)

@@ -49,7 +49,7 @@ def tracking(
     >>> locations = client.locations(session_id, session_start, session_start + 30_000)
     >>> axes = sideline.plot.tracking(locations, at=session_start + 20_000, trail=5)
     >>> axes.get_xlabel()
-    '2026-10-23 01:00:20.000 UTC\n11 positions; game clock 19:46.21'
+    '2026-10-23 01:00:20.000 UTC\n11 positions; game clock 19:40.00'
     """
     columns = Columns(locations, "locations", ["t", "x", "y"])
     t, x, y, team = (columns.numbers(name) for name in ("t", "x", "y", "team_id"))
