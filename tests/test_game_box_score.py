@@ -68,8 +68,11 @@ def test_one_team_without_sums_is_summed_and_named(season: sideline.Simulator, g
     assert by_player(table, "PTS") == expected
 
 
-def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, game_id: str) -> None:
+@pytest.mark.parametrize("overtime", [False, True])
+def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, overtime: bool) -> None:
     with season.client() as client:
+        sessions = {game["event_id"]: len(client.game(game["event_id"]).table("sessions")) for game in season.games}
+        game_id, count = next((game_id, count) for game_id, count in sessions.items() if count >= 2 and (count > 2) == overtime)
         game_table, parts = client.box_score(game_id), client.box_score(game_id, periods=True)
     assert parts.column_names[-1] == "period" not in game_table.column_names
     assert set(parts["source"]) == {"sessions"}
@@ -77,7 +80,7 @@ def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, game_id:
     for row in parts.to_dicts():
         sums[row["team_id"], row["player_id"]] += row["PTS"] or 0
     assert {key: value for key, value in sums.items() if value} == by_player(game_table, "PTS")
-    assert list(dict.fromkeys(parts["period"])) == ["H1", "H2"]
+    assert list(dict.fromkeys(parts["period"])) == ["H1", "H2", *(f"OT{number}" for number in range(1, count - 1))]
 
 
 def body(team: int, *lines: dict[str, Any]) -> dict[str, Any]:
