@@ -51,6 +51,8 @@ pub(super) struct OpenGaps {
     last_state: Option<LastState>,
     /// The values that the stream has delivered since the newest gap, as bits.
     delivered_values: BTreeSet<(CellKey, Option<u64>)>,
+    /// The last of them of each cell, and when it was delivered.
+    last_delivered: BTreeMap<CellKey, (Option<f64>, Duration)>,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl OpenGaps {
             attempts: 0,
             last_state: None,
             delivered_values: BTreeSet::new(),
+            last_delivered: BTreeMap::new(),
         }
     }
 
@@ -94,7 +97,7 @@ impl OpenGaps {
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
-        self.delivered_values.clear();
+        self.forget_delivered();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
             Updates::Changes => Duration::ZERO,
@@ -112,20 +115,23 @@ impl OpenGaps {
     }
 
     /// Reads an update that the reader took while gaps are open; returns the gaps that it closes.
-    pub(super) fn take_update(&mut self, update: &Update) -> Vec<Notice> {
+    pub(super) fn take_update(&mut self, update: &Update, now: Duration) -> Vec<Notice> {
         match rows::read(update.raw(), self.sport) {
-            Some(read) if self.updates == Updates::Changes => self.remember(read),
+            Some(read) if self.updates == Updates::Changes => self.remember(read, now),
             Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
             _ => {}
         }
         Vec::new()
     }
 
-    fn remember(&mut self, read: Rows) {
+    fn remember(&mut self, read: Rows, now: Duration) {
         for row in read.rows {
-            if self.delivered_values.len() < MAX_CELLS {
-                let cell = |(code, value)| ((row.team_id, row.player_id, code), bits(value));
-                self.delivered_values.extend(row.stats.into_iter().map(cell));
+            for (code, value) in row.stats {
+                if self.delivered_values.len() < MAX_CELLS {
+                    let key = (row.team_id, row.player_id, code);
+                    self.delivered_values.insert((key.clone(), bits(value)));
+                    self.last_delivered.insert(key, (value, now));
+                }
             }
         }
     }
@@ -144,12 +150,15 @@ impl OpenGaps {
         let State { update, rows, missing, requested_at } = state;
         let mut missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
         missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
-        let has_versions = !rows.rows.is_empty() && rows.rows.iter().all(|row| row.version.is_some());
+        // An empty state does not tell: it waits as long as one of rows with versions.
+        let has_versions = rows.rows.iter().all(|row| row.version.is_some());
         let cells = cells_of(rows);
         // The gaps before it are older than the state.
         let later_than = match has_versions {
             true => sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS)),
-            false => self.last_state.as_ref().filter(|last| self.confirms(last, &cells)).map(|last| last.sent_at),
+            false => {
+                self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at)).map(|last| last.sent_at)
+            }
         };
         let is_later = |open: &&TakenGap| Some(open.taken_at) <= later_than;
         let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
@@ -173,16 +182,23 @@ impl OpenGaps {
         notices
     }
 
-    /// Whether the state before, which was requested a pause or more earlier, has the same values, except for those that the
-    /// stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
+    /// Whether the state before, which was complete and requested a pause or more earlier, has the same values, except for those
+    /// that the stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
     /// service in a row lag more than a pause.
-    fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>) -> bool {
+    fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>, sent_at: Duration) -> bool {
         let is_same = |key: &CellKey| {
             let (before, value) = (last.cells.get(key).copied().flatten(), cells.get(key).copied().flatten());
-            // A value below that of the request before may be late, or a correction: the next request tells.
-            before == value || (before < value && self.delivered_values.contains(&(key.clone(), bits(value))))
+            // A value below that of the request before, or one of the stream between both requests, may be late, or a
+            // correction: the next request tells.
+            let is_lowered = self
+                .last_delivered
+                .get(key)
+                .is_some_and(|(delivered, at)| (last.sent_at..sent_at).contains(at) && *delivered < value);
+            (before == value && !is_lowered)
+                || (before < value && self.delivered_values.contains(&(key.clone(), bits(value))))
         };
-        self.delivered_values.len() < MAX_CELLS && cells.keys().chain(last.cells.keys()).all(is_same)
+        let is_complete = last.missing == [STATS] && self.delivered_values.len() < MAX_CELLS;
+        is_complete && cells.keys().chain(last.cells.keys()).all(is_same)
     }
 
     /// Records that the attempt brought nothing; returns the final gaps if the service refuses for good.
@@ -216,7 +232,12 @@ impl OpenGaps {
 
     fn forget(&mut self) {
         (self.due, self.attempts, self.last_state) = (None, 0, None);
+        self.forget_delivered();
+    }
+
+    fn forget_delivered(&mut self) {
         self.delivered_values.clear();
+        self.last_delivered.clear();
     }
 }
 

@@ -77,7 +77,7 @@ fn a_late_message_does_not_confirm_a_state_with_another_value() {
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
     assert_eq!(request_state(&mut gaps, 9.0, state(None, [45, 8])), ["recovering stats"]);
     // Another message overtook it, and was lost.
-    assert!(gaps.take_update(&change(7, None, 44)).is_empty());
+    assert!(gaps.take_update(&change(7, None, 44), seconds(12.0)).is_empty());
     assert_eq!(request_state(&mut gaps, 15.0, state(None, [46, 8])), ["recovering stats"]);
     assert_eq!(request_state(&mut gaps, 21.0, state(None, [46, 8])), ["recovered"]);
 }
@@ -87,14 +87,50 @@ fn a_late_message_and_a_copy_that_lags_do_not_confirm_each_other() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
     // The message with 12 was lost.
-    assert!(gaps.take_update(&change(7, None, 10)).is_empty());
+    assert!(gaps.take_update(&change(7, None, 10), seconds(9.0)).is_empty());
     assert_eq!(request_state(&mut gaps, 9.0, state(None, [12, 8])), ["recovering stats"]);
     assert_eq!(request_state(&mut gaps, 15.0, state(None, [10, 8])), ["recovering stats"], "a copy that lags");
     assert_eq!(request_state(&mut gaps, 21.0, state(None, [12, 8])), ["recovering stats"]);
     // A correction that the stream delivers between two requests may be late too.
-    assert!(gaps.take_update(&change(7, None, 11)).is_empty());
+    assert!(gaps.take_update(&change(7, None, 11), seconds(24.0)).is_empty());
     assert_eq!(request_state(&mut gaps, 27.0, state(None, [11, 8])), ["recovering stats"]);
     assert_eq!(request_state(&mut gaps, 33.0, state(None, [11, 8])), ["recovered"]);
+}
+
+#[test]
+fn a_message_between_two_requests_with_a_lower_value_is_followed_by_a_third_request() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    assert_eq!(request_state(&mut gaps, 9.0, state(None, [35, 8])), ["recovering stats"]);
+    // It is late, or a correction that both copies of the service lack.
+    assert!(gaps.take_update(&change(7, None, 32), seconds(12.0)).is_empty());
+    assert_eq!(request_state(&mut gaps, 15.0, state(None, [35, 8])), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 21.0, state(None, [35, 8])), ["recovered"]);
+}
+
+#[test]
+fn a_state_with_an_unreadable_row_confirms_nothing() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    let unreadable = json!([{"id": 7, "stats": {"PTS": "many"}}, {"id": 8, "stats": {"PTS": 4}}]);
+    let [told] = &request_state(&mut gaps, 9.0, state_of(&snapshot(unreadable)))[..] else { panic!() };
+    assert!(told.starts_with("recovering $."), "{told}");
+    // A copy of the service that lags does not have the row yet.
+    let earlier = || state_of(&snapshot(json!([{"id": 8, "stats": {"PTS": 4}}])));
+    assert_eq!(request_state(&mut gaps, 15.0, earlier()), ["recovering stats"]);
+    assert_eq!(request_state(&mut gaps, 21.0, earlier()), ["recovered"]);
+}
+
+#[test]
+fn an_empty_state_closes_a_gap_20_seconds_after_it() {
+    let empty = || state_of(&snapshot(json!([])));
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+    // A copy of the service that lags may be empty twice.
+    for at in [9.0, 15.0, 21.0] {
+        assert_eq!(request_state(&mut gaps, at, empty()), ["recovering stats"]);
+    }
+    assert_eq!(request_state(&mut gaps, 29.0, empty()), ["recovered"]);
 }
 
 #[test]
@@ -120,7 +156,7 @@ fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     assert_eq!(request_state(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
     assert_eq!(gaps.due(), Some(seconds(7.1)));
-    gaps.take_update(&change(8, None, 6));
+    gaps.take_update(&change(8, None, 6), seconds(4.0));
     // The stream has delivered the new value of player 8, and player 7 has the value of the request before.
     assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 6])), ["recovered"]);
     assert!(gaps.is_empty() && gaps.due().is_none());
@@ -239,8 +275,8 @@ fn a_complete_snapshot_of_the_stream_closes_gaps_and_only_where_none_comes_is_on
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     assert_eq!((gaps.due(), gaps.start_attempt(seconds(3.9))), (Some(seconds(4.0)), false));
     let unreadable_row = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": null}]));
-    assert_eq!(gaps.take_update(&unreadable_row), Vec::new(), "it may lack what the gap lost");
-    let notices = gaps.take_update(&snapshot(rows));
+    assert_eq!(gaps.take_update(&unreadable_row, seconds(9.0)), Vec::new(), "it may lack what the gap lost");
+    let notices = gaps.take_update(&snapshot(rows), seconds(9.0));
     assert_eq!(reports(&notices), ["recovered"]);
     let [Notice::Recovered { updates, requested_at: None, .. }] = notices.as_slice() else { panic!("{notices:?}") };
     assert_eq!((updates.len(), gaps.due()), (1, None));

@@ -43,7 +43,7 @@ impl Recovery {
             }
             Item::Update(update) if self.has_gaps.load(Ordering::Relaxed) => {
                 let mut gaps = self.gaps();
-                let closed = gaps.take_update(update);
+                let closed = gaps.take_update(update, self.begun.elapsed());
                 self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
                 // They belong to this update, before all later ones.
                 buffer.push_closed_gaps(closed);
