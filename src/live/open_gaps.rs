@@ -154,10 +154,10 @@ impl OpenGaps {
         let has_versions = rows.rows.iter().all(|row| row.version.is_some());
         let cells = cells_of(rows);
         // The gaps before it are older than the state.
-        let confirmed = self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at));
+        let earlier_state = self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at));
         let later_than = match has_versions {
             true => sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS)),
-            false => confirmed.map(|last| last.sent_at),
+            false => earlier_state.map(|last| last.sent_at),
         };
         let is_later = |open: &&TakenGap| Some(open.taken_at) <= later_than;
         let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
@@ -192,7 +192,7 @@ impl OpenGaps {
             let is_lowered = self
                 .last_delivered
                 .get(key)
-                .is_some_and(|(delivered, at)| (last.sent_at..sent_at).contains(at) && *delivered < value);
+                .is_some_and(|(last_value, at)| (last.sent_at..sent_at).contains(at) && *last_value < value);
             (before == value && !is_lowered)
                 || (before < value && self.delivered_values.contains(&(key.clone(), bits(value))))
         };

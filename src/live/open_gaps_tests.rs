@@ -113,8 +113,8 @@ fn a_state_with_an_unreadable_row_confirms_nothing() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
     let unreadable = json!([{"id": 7, "stats": {"PTS": "many"}}, {"id": 8, "stats": {"PTS": 4}}]);
-    let [told] = &request_state(&mut gaps, 9.0, state_of(&snapshot(unreadable)))[..] else { panic!() };
-    assert!(told.starts_with("recovering $."), "{told}");
+    let [report] = &request_state(&mut gaps, 9.0, state_of(&snapshot(unreadable)))[..] else { panic!() };
+    assert!(report.starts_with("recovering $."), "{report}");
     // A copy of the service that lags does not have the row yet.
     let earlier = || state_of(&snapshot(json!([{"id": 8, "stats": {"PTS": 4}}])));
     assert_eq!(request_state(&mut gaps, 15.0, earlier()), ["recovering stats"]);
