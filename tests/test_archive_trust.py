@@ -1005,3 +1005,24 @@ def test_every_addition_of_the_vendor_is_archived_too(tmp_path: Path) -> None:
         archive = sideline.Archive(tmp_path, client)
         assert {row["status"] for row in archive.sync(**WHOLE).coverage.to_dicts()} <= {"fetched", "empty", "unavailable", "withdrawn"}
         assert untrue(archive, league, TRUE) == {}
+
+
+@pytest.mark.parametrize("reason", ["the clock was ahead", "it moved", "it was canceled"])
+def test_a_game_that_was_requested_too_early_leaves_no_hole(archive: sideline.Archive, league: Service, reason: str) -> None:
+    [upcoming] = [event.id for event in league.season.games if not event.sessions]
+    if reason == "the clock was ahead":
+        league.clock_offset = timedelta(hours=28).total_seconds()
+    else:
+        league.advance(timedelta(hours=28))
+    assert [(hole["unit"], hole["status"]) for hole in archive.sync(**SPAN, on_error="keep").holes] == [(f"game/{upcoming}", "missing")]
+    league.clock_offset = 0.0
+    if reason == "it moved":
+        league.change.move_game(upcoming, by=timedelta(days=5))
+    elif reason == "it was canceled":
+        league.change.change_status(upcoming, "CANCELED")
+    assert archive.sync(**SPAN).holes == archive.info().holes == []
+    if reason != "it was canceled":
+        league.advance(timedelta(days=6))
+        league.change.start_game(upcoming)
+        archive.sync(**SPAN)
+        assert upcoming in archive.to_arrow("events")["event_id"].to_pylist()

@@ -1,6 +1,6 @@
 """Writes rows of `coverage` that have no body: lists, unreadable entries, and when units were listed."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +47,11 @@ def update_holes(
     _replace(store, change, [*LISTS, *names], prefixes=(TEAMS_LIST, _UNREADABLE))
 
 
-def remove_holes(store: Store, units: Collection[str]) -> None:
-    """Remove closed holes."""
+def remove_holes(store: Store, units: Collection[str], is_closed: Callable[[Row], bool] = lambda _: True) -> None:
+    """Remove closed holes, except rows that are not `is_closed`: another writer may have stored them meanwhile."""
 
     def change(stored: Iterable[Row]) -> list[Row] | None:
-        return [{"unit": row["unit"]} for row in stored] or None
+        return [{"unit": row["unit"]} for row in stored if is_closed(row)] or None
 
     if units:
         _replace(store, change, units)

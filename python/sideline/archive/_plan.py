@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from .._rows import did_you_mean
-from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, after, state_of
+from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, after, is_lacking, state_of
 from ._listing import Event, Game, is_sendable
 
 MIN_SETTLED_TIME = timedelta(hours=3)
@@ -251,6 +251,11 @@ def has_rows(row: Mapping[str, Any]) -> bool:
     return row["body_id"] is not None or row["sequence"] == RESERVED_SEQUENCE
 
 
+def is_unstored_hole(row: Mapping[str, Any]) -> bool:
+    """Return whether the unit is lacking and nothing of it was ever stored."""
+    return is_lacking(row["status"]) and not has_rows(row) and not row["sequence"]
+
+
 def is_final(unit: Unit, clock: datetime) -> bool:
     """Return whether its event is over, so that a change is a correction. A unit without an event is never final."""
     return unit.over_at is not None and unit.over_at + MIN_SETTLED_TIME <= clock
@@ -302,11 +307,18 @@ def is_settled(unit: Unit, stored: Mapping[str, Any], clock: datetime, window: t
 
 def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: datetime) -> list[str]:
     """Return the ids of games of the schedule that were played but are in no team's events."""
+    return [game.id for game in games if game.id not in listed and _is_due(game, clock)]
+
+
+def early_games(games: Iterable[Game], event_ids: Collection[str], clock: datetime) -> list[str]:
+    """Return the ids of games of the schedule that are in no team's events because they were not played."""
     return [
         game.id
         for game in games
-        if game.id not in listed
-        and game.tipoff_at is not None
-        and game.tipoff_at + MIN_SETTLED_TIME <= clock
-        and game.status not in _NOT_PLAYED
+        if game.id not in event_ids and game.tipoff_at is not None and not _is_due(game, clock)
     ]
+
+
+def _is_due(game: Game, clock: datetime) -> bool:
+    is_over = game.tipoff_at is not None and game.tipoff_at + MIN_SETTLED_TIME <= clock
+    return is_over and game.status not in _NOT_PLAYED

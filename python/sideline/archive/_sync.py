@@ -18,7 +18,7 @@ from ._body import body_id
 from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
-from ._ledger import mark_listed, update_facts, update_holes
+from ._ledger import mark_listed, remove_holes, update_facts, update_holes
 from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
@@ -124,6 +124,7 @@ class Sync:
         self._ledger.release()
         self._add([*lists.outcomes, *lists.missing_games])
         self._update_holes(problems)
+        self._remove_early_holes()
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
         for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
             self._write(outcomes)
@@ -261,6 +262,20 @@ class Sync:
         )
         # Undecodable bodies are kept for a later version.
         write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
+
+    def _remove_early_holes(self) -> None:
+        """Remove the holes of games that are not played yet, or not at all.
+
+        They were requested too early: the game has moved or was canceled since, or the service's clock was ahead.
+        """
+        lists = self._lists
+        missing_ids = {outcome.unit.id for outcome in lists.missing_games}
+        games = _plan.early_games(lists.games.values(), {*lists.events, *missing_ids}, lists.clock)
+        units = {f"game/{game}" for game in games}
+        early = {unit for unit in units & self._known.keys() if _plan.is_unstored_hole(self._known[unit])}
+        remove_holes(self._store, early, _plan.is_unstored_hole)
+        for unit in early:
+            del self._known[unit]
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own; store when settled ones were listed."""
