@@ -300,15 +300,16 @@ def test_a_unit_that_fails_later_keeps_what_it_had_and_is_requested_again(tmp_pa
     game = league.games[0]["event_id"]
     archive.sync(game_ids=[game], tables=FEW)
     before = contents(archive, FEW)
+    sessions = archive.to_arrow("sessions")["session_id"].to_pylist()
     league.faults.add("*/shots", status=500)
     report = archive.sync(game_ids=[game], tables=FEW, correction_window=None, on_error="keep")
-    assert [hole["operation"] for hole in report.holes] == ["shots", "shots"]
+    assert sorted(hole["unit"] for hole in report.holes) == sorted(f"shots/{session}" for session in sessions)
     assert {hole["unit"] for hole in archive.info().holes} == {hole["unit"] for hole in report.holes}
     assert before["shots"] == sorted_rows(archive.to_arrow("shots"))
     league.faults.clear()
     known = len(league.requests)
     assert archive.sync(game_ids=[game], tables=FEW, correction_window=timedelta(0)).complete
-    assert [request.path.rpartition("/")[2] for request in league.requests[known + 1 :]] == ["shots", "shots"]
+    assert [request.path.rpartition("/")[2] for request in league.requests[known + 1 :]] == ["shots"] * len(sessions)
     assert same(before, contents(archive, FEW)) == []
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import small_season, store_of
+from archives import Store, internal_schemas, small_season, store_of
 from needs import library
 
 from sideline.archive import _arrow
 from sideline.archive._storage_types import _MAX_TIME, _MIN_TIME, _PER_SECOND, check_storable
-from sideline.archive._store import Store, internal_schemas
 
 deltalake = library("deltalake")
 pa = library("pyarrow")

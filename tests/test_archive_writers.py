@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Body, Commit, Outcome, Store, Unit, around_commits, settings, store_of
+from archives import MONTH, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, rows_of_file, settings, store_of
 from needs import ARCHIVE, library, require
 
 from sideline.archive import _writer as writer
@@ -21,7 +21,6 @@ from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed
 from sideline.archive._raw import one_by_one
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
-from sideline.archive._store import MONTH, internal_schemas, is_in, now, rows_of_file
 
 require(*ARCHIVE, extra="archive")
 deltalake = library("deltalake")
