@@ -65,6 +65,7 @@ struct TakenGap {
 struct LastState {
     sent_at: Duration,
     cells: BTreeMap<CellKey, Option<f64>>,
+    has_unreadable_rows: bool,
     missing: Vec<String>,
 }
 
@@ -152,6 +153,7 @@ impl OpenGaps {
         missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
         // An empty state does not tell: it waits as long as one of rows with versions.
         let has_versions = rows.rows.iter().all(|row| row.version.is_some());
+        let has_unreadable_rows = !rows.problems.is_empty();
         let cells = cells_of(rows);
         // The gaps before it are older than the state.
         let earlier_state = self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at));
@@ -176,14 +178,14 @@ impl OpenGaps {
         // Where only time is missing, each attempt may be the last one.
         let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
-        self.last_state = Some(LastState { sent_at, cells, missing });
+        self.last_state = Some(LastState { sent_at, cells, has_unreadable_rows, missing });
         self.try_again(now, jitter);
         notices
     }
 
-    /// Whether the state before, which was complete and requested a pause or more earlier, has the same values, except for those
-    /// that the stream has delivered since. Then both have all that happened before the earlier request, unless two copies of the
-    /// service in a row lag more than a pause.
+    /// Whether the state before, whose rows were all readable and which was requested a pause or more earlier, has the same values,
+    /// except for those that the stream has delivered since. Then both have all that happened before the earlier request, unless
+    /// two copies of the service in a row lag more than a pause.
     fn confirms(&self, last: &LastState, cells: &BTreeMap<CellKey, Option<f64>>, sent_at: Duration) -> bool {
         let is_same = |key: &CellKey| {
             let (before, value) = (last.cells.get(key).copied().flatten(), cells.get(key).copied().flatten());
@@ -196,7 +198,7 @@ impl OpenGaps {
             (before == value && !is_lowered)
                 || (before < value && self.delivered_values.contains(&(key.clone(), bits(value))))
         };
-        let is_complete = last.missing == [STATS] && self.delivered_values.len() < MAX_CELLS;
+        let is_complete = !last.has_unreadable_rows && self.delivered_values.len() < MAX_CELLS;
         is_complete && cells.keys().chain(last.cells.keys()).all(is_same)
     }
 
