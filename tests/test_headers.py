@@ -107,5 +107,5 @@ def test_a_pickle_carries_the_other_headers_and_says_which_is_missing(second: Se
     with sideline.Client(**options, headers=HEADERS) as client:
         copy = pickle.loads(pickle.dumps(client))
         assert copy._options["headers"] == {"X-Tenant": "tenant-17", "X-Gateway-Token": None}
-        with pytest.raises(sideline.ConfigurationError, match='the header "X-Gateway-Token" has no value here'):
+        with pytest.raises(sideline.ConfigurationError, match='the header "X-Gateway-Token" has no value: build the client where it is used'):
             copy.live(token="a-token").__enter__().__next__()

@@ -135,7 +135,7 @@ pub(super) fn further_headers(config: &Config) -> Result<HeaderMap> {
     for header in &config.headers {
         let Some(value) = &header.value else {
             return Err(Error::configuration(format!(
-                "the header {:?} has no value here, because a pickle carries no credentials: build the client where it is used",
+                "the header {:?} has no value: build the client where it is used",
                 header.name
             )));
         };

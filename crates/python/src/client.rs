@@ -305,12 +305,9 @@ impl CoreClient {
 /// Explains a missing credential after unpickling.
 pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
     match error {
-        // A header's own message says it.
-        Error::Configuration(LocalError { text, .. }) if unpickled && !text.contains("pickle") => {
-            Error::configuration(format!(
-                "{text} (this client was unpickled, and a pickle carries no secrets: they are read from the environment)"
-            ))
-        }
+        Error::Configuration(LocalError { text, .. }) if unpickled => Error::configuration(format!(
+            "{text} (this client was unpickled, and a pickle carries no secrets: credentials are read from the environment)"
+        )),
         other => other,
     }
 }

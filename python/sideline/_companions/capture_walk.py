@@ -225,7 +225,7 @@ class _Walk:
     def _resources(self, game: dict[str, Any]) -> None:
         client, game_id = self._client, game["event_id"]
         of_game = {"game_id": game_id}
-        for step in (*("game_events", "game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos"),):
+        for step in ("game_events", "game_stats_details", "game_shots", "play_by_play", "ball_screens", "videos"):
             self._call(step, getattr(client, step), game_id, context=of_game)
         self._call("catch_up", client.catch_up, game_id, ["stats", "details", "shots", "possessions"], context=of_game)
         for side in ("home_team_id", "away_team_id"):
@@ -240,9 +240,8 @@ class _Walk:
                 self._call(step, getattr(client, step), session_id, context=context)
             if place == 0:
                 self._locations(game, session, context)
-        for link in _links(game["payload"], "_possessions_summary"):
+        if link := next(_links(game["payload"], "_possessions_summary"), None):
             self._call("possessions_summary", client.follow, link)
-            break
 
     def _locations(self, game: dict[str, Any], session: dict[str, Any], context: dict[str, Any]) -> None:
         links = [

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:
-    """Add rows to `raw`. Returns how many were count before another writer was active, who may have count some of the
+    """Add rows to `raw`. Returns how many were added before another writer was active, who may have added some of the
     same entries. Of a contended table, other writers may change other rows meanwhile."""
     if not rows:
         return 0

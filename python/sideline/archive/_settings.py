@@ -48,6 +48,9 @@ class Settings:
     max_kept_bytes: int = 4 * _MIB
     """Of a table's rows in memory during a sync; the rows of a larger table are read each time."""
 
+    has_settled_entries: bool = True
+    """Whether the rows of settled entries of lists stay in files. Without, a sync has each row in memory."""
+
     units_per_lease: int = 100
     """Number of units whose parts a machine leases at once."""
 

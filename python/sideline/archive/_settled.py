@@ -91,7 +91,7 @@ class Settled:
         self, games: Sequence[Game], unsettled_events: Collection[str], clock: datetime
     ) -> list[Game]:
         """Return those of a part of the schedule that are not settled, or that no list of events has."""
-        listed_ids = set(self._is_in([game.id for game in games], self.event_ids))
+        listed_ids = self.listed_events(game.id for game in games)
         settled_ids: set[str] = set()
         for month, group in _by_month((_plan.of_game(game).month, game) for game in games).items():
             of_month = self._month(month, clock)
@@ -107,6 +107,13 @@ class Settled:
             if (at := settled_games[0].received.served_at) is not None and "schedule" in self._operations:
                 self.listings.append((names, at))
         return [game for game in games if game.id not in settled_ids]
+
+    def listed_events(self, ids: Iterable[str]) -> set[str]:
+        """Return those of the ids that are settled events of the lists."""
+        pa: Any = library("pyarrow", "archive")
+        texts = list(ids)
+        places = _places(texts, pa.chunked_array(self.event_ids, pa.string()))
+        return {text for text, place in zip(texts, places, strict=True) if place is not None}
 
     def _settled_events(self, month: _Month, events: Sequence[Event]) -> set[str]:
         names = [_plan.of_event(event).name for event in events]
@@ -153,11 +160,6 @@ class Settled:
         self.units.append(names)
         if (at := events[0].received.served_at) is not None:
             self.listings += [(ids, at), (names, at)]
-
-    def _is_in(self, texts: Sequence[str], arrays: "Sequence[pyarrow.Array]") -> "Iterable[str]":
-        pa: Any = library("pyarrow", "archive")
-        places = _places(texts, pa.chunked_array(arrays, pa.string()))
-        return (text for text, place in zip(texts, places, strict=True) if place is not None)
 
     def _month(self, month: str, clock: datetime) -> _Month:
         if month not in self._months:
@@ -277,7 +279,8 @@ class Ledger:
 
     def find_settled(self, operations: Collection[str], window: timedelta | None) -> Settled | None:
         """Return what drops settled entries, unless any of them may be due."""
-        if self._table is not None and window is not None and "game" in operations:
+        is_used = self._store.settings.has_settled_entries and "game" in operations
+        if is_used and self._table is not None and window is not None:
             holes = {name.partition("/")[2] for name in self.rows if name.startswith("event/")}
             self._settled_entries = Settled(self._store, self._table, operations, window, holes, self._interrupted_in)
         return self._settled_entries
@@ -295,8 +298,11 @@ class Ledger:
             self._interrupted_in(month)
         self._add(self._without_settled(self._store.select(self._table, months=months), unsettled_events))
 
-    def read_events(self, event_ids: Collection[str]) -> None:
-        """Read the rows of events that no row is known of, in whatever month they are."""
+    def read_events(self, event_ids: Collection[str], unsettled_events: Collection[str]) -> None:
+        """Read the rows of events that no row is known of, in whatever month they are, except those of settled entries.
+
+        The row of a settled entry would look like one that its list does not have any more.
+        """
         names = ("game", "team_events", "schedule")
         months = {key: [self.rows.get(f"{name}/{key}", {MONTH: UNDATED})[MONTH] for name in names] for key in event_ids}
         # The row of an event that was missed has no month.
@@ -304,8 +310,8 @@ class Ledger:
         if self._table is None or not ids:
             return
         before = len(self.rows)
-        self._add(self._store.select(self._table, texts=("event_id", ids)))
-        self._add(self._store.select(self._table, texts=("unit", [f"{name}/{key}" for name in names for key in ids])))
+        for texts in (("event_id", ids), ("unit", [f"{name}/{key}" for name in names for key in ids])):
+            self._add(self._without_settled(self._store.select(self._table, texts=texts), unsettled_events))
         if len(self.rows) > before:
             for month in {row[MONTH][:7] for row in self.rows.values() if row[MONTH] != UNDATED}:
                 self._interrupted_in(month)

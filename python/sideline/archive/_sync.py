@@ -107,13 +107,13 @@ class Sync:
             self._scope = Scope(team_ids=team_ids, start=first, end=last)
             lists.read_lists(team_ids, start, end, with_teams="teams" in self._wanted)
             self._ledger.read_range(first, last, lists.events)
-            self._ledger.read_events({*lists.events, *lists.games})
+            self._ledger.read_events({*lists.events, *lists.games}, lists.events)
             lists.read_games(self._events_by_id(first, last, are_all_teams=team_ids is None))
             if self._only is not None:
                 self._scope = Scope(game_ids={event.id for event in lists.events.values() if self._is_selected(event)})
         else:
             self._scope = Scope(game_ids=game_ids)
-            self._ledger.read_events(game_ids)
+            self._ledger.read_events(game_ids, game_ids)
             lists.read_games(game_ids)
         self._context = Context(self._id, lists.clock, self._known)
         if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
@@ -151,9 +151,12 @@ class Sync:
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
         lists = self._lists
-        games = _plan.unlisted_games(lists.games.values(), lists.events, lists.clock)
+        # The event of a game whose entry in the schedule has changed may be settled.
+        settled_ids = set() if self._settled_entries is None else self._settled_entries.listed_events(lists.games)
+        listed_ids = {*lists.events, *settled_ids}
+        games = _plan.unlisted_games(lists.games.values(), listed_ids, lists.clock)
         parents = lists.parents(first, last)
-        orphans = _withdrawals.orphaned_events(self._known.values(), parents, lists.events, are_all_teams=are_all_teams)
+        orphans = _withdrawals.orphaned_events(self._known.values(), parents, listed_ids, are_all_teams=are_all_teams)
         return list(dict.fromkeys([*games, *orphans]))
 
     def _withdrawals(self, first: datetime, last: datetime) -> list[Outcome]:

@@ -63,12 +63,13 @@ class WatchedGame:
         self._delay_s = delay_s
         self._now = now
         self._game_id = game_of(stream)
+        sport = sport_of_score(score)
         # Of this moment, which the delay does not change.
-        self._current = LiveBoxScore() if delay_s else score
+        self._current = LiveBoxScore(sport=sport) if delay_s else score
         self._current_start = Start(now)
         self._start = Start(now) if delay_s else self._current_start
         # Codes that only some bodies have are in the box score, and not in the feed.
-        self._empty = LiveBoxScore(sport=sport_of_score(score))
+        self._empty = LiveBoxScore(sport=sport)
         self._names = row_names(self._empty)
         self._title = title_of(stream)
         self._board = Scoreboard(self._title, score)
