@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -285,6 +286,25 @@ def test_to_open_a_table_reads_ten_commits_at_most(archive: sideline.Archive) ->
     version = archive.delta("coverage").version()
     assert version > 20, version
     assert version - json.loads((log / "_last_checkpoint").read_text())["version"] <= 10
+
+
+def test_a_version_that_is_no_longer_kept_is_refused_with_the_oldest_one(tmp_path: Path, client: sideline.Client, league: Service) -> None:
+    archive = archive_with(tmp_path / "season", client, kept_versions=8)
+    snapshots: dict[int, dict[str, list[Row]]] = {}
+    for _ in range(20):
+        league.change.correct_stat()
+        archive.sync(**{**SPAN, "tables": ["stat_events"]})
+        snapshots[archive.delta("coverage").version()] = snapshot(archive, ["stat_events"])
+    with pytest.raises(ValueError, match=r"version 1 is no longer kept; the oldest is \d+: pass the time") as error:
+        archive.changes(since=1)
+    oldest = int(re.search(r"oldest is (\d+)", str(error.value))[1])  # type: ignore[index]
+    version = archive.delta("coverage").version()
+    assert version - 18 <= oldest <= version - 8, (oldest, version)
+    readable = [number for number in snapshots if number >= oldest]
+    assert len(readable) > 5
+    for number in readable:
+        changes = archive.changes(since=number)["stat_events"].table().to_pylist()
+        assert applied("stat_events", snapshots[number]["stat_events"], changes) == counted(snapshots[version]["stat_events"]), number
 
 
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,18 +245,25 @@ def test_no_call_is_recorded_with_no_log(root: Path, tmp_path: Path) -> None:
 # Queries in processes of their own
 
 
-def workers(server: int | None = None) -> list[int]:
-    """The processes of queries."""
-    numbers = []
+def is_worker(number: int) -> bool:
+    """Return whether a query runs in the process."""
+    try:
+        return b"sideline._companions.query_worker" in Path(f"/proc/{number}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def workers() -> set[int]:
+    """The processes of queries that descend from this process: tests beside it have some too."""
+    parents = {}
     for path in Path("/proc").glob("[0-9]*"):
-        try:
-            is_worker = b"sideline._companions.query_worker" in (path / "cmdline").read_bytes()
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if is_worker and server in (None, parent):
-            numbers.append(int(path.name))
-    return numbers
+        with suppress(FileNotFoundError, ProcessLookupError):
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+
+    def descends(number: int) -> bool:
+        return number == os.getpid() or (number in parents and descends(parents[number]))
+
+    return {number for number in parents if is_worker(number) and descends(number)}
 
 
 def wait_for(condition: Any, seconds: float = 30.0) -> Any:
@@ -268,7 +276,6 @@ def wait_for(condition: Any, seconds: float = 30.0) -> Any:
 
 @on_linux
 def test_an_endless_query_stops_neither_other_calls_nor_the_server(root: Path, tmp_path: Path) -> None:
-    before = {*workers()}
     with assistant(root, tmp_path, env={"SIDELINE_SECRET": "not-for-queries"}) as server:
 
         async def scenario() -> tuple[set[int], list[float]]:
@@ -276,9 +283,10 @@ def test_an_endless_query_stops_neither_other_calls_nor_the_server(root: Path, t
             async with anyio.create_task_group() as group:
                 group.start_soon(server.client.call_tool, "query", {"sql": ENDLESS})
                 group.start_soon(server.client.call_tool, "query", {"sql": ENDLESS})
-                while len({*workers()} - before) < 2:
+                while len(processes := workers()) < 2:
                     await anyio.sleep(0.05)
-                processes = {*workers()} - before
+                for number in processes:
+                    assert b"not-for-queries" not in Path(f"/proc/{number}/environ").read_bytes()
                 for _ in range(3):
                     began = time.monotonic()
                     assert not reply_of(await server.client.call_tool("games", {})).is_error
@@ -289,11 +297,8 @@ def test_an_endless_query_stops_neither_other_calls_nor_the_server(root: Path, t
         processes, durations = server.portal.call(scenario)
         assert len(processes) == 2
         assert max(durations) < 20
-        for number in processes:
-            environment = Path(f"/proc/{number}/environ")
-            assert not environment.exists() or b"not-for-queries" not in environment.read_bytes()
         # A cancelled call ends its process, and leaves its turn to the next.
-        wait_for(lambda: not processes & {*workers()})
+        wait_for(lambda: not any(map(is_worker, processes)))
         assert [call["error"] for call in calls(tmp_path) if call["tool"] == "query"].count(None) == 0
         assert server.call("query", sql="select 1 as one").rows == [{"one": 1}]
 
@@ -302,7 +307,6 @@ def test_an_endless_query_stops_neither_other_calls_nor_the_server(root: Path, t
 def test_a_query_does_not_outlive_its_server(root: Path, tmp_path: Path) -> None:
     import mcp_types
 
-    before = {*workers()}
     process = subprocess.Popen(
         [*COMMAND, str(root), "--no-log"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}
     )
@@ -318,10 +322,10 @@ def test_a_query_does_not_outlive_its_server(root: Path, tmp_path: Path) -> None
         ):
             process.stdin.write(json.dumps(message).encode() + b"\n")
             process.stdin.flush()
-        [worker] = wait_for(lambda: {*workers()} - before)
+        [worker] = wait_for(workers)
         assert b"SIDELINE" not in Path(f"/proc/{worker}/environ").read_bytes()
         process.send_signal(signal.SIGKILL)
-        wait_for(lambda: worker not in workers())
+        wait_for(lambda: not is_worker(worker))
 
 
 @pytest.mark.parametrize(
@@ -349,13 +353,12 @@ def test_the_process_of_a_query_has_limits_of_the_system(root: Path) -> None:
     import resource
 
     queries = library("sideline._companions.queries")
-    before = {*workers()}
     limits = {}
 
     async def run() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(queries.Queries(str(root), positions=False).run, ENDLESS, 1)
-            while not (numbers := {*workers()} - before):
+            while not (numbers := workers()):
                 await anyio.sleep(0.05)
             [worker] = numbers
             while resource.prlimit(worker, resource.RLIMIT_FSIZE) != (0, 0):

@@ -21,9 +21,6 @@ _MIN_COMPACTED = 4
 _MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
 """Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""
 
-_KEPT_VERSIONS = 100
-"""The last versions of each table that are kept. Delta Lake would keep each for a month, however many there are."""
-
 _MIN_FULL_VACUUM = timedelta(days=1)
 """Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
 
@@ -74,18 +71,12 @@ def _clean_log(store: Store, table: "DeltaTable") -> None:
         table.update_incremental()
     version = table.version()
     is_due = store.is_local or (store.can_add_files and version % CHECKPOINT_INTERVAL == 0)
-    if version <= _KEPT_VERSIONS or not is_due:
+    first_kept = version - store.settings.kept_versions
+    if first_kept <= 0 or not is_due:
         return
     entries = _commits.log(store, table)
-    first_kept = version - _KEPT_VERSIONS
-    if min((number for number, _ in entries), default=version) >= first_kept:
-        return
-    base = max(
-        (number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept), default=None
-    )
-    if base is None:
-        table.create_checkpoint()
-        base = first_kept
+    checkpoints = [number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept]
+    base = max(checkpoints, default=0)
     _commits.remove_log(store, table, [path for number, path in entries if number < base])
 
 

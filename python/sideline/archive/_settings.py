@@ -33,6 +33,9 @@ class Settings:
     max_files: int = 12
     """Files in a partition, beyond which the newest ones are compacted."""
 
+    kept_versions: int = 100
+    """The last versions of each table that are kept. Delta Lake would keep each for a month, however many there are."""
+
     max_part_bytes: int = 6 * _MIB
     """Bytes of bodies that are added to `raw` at once. Writing them takes three times as much memory."""
 
