@@ -12,7 +12,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +24,7 @@ from service import NO_DATA, Features, Service, truncated
 
 import sideline
 from sideline._companions import Pseudonyms, capture
+from sideline._companions.wire_fields import KNOWN_KEYS
 from sideline.errors import NotFound, PermissionDenied
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), needs("polars")]
@@ -203,6 +205,32 @@ def test_a_stopped_capture_resumes_without_requesting_bodies_again(league: Servi
     assert same == {name: finding for name, finding in findings(straight).items() if name not in unstable}
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_id_or_name_that_only_a_later_body_has_is_replaced(is_stopped: bool, league: Service, tmp_path: Path) -> None:
+    late = {"id": 87654321, "name": "Zoltan Quimby"}
+    early = {"rival": 87654321, "score": 87654320, "status": "QUIMBY", "quimby": 3, "rivals": [[87654321.0]], "note": "of 87654321"}
+    league.faults.add("game_shots", change=lambda body: {**body, "early": early})
+    league.faults.add("stats", change=lambda body: {**body, "late": late})
+
+    def stop_after(line: str) -> None:
+        if is_stopped and line.startswith("game_shots: fetched"):
+            raise Stop
+
+    with pytest.raises(Stop) if is_stopped else nullcontext():
+        run(league, tmp_path / "capture", write_line=stop_after)
+    report = run(league, tmp_path / "capture")
+    assert sum(request.operation == "game_shots" for request in league.requests.all()) == 1
+    pseudonyms = Pseudonyms(KEY)
+    body = tmp_path / "capture" / next(exchange["body"] for exchange in report["exchanges"] if exchange["step"] == "game_shots")
+    early_copy = json.loads(body.read_bytes())["early"]
+    assert early_copy["rival"] == pseudonyms.number(87654321) and early_copy["rivals"] == [[float(pseudonyms.number(87654321))]]
+    assert early_copy["score"] == 87654320, "no id"
+    assert {"QUIMBY", "quimby"} & {*early_copy, *map(str, early_copy.values())} == set()
+    before = body.read_bytes()
+    run(league, tmp_path / "capture")
+    assert body.read_bytes() == before
+
+
 def test_another_service_mode_or_key_and_another_folder_are_refused(league: Service, tmp_path: Path) -> None:
     run(league, tmp_path / "day-one", live=0.1)
     with Service(seed=3, **SIZE) as other, pytest.raises(ValueError, match="another service"):
@@ -257,6 +285,14 @@ def field_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
         yield field, value
 
 
+def keys_of(value: Any) -> Iterator[str]:
+    """The keys of the objects of a body."""
+    if isinstance(value, dict):
+        yield from value
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_of(member)
+
+
 @pytest.mark.parametrize("seed", [3, 4, *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(5, 23))])
 def test_nothing_of_the_original_is_in_the_output(seed: int, tmp_path: Path) -> None:
     with Service(seed=seed, features=Features.everything(), **SIZE) as league:
@@ -306,6 +342,7 @@ def test_a_plain_capture_keeps_bodies_byte_for_byte_except_tokens(league: Servic
     texts = {exchange["step"]: (tmp_path / "plain" / exchange["body"]).read_bytes() for exchange in report["exchanges"] if exchange["body"]}
     assert texts["teams"].endswith(b"} \n") and b'"start_token" : "***"' in texts["teams"]
     assert json.loads(texts["_subscribe"]) == {"token": "***"}
+    assert {key for raw in texts.values() for key in keys_of(json.loads(raw))} - KNOWN_KEYS == {"start_token"}
     with sideline.Client(**league.client_options()) as client:
         league.faults.clear()
         assert texts["roster"] == client.roster(league.season.teams[0].id).raw
@@ -318,6 +355,8 @@ def test_a_plain_capture_keeps_bodies_byte_for_byte_except_tokens(league: Servic
 
 
 def test_the_tables_of_the_replay_equal_the_originals_under_the_mapping(league: Service, tmp_path: Path) -> None:
+    # Words of the wire are names too.
+    league.season.teams[0].name = "Team Shots Of State To Miss"
     run(league, tmp_path / "capture")
     pseudonyms = Pseudonyms(KEY)
     game = max((game for game in league.season.games if game.sessions), key=lambda game: game.tipoff)
@@ -439,6 +478,34 @@ def test_the_command_captures_the_simulator_and_serves_the_capture(tmp_path: Pat
     assert failure.returncode == 1 and "holds no capture" in failure.stderr
     finding_by_name = findings(json.loads((tmp_path / "day-one" / "capture.json").read_text(encoding="utf-8")))
     assert finding_by_name["location_rate"] == "2 frames a second" and finding_by_name["ball_presence"] == "types PLAYER, BALL"
+
+
+def test_football_and_a_chosen_team_are_captured_and_replayed(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=3, sport="football", teams=4, games=12) as service, service.client() as client:
+        teams = client.teams().table("teams")["team_id"]
+        report = run(service, tmp_path / "football", team_id=teams[2])
+        game = next(exchange for exchange in report["exchanges"] if exchange["step"] == "game")
+        names = client.stats(client.game(past_game(client, teams[2])).table("sessions")["session_id"][0]).table("player_stats").column_names
+    assert report["sport"] == "football" and game["outcome"] == "fetched"
+    assert {exchange["outcome"] for exchange in report["exchanges"]} <= {"fetched", "skipped"}, outcomes(report)
+    team = Pseudonyms(KEY).number(teams[2])
+    roster = next(exchange for exchange in report["exchanges"] if exchange["step"] == "roster")
+    assert f"/{team}" in roster["path"]
+    with sideline.Simulator.from_capture(tmp_path / "football") as replay, replay.client() as client:
+        game_id = game["context"]["game_id"]
+        sides = client.game(game_id).table("events")
+        assert team in (sides["home_team_id"][0], sides["away_team_id"][0])
+        box_score = client.stats(client.game(game_id).table("sessions")["session_id"][0]).table("player_stats")
+        assert box_score.num_rows > 20 and box_score.column_names == names
+    bodies = [json.loads(file.read_bytes()) for file in (tmp_path / "football" / "bodies").iterdir()]
+    assert {key for body in bodies for key in keys_of(body) if not key.startswith("INVENTED_")} <= KNOWN_KEYS
+
+
+def past_game(client: sideline.Client, team_id: int) -> str:
+    """The last game of a team."""
+    now = datetime.now(UTC)
+    games = client.schedule(now - timedelta(days=60), now).table("games").to_dicts()
+    return str(max((game for game in games if team_id in (game["home_team_id"], game["away_team_id"])), key=lambda game: game["tipoff_at"])["game_id"])
 
 
 @pytest.mark.parametrize("arguments", [("--live", "-1"), ("--live", "soon"), ("--requests-per-second", "0"), ("--team", "x")])

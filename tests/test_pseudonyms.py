@@ -98,6 +98,18 @@ def test_unknown_fields_are_replaced_or_are_ids(pseudonyms: Pseudonyms) -> None:
     assert "adams" not in text and GAME not in text and '"11"' not in text
 
 
+def test_keys_and_codes_of_the_service_stay_whatever_the_names_are(pseudonyms: Pseudonyms) -> None:
+    names = b'{"teams":[{"id":12345,"name":"Team Shots Of State"},{"id":12346,"name":"Made Position To"},{"id":12347,"name":"Miss Guarded Zoom"}]}'
+    body = b'{"teams":{"shots":[{"status":"RECORDED","st":"MISS","attributes":["GUARDED"],"position":"G"}],"state":null},"TO":1}'
+    pseudonyms.learn(names)
+    assert pseudonyms.body(body) == body
+    # A code that nobody knows and that is a name, or a part of one, is replacement; so is such a key.
+    pseudonyms.learn(b'{"name":"Ann Quimby"}')
+    replacement = json.loads(pseudonyms.body(b'{"status":"QUIMBY","type":"quimby_leads","st":"ZOOM_IN","quimby":1,"points_of_quimby":2}'))
+    assert "quimby" not in json.dumps(replacement).lower() and "ZOOM" not in json.dumps(replacement)
+    assert [*replacement.values()][3:] == [1, 2]
+
+
 @pytest.mark.parametrize("cut", range(1, 100, 7))
 def test_a_cut_body_shows_nothing(pseudonyms: Pseudonyms, cut: int) -> None:
     complete = json.dumps({"teams": [{"name": "Ames Rovers", "id": 4711, "players": [{"last_name": 'O"Neil \\ Ito'}]}]}).encode()

@@ -11,6 +11,7 @@ calls.py            keeps the record of calls
 pages/              pages of the documentation, copied by `make generate`
 capture_*.py        walk the service into a folder, and report what was unknown
 pseudonyms.py       replaces personal data; permutation.py, masks.py and wire_fields.py are its parts
+late_names.py       replaces in a capture what a later body shows to be personal
 recording.py        reads a captured folder for the simulator
 own_key.py          has the user's own key of pseudonyms
 state.py            has the user's folder for locks, keys and records

@@ -21,6 +21,7 @@ from ..errors import (
     TransportError,
 )
 from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream, payload_of
+from .late_names import replace_late
 from .masks import clock_offset, mask_body, mask_members, shown_headers, spellings, token_of
 from .pseudonyms import MASK, Pseudonyms
 
@@ -80,7 +81,11 @@ def capture(
     walk = _Walk(client, store, state, pseudonyms, [secret for secret in secrets if secret], max_requests, write_line)
     if settings["username"] is None and settings["api_key"] is None:
         core_of(client).check_credentials()
-    walk.run(settings, team_id, live_seconds)
+    try:
+        walk.run(settings, team_id, live_seconds)
+    finally:
+        if pseudonyms is not None:
+            replace_late(store, state, pseudonyms)
     from .capture_page import page
     from .capture_report import report
 

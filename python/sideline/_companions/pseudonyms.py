@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from .permutation import Permutation
-from .wire_fields import MESSAGE_WORDS, PATH_WORDS, PERIOD, QUERY_CODES, VALUES, Kind, kind_of
+from .wire_fields import KNOWN_CODES, KNOWN_KEYS, MESSAGE_WORDS, PATH_WORDS, PERIOD, QUERY_CODES, VALUES, Kind, kind_of
 
 MASK = "***"
 """Takes the place of a token."""
@@ -57,7 +57,7 @@ class Pseudonyms:
         material = key.encode() if isinstance(key, str) else key
         if not isinstance(material, bytes) or len(material) < MIN_KEY_LENGTH:
             raise ValueError(f"a key of pseudonyms is a str or bytes of at least {MIN_KEY_LENGTH} bytes")
-        self._key = material
+        self.key = material
         self._permutation = Permutation(material)
         self._numbers: dict[tuple[int, str], int] = {}
         self._words: dict[str, str] = {}
@@ -66,11 +66,11 @@ class Pseudonyms:
         self.ids: set[str] = set()
         """Ids of the bodies so far, as text: an unknown field with such a value is an id."""
         self.names: set[str] = set()
-        """Words of the names so far, in lower case: a code or an object's key that is one is replaced."""
+        """Words of the names so far, in lower case: an unknown code or key with one is replaced."""
 
     def fingerprint(self, text: str) -> str:
         """Return a digest of a text, which shows whether two are equal under the same key."""
-        return hmac.digest(self._key, b"fingerprint/" + text.encode(), "sha256").hex()[:32]
+        return hmac.digest(self.key, b"fingerprint/" + text.encode(), "sha256").hex()[:32]
 
     # Values
 
@@ -95,9 +95,7 @@ class Pseudonyms:
 
     def message(self, text: str) -> str:
         """Return an error message, whose known words stay."""
-        return _WORD.sub(
-            lambda match: match[0] if self._is_message_word(match[0]) else self._word(match[0], "id"), text
-        )
+        return _WORD.sub(lambda match: match[0] if match[0] in MESSAGE_WORDS else self._word(match[0], "id"), text)
 
     def link(self, link: str) -> str:
         """Return a link: one of the service keeps its path, with other ids; any other is replaced as a whole."""
@@ -109,7 +107,7 @@ class Pseudonyms:
                 self._links[link] = f"{origin}{self.path(parts.path)}{'?' if query else ''}{query}"
             else:
                 ending = re.search(r"\.[a-z0-9]{2,4}\Z", parts.path)
-                digest = hmac.digest(self._key, b"link/" + link.encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
+                digest = hmac.digest(self.key, b"link/" + link.encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
                 self._links[link] = f"{_OTHER_LINK}/{digest}{ending[0] if ending else ''}"
         return self._links[link]
 
@@ -136,7 +134,7 @@ class Pseudonyms:
         if isinstance(value, int) and not isinstance(value, bool):
             if kind in ("id", "jersey"):
                 return self.number(value, kind)
-            if kind in ("text", "name") and str(value) in self.ids:
+            if kind in ("text", "name") and self.is_id(str(value)):
                 return self.number(value)
         return value
 
@@ -199,12 +197,14 @@ class Pseudonyms:
         if first in "{}[]:, \t\r\n" or token in _LITERALS:
             return token
         if match := _NUMBER.fullmatch(token):
-            kind = kind_of(field)
-            if kind in ("id", "jersey") or (kind in ("text", "name") and match[2] in self.ids):
-                label = "jersey" if kind == "jersey" else "id"
-                return f"{match[1]}{self._word(match[2], label)}{match[3]}"
-            return token
+            return match[1] + self._digits(kind_of(field), match[2]) + match[3]
         return token if _is_number(token) else self.text(token)
+
+    def _digits(self, kind: Kind, digits: str) -> str:
+        if kind == "jersey":
+            return self._word(digits, "jersey")
+        is_id = kind == "id" or (kind in ("text", "name") and self.is_id(digits))
+        return self._word(digits, "id") if is_id else digits
 
     def _json_string(self, field: str, token: str) -> str:
         value = _string_of(token)
@@ -217,7 +217,7 @@ class Pseudonyms:
 
     def object_key(self, name: str) -> str:
         """Return the key of an object, which is replaced if it is an id, a name or a text."""
-        if _KEY.fullmatch(name) and name.lower() not in self.names and name not in self.ids:
+        if name in KNOWN_KEYS or (_KEY.fullmatch(name) and not self.is_name(name) and not self.is_id(name)):
             return name
         return self.link(name) if _LINK.fullmatch(name) else self.text(name)
 
@@ -226,17 +226,26 @@ class Pseudonyms:
             return MASK
         if _LINK.match(value) or value.startswith(_SERVICE_PATHS):
             return self.link(value)
-        if kind in VALUES and VALUES[kind].fullmatch(value) and value.lower() not in self.names:
+        if (kind == "code" and value in KNOWN_CODES) or (kind in ("name", "code") and PERIOD.fullmatch(value)):
             return value
-        if kind == "name" and PERIOD.fullmatch(value) and value.lower() not in self.names:
+        if may_stay(kind, value) and not self.is_name(value):
             return value
         return self.text(value, "jersey" if kind == "jersey" else "id")
 
     def _segment(self, segment: str) -> str:
         return segment if segment in PATH_WORDS or _CODE.fullmatch(segment) else self.text(segment)
 
-    def _is_message_word(self, word: str) -> bool:
-        return word in MESSAGE_WORDS and word.lower() not in self.names
+    def is_id(self, text: str) -> bool:
+        """Return whether a text is a known id."""
+        return text in self.ids
+
+    def is_name(self, text: str) -> bool:
+        """Return whether one of the words of a code or a key is known from a name."""
+        return any(self.is_name_word(word.lower()) for word in _WORD.findall(text))
+
+    def is_name_word(self, word: str) -> bool:
+        """Return whether a word in lower case is known from a name."""
+        return word in self.names
 
     def _lineup(self, lineup: str) -> str:
         numbers = [self.number(int(part)) for part in lineup.split("-") if part.isdecimal()]
@@ -284,6 +293,17 @@ class Pseudonyms:
             number, place = divmod(number, len(alphabet))
             letters.append(alphabet[place])
         return "".join(reversed(letters))
+
+
+def may_stay(kind: Kind, value: str) -> bool:
+    """Return whether an unknown text fits its field as a code, a clock or a color: it stays unless it has a name."""
+    is_known = (kind == "code" and value in KNOWN_CODES) or PERIOD.fullmatch(value)
+    return kind in VALUES and VALUES[kind].fullmatch(value) is not None and not is_known
+
+
+def is_digits(token: str) -> bool:
+    """Return whether a token of JSON is an integer, or a float that equals one."""
+    return _NUMBER.fullmatch(token) is not None
 
 
 @cache
