@@ -103,7 +103,7 @@ def test_keys_and_codes_of_the_service_stay_whatever_the_names_are(pseudonyms: P
     body = b'{"teams":{"shots":[{"status":"RECORDED","st":"MISS","attributes":["GUARDED"],"position":"G"}],"state":null},"TO":1}'
     pseudonyms.learn(names)
     assert pseudonyms.body(body) == body
-    # A code that nobody knows and that is a name, or a part of one, is replacement; so is such a key.
+    # A code that nobody knows and that is a name, or a part of one, is replaced; so is such a key.
     pseudonyms.learn(b'{"name":"Ann Quimby"}')
     replacement = json.loads(pseudonyms.body(b'{"status":"QUIMBY","type":"quimby_leads","st":"ZOOM_IN","quimby":1,"points_of_quimby":2}'))
     assert "quimby" not in json.dumps(replacement).lower() and "ZOOM" not in json.dumps(replacement)
