@@ -386,7 +386,7 @@ with sideline.Client(api_key="k", broadcast_base_url=base_url) as client:
 
 
 @posix
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=[pytest.mark.extended, pytest.mark.timeout(900)])])
 def test_a_killed_recorder_loses_at_most_what_it_may(count: int, tmp_path: Path) -> None:
     # They do little but wait.
     with ThreadPoolExecutor(4) as pool:
