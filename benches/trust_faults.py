@@ -77,7 +77,9 @@ def main() -> None:
     words = sys.argv[1:]
     faults = tomllib.loads(FAULTS.read_text(encoding="utf-8"))["fault"]
     page = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
-    rows = {line.split(" | ")[0].removeprefix("| "): line for line in page if " | `" in line}
+    rows = {
+        line.split(" | ")[0].removeprefix("| "): line for line in page if " | `" in line and "not played" not in line
+    }
     survivors = 0
     for fault in faults:
         if words and not any(word in fault["name"] for word in words):
@@ -86,8 +88,8 @@ def main() -> None:
         survivors += found is None
         rows[fault["name"]] = row(fault, found)
         print(rows[fault["name"]], flush=True)
-        known = [rows[one["name"]] for one in faults if one["name"] in rows]
-        PAGE.write_text(HEAD + "\n".join(known) + "\n", encoding="utf-8")
+        page = [rows.get(one["name"], f"| {one['name']} | `{one['file']}` | not played yet | |") for one in faults]
+        PAGE.write_text(HEAD + "\n".join(page) + "\n", encoding="utf-8")
     sys.exit(survivors > 0)
 
 

@@ -299,8 +299,8 @@ def test_an_address_that_can_be_read_in_two_ways_never_reaches_the_driver(archiv
 
 @contextmanager
 def echo_server() -> Iterator[tuple[int, list[str]]]:
-    """The port of a server that asks for a password, refuses it and repeats it in its error, and the passwords that it received."""
-    received: list[str] = []
+    """The port of a server that requests a password, refuses it and repeats it in its error, and the passwords sent to it."""
+    passwords: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -309,24 +309,24 @@ def echo_server() -> Iterator[tuple[int, list[str]]]:
                 file.read(struct.unpack("!i", file.read(4))[0] - 4)
                 peer.sendall(b"R" + struct.pack("!ii", 8, 3))
                 assert file.read(1) == b"p"
-                received.append(file.read(struct.unpack("!i", file.read(4))[0] - 4)[:-1].decode())
-                text = f"SFATAL\0C28P01\0Mthe password is {received[0]}\0\0".encode()
+                passwords.append(file.read(struct.unpack("!i", file.read(4))[0] - 4)[:-1].decode())
+                text = f"SFATAL\0C28P01\0Mthe password is {passwords[0]}\0\0".encode()
                 peer.sendall(b"E" + struct.pack("!i", 4 + len(text)) + text)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield server.getsockname()[1], received
+        yield server.getsockname()[1], passwords
         thread.join(20)
 
 
 @needs("adbc_driver_manager", "adbc_driver_postgresql")
 @pytest.mark.parametrize("password", ["canary-1", "a/b@c:d?e#f&g%h", "it's a \\ 'test' = \\' host=x", "ü€"])
 def test_a_password_of_any_characters_reaches_the_server_and_no_error_repeats_it(archive: sideline.Archive, password: str) -> None:
-    with echo_server() as (port, received):
+    with echo_server() as (port, passwords):
         with pytest.raises(ConnectionError, match=r"the password is \*\*\*") as error:
             archive.export(f"postgresql://me:{quote(password, safe='')}@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable")
         assert password not in str(error.value)
-    assert received == [password]
+    assert passwords == [password]
 
 
 @needs("adbc_driver_manager", "adbc_driver_postgresql")

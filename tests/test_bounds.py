@@ -35,11 +35,11 @@ def test_a_message_with_an_unreadable_row_takes_little_time_however_many_rows_it
     rows = [{"team_id": 1, "player_id": number, "stats": {"PTS": "many" if number == 7 else 2}} for number in range(100_000)]
     event = f"data: {json.dumps({'type': 'stats', 'data': rows})}\n\n"
     score = sideline.LiveBoxScore()
-    with server([then_hold(event.encode())]) as made, made.client() as client, client.live_stats("g", notices=False) as stream:
+    with server([then_hold(event.encode())]) as service, service.client() as client, client.live_stats("g", notices=False) as stream:
         update = next(stream)
-        begun = time.process_time()
+        start = time.process_time()
         score.feed(update)
-        seconds = time.process_time() - begun
+        seconds = time.process_time() - start
     assert score.unreadable and seconds < 1, (score.unreadable, seconds)
 
 
@@ -48,7 +48,7 @@ def test_a_large_file_that_is_no_journal_is_refused_at_once(tmp_path: Path) -> N
     with path.open("wb") as file:
         for _ in range(64):
             file.write(random.randbytes(1 << 20))
-    begun = time.process_time()
+    start = time.process_time()
     with pytest.raises((OSError, ValueError, sideline.SidelineError)):
         list(sideline.replay(path))
-    assert time.process_time() - begun < 1
+    assert time.process_time() - start < 1

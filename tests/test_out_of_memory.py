@@ -1,4 +1,4 @@
-"""A process that may have no more memory gets an error: it neither ends nor waits, and goes on when it may have more.
+"""A process that may have no more memory gets an error: it neither ends nor waits, and continues when it may have more.
 
 `RUST_BACKTRACE=1` makes a panic allocate while it is reported: without care, that never ends.
 """

@@ -143,8 +143,8 @@ class Mutations:
                 return None
             others = [team.id for team in self.season.teams if team.id != event.home_id]
             event.is_game, event.away_id = not event.is_game, 0 if event.is_game else self._dice.choice(others)
-            for one in (one for session in event.sessions for one in session.possessions):
-                one.opposing_player_ids = self.season.opponents(event, one.team_id, one.player_ids, one.start)
+            for possession in (possession for session in event.sessions for possession in session.possessions):
+                possession.opposing_player_ids = self.season.opponents(event, possession.team_id, possession.player_ids, possession.start)
             return self._changed(f"event {event.id} is now a {'game' if event.is_game else 'practice'}")
 
     def reissue_session(self, session_id: str | None = None) -> str | None:

@@ -98,21 +98,21 @@ def keywords_of(address: str) -> dict[str, str] | None:
     place, _, query = rest.partition("?")
     authority, _, database = place.partition("/")
     login, at, hosts = authority.rpartition("@")
-    servers = [_SERVER.fullmatch(one) for one in hosts.split(",")]
+    servers = [_SERVER.fullmatch(server) for server in hosts.split(",")]
     options = [part.partition("=") for part in query.split("&")] if query else []
     is_clear = rest.count("@") == len(at) and _STRAY_PERCENT.search(rest) is None
     if not is_clear or not all(servers) or not all(name.isidentifier() and equals for name, equals, _ in options):
         return None
     user, _, password = login.partition(":")
-    found = {"user": user, "password": password, "dbname": database}
-    found["host"] = ",".join(one["literal"] or one["name"] or "" for one in servers if one)
-    if any(one["port"] for one in servers if one):
-        found["port"] = ",".join(one["port"] or "" for one in servers if one)
+    keywords = {"user": user, "password": password, "dbname": database}
+    keywords["host"] = ",".join(server["literal"] or server["name"] or "" for server in servers if server)
+    if any(server["port"] for server in servers if server):
+        keywords["port"] = ",".join(server["port"] or "" for server in servers if server)
     for name, _, value in options:
         # As PostgreSQL's library does.
-        found |= {"sslmode": "require"} if (name, value) == ("ssl", "true") else {name: value}
+        keywords |= {"sslmode": "require"} if (name, value) == ("ssl", "true") else {name: value}
     try:
-        texts = {name: unquote(value, errors="strict") for name, value in found.items() if value}
+        texts = {name: unquote(value, errors="strict") for name, value in keywords.items() if value}
     except UnicodeDecodeError:
         return None
     return None if any("\0" in text for text in texts.values()) else texts

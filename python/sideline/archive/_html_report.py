@@ -85,7 +85,7 @@ class ArchiveReport:
 
 
 def last_report_time(store: Store) -> datetime | None:
-    """Return when the last report was written, or `None` if there is none."""
+    """Return when the last report was written, or `None` if there has been no report."""
     table = store.open_checked("reports")
     times = [] if table is None else store.rows(table)["made_at"].to_pylist()
     return max(times, default=None)
