@@ -2,7 +2,7 @@
 
 python benches/trust_faults.py                every fault: 60 histories of the trust machine, then the other tests of trust;
                                               writes tests/TRUST_FAULTS.md
-python benches/trust_faults.py hole report    those whose names have one of these words; the page stays as it is
+python benches/trust_faults.py hole report    those whose names have one of these words; the page keeps the other rows
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ HEAD = """# Reintroduced faults of an archive
 Each fault is put into the package on its own. The trust machine plays its histories until one fails; where none does, the first of the
 other tests of trust that fails is named.
 
-| fault | file | found by |
-|---|---|---|
+| fault | file | found by | failure |
+|---|---|---|---|
 """
 
 
-def found_by(folder: Path, tests: list[str]) -> str | None:
-    """Return the first test that fails with the package in the folder; `None`: none does."""
+def found_by(folder: Path, tests: list[str]) -> tuple[str, str] | None:
+    """Return the first test that fails with the package in the folder, and how it fails; `None`: none does."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not extended", *tests]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "TRUST_FAULT": "1"}
     run = subprocess.run(
@@ -47,11 +47,12 @@ def found_by(folder: Path, tests: list[str]) -> str | None:
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
     if failed is None:
         sys.exit(run.stdout[-2000:] + run.stderr[-2000:])
-    return failed[1].removeprefix("tests/")
+    error = re.search(r"^E +(\S.*)", run.stdout, re.MULTILINE)
+    return failed[1].removeprefix("tests/"), error[1] if error else ""
 
 
-def find(fault: dict[str, str]) -> str | None:
-    """Return the test that finds a fault."""
+def find(fault: dict[str, str]) -> tuple[str, str] | None:
+    """Return the test that finds a fault, and how it fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(PACKAGE, folder / "sideline", ignore=shutil.ignore_patterns("__pycache__"))
@@ -64,20 +65,31 @@ def find(fault: dict[str, str]) -> str | None:
         return found_by(folder, [MACHINE]) or found_by(folder, [*OTHERS])
 
 
+def row(fault: dict[str, str], found: tuple[str, str] | None) -> str:
+    """Return the row of the page. A failure's ids differ from run to run, and stand after its first colon."""
+    test, error = found or ("SURVIVES", "")
+    sentence = re.sub(r"^AssertionError: ", "", error).partition(":")[0][:100].replace("|", "\\|")
+    return f"| {fault['name']} | `{fault['file']}` | `{test}` | `{sentence}` |"
+
+
 def main() -> None:
     """Play every fault, or those that the words select."""
     words = sys.argv[1:]
     faults = tomllib.loads(FAULTS.read_text(encoding="utf-8"))["fault"]
-    rows, survivors = [], 0
+    page = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
+    rows = {
+        line.split(" | ")[0].removeprefix("| "): line for line in page if " | `" in line and "not played" not in line
+    }
+    survivors = 0
     for fault in faults:
         if words and not any(word in fault["name"] for word in words):
             continue
-        test = find(fault)
-        survivors += test is None
-        print(f"{fault['name']}: {test or 'SURVIVES'}", flush=True)
-        rows.append(f"| {fault['name']} | `{fault['file']}` | {f'`{test}`' if test else 'SURVIVES'} |")
-    if not words and not survivors:
-        PAGE.write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+        found = find(fault)
+        survivors += found is None
+        rows[fault["name"]] = row(fault, found)
+        print(rows[fault["name"]], flush=True)
+        page = [rows.get(one["name"], f"| {one['name']} | `{one['file']}` | not played yet | |") for one in faults]
+        PAGE.write_text(HEAD + "\n".join(page) + "\n", encoding="utf-8")
     sys.exit(survivors > 0)
 
 

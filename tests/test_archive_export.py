@@ -8,16 +8,19 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from archives import TABLES
@@ -25,7 +28,7 @@ from needs import library, needs
 from service import Service
 
 import sideline
-from sideline.archive._export_target import Address, Target, open_target
+from sideline.archive._export_target import Address, Target, keywords_of, open_target
 from sideline.archive._export_values import deliverable
 
 pa = library("pyarrow")
@@ -249,6 +252,81 @@ def test_a_target_that_cannot_be_reached_is_an_error_without_its_password(archiv
     with pytest.raises(ConnectionError, match="cannot connect to the target") as error:
         archive.export(f"postgresql://me:canary-password@127.0.0.1:{port}/x")
     assert "canary" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "keywords"),
+    [
+        ("postgresql://", {}),
+        ("postgresql:///league", {"dbname": "league"}),
+        ("postgres://me@db:5433/league", {"user": "me", "host": "db", "port": "5433", "dbname": "league"}),
+        ("postgresql://me:a:b'c@[::1]:1/x", {"user": "me", "password": "a:b'c", "host": "::1", "port": "1", "dbname": "x"}),
+        ("postgresql://a,b:2/x", {"host": "a,b", "port": ",2", "dbname": "x"}),
+        ("postgresql://%2Ftmp/x?ssl=true", {"host": "/tmp", "dbname": "x", "sslmode": "require"}),
+        ("postgresql://db/x?user=m%40e&password=%26%3D+", {"host": "db", "dbname": "x", "user": "m@e", "password": "&=+"}),
+    ],
+)
+def test_an_address_has_the_keywords_of_postgresql(address: str, keywords: dict[str, str]) -> None:
+    assert keywords_of(address) == keywords
+
+
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "me:canary/x@db/league",
+        "me:1/canary@db/league",
+        "me:1?canary@db/league",
+        "me:1?a=canary@db/league",
+        "me:canary@x@db/league",
+        "me:canary%zz@db/league",
+        "me:canary%FF@db/league",
+        "me:canary%00@db/league",
+        "[db:canary/league",
+        "db:canary/league",
+        "db/league?password",
+        "db/league?pass word=canary",
+    ],
+)
+def test_an_address_that_can_be_read_in_two_ways_never_reaches_the_driver(archive: sideline.Archive, rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import adbc_driver_postgresql.dbapi
+
+    monkeypatch.setattr(adbc_driver_postgresql.dbapi, "connect", lambda *_: pytest.fail("the driver had it"))
+    with pytest.raises(ValueError, match="cannot be read: write / @") as error:
+        archive.export(f"postgresql://{rest}")
+    assert "canary" not in str(error.value)
+
+
+@contextmanager
+def echo_server() -> Iterator[tuple[int, list[str]]]:
+    """The port of a server that requests a password, refuses it and repeats it in its error, and the passwords sent to it."""
+    passwords: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            peer, _ = server.accept()
+            with peer, peer.makefile("rb") as file:
+                file.read(struct.unpack("!i", file.read(4))[0] - 4)
+                peer.sendall(b"R" + struct.pack("!ii", 8, 3))
+                assert file.read(1) == b"p"
+                passwords.append(file.read(struct.unpack("!i", file.read(4))[0] - 4)[:-1].decode())
+                text = f"SFATAL\0C28P01\0Mthe password is {passwords[0]}\0\0".encode()
+                peer.sendall(b"E" + struct.pack("!i", 4 + len(text)) + text)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1], passwords
+        thread.join(20)
+
+
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
+@pytest.mark.parametrize("password", ["canary-1", "a/b@c:d?e#f&g%h", "it's a \\ 'test' = \\' host=x", "ü€"])
+def test_a_password_of_any_characters_reaches_the_server_and_no_error_repeats_it(archive: sideline.Archive, password: str) -> None:
+    with echo_server() as (port, passwords):
+        with pytest.raises(ConnectionError, match=r"the password is \*\*\*") as error:
+            archive.export(f"postgresql://me:{quote(password, safe='')}@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable")
+        assert password not in str(error.value)
+    assert passwords == [password]
 
 
 @needs("adbc_driver_manager", "adbc_driver_postgresql")

@@ -15,7 +15,7 @@ from service import Service
 
 import sideline
 from sideline.archive import ArchiveReport
-from sideline.archive._html_report import _heat, previous_report_time
+from sideline.archive._html_report import _heat, last_report_time
 from sideline.cli import main
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
@@ -138,26 +138,28 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
         archive = sideline.Archive(tmp_path / "season", client)
         span = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
         archive.sync(**span)
+        (tmp_path / "elsewhere").mkdir()
         out = tmp_path / "report.html"
         assert "There is no report before this one" in archive.report(out).html
-        first = previous_report_time(out)
+        first = last_report_time(archive._store)
         assert first is not None and (datetime.now(UTC) - first).total_seconds() < 600
         service.change.correct_stat()
         archive.sync(**span)
         assert archive.corrections(first).num_rows > 0
+        (tmp_path / "folder").mkdir()
+        with pytest.raises(ValueError, match="not a regular file"):
+            archive.report(tmp_path / "folder")
+        assert archive.report().html and last_report_time(archive._store) == first, "neither was written"
         second = archive.report(out).html
         assert "Corrections since the last report" in second
         assert f"new corrections</dt><dd>{archive.corrections(first).num_rows:,}" in second
-        assert "new corrections</dt><dd>0" in archive.report(out).html
+        assert "new corrections</dt><dd>0" in archive.report(tmp_path / "elsewhere" / "report.html").html, "its path does not matter"
         assert f"new corrections</dt><dd>{archive.corrections().num_rows:,}" in archive.report(out, since="2020-01-01").html
 
 
-def test_a_folder_without_an_archive_or_a_file_that_is_no_report(tmp_path: Path) -> None:
+def test_a_folder_without_an_archive(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sideline.Archive(tmp_path / "nothing").report()
-    (tmp_path / "page.html").write_text("<html>\ufffd</html>", encoding="utf-8")
-    assert previous_report_time(tmp_path / "page.html") is None
-    assert previous_report_time(tmp_path) is None
     assert isinstance(ArchiveReport("<style>"), ArchiveReport)
 
 
@@ -165,9 +167,19 @@ def test_the_command_writes_it(holed: sideline.Archive, tmp_path: Path, capsys: 
     out, info = tmp_path / "r.html", holed.info()
     assert main(["report", holed._store.root, "-o", str(out)]) == 3
     assert capsys.readouterr().out == f"{out}: {info.games} games, {len(info.holes)} holes\n"
-    assert previous_report_time(out) is not None
+    assert last_report_time(holed._store) is not None
     assert main(["report", holed._store.root, "-o", str(out), "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert (told["holes"], told["games"], told["report"]) == (len(info.holes), info.games, str(out))
     assert main(["report", str(tmp_path / "nothing")]) == 1
     assert "holds no archive" in capsys.readouterr().err
+
+
+def test_an_archive_that_cannot_be_written_to_still_has_its_report(holed: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(holed._store, "replace", refuse)
+    with pytest.warns(UserWarning, match="will not know of this one, .*: read-only"):
+        holed.report(tmp_path / "report.html")
+    assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")

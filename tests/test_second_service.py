@@ -104,6 +104,11 @@ def assert_consistent(service: Service) -> None:
                 assert all(start < end for start, end in times)
                 assert all(one["start_timestamp"] <= stat["timestamp"] <= one["end_timestamp"] for one in own["possessions"] for stat in one["stats"])
                 assert {0, *(player["id"] for player in own["team_player_details"])} == set(totals)
+                for one in own["possessions"] if event["is_game_event"] else ():
+                    sides = [set(one[side]) for side in ("player_ids", "opposing_player_ids")]
+                    assert [len(side) for side in sides] == [5, 5]
+                    at = one["start_timestamp"]
+                    assert [{service.season.player(player).team_at(at) == team["id"] for player in side} for side in sides] == [{True}, {False}]
 
 
 def test_the_season_is_consistent_and_the_same_for_the_same_seed() -> None:

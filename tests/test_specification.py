@@ -1,5 +1,5 @@
 """`specification.md` names an existing test for every statement of every section of the specification, and none of the simulator alone except
-under "Simulator only"; `containment.md` names one for every finding."""
+under "Simulator only"; `containment.md` names one for every finding, and `limits.md` those of each bound."""
 
 from __future__ import annotations
 
@@ -53,6 +53,9 @@ def statements(name: str) -> list[Statement]:
 
 STATEMENTS = statements("specification.md")
 CONTAINMENT = statements("containment.md")
+
+
+BOUNDS = {cells[0]: cells[1] for _, cells in rows_of((ROOT / "tests" / "limits.md").read_text(encoding="utf-8"))}
 
 
 @cache
@@ -133,6 +136,12 @@ def test_a_statement_of_a_client_is_not_proved_by_the_simulator_alone() -> None:
 def test_the_check_finds_a_proof_in_the_wrong_section(heading: str, proof: str) -> None:
     assert is_proved(proof)
     assert misplaced([Statement("x-1", "A statement.", proof, heading)]) == ["x-1"]
+
+
+def test_each_bound_of_the_documentation_has_a_test_or_says_why_not() -> None:
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8").partition("## Measured")[0]
+    assert list(BOUNDS) == [cells[0] for _, cells in rows_of(page)]
+    assert [proof for proofs in BOUNDS.values() if not proofs.startswith("none") for proof in proofs.split(", ") if not is_proved(proof)] == []
 
 
 def test_every_departure_is_documented_with_its_reason() -> None:

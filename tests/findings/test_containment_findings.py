@@ -367,7 +367,7 @@ for margin in range(16):
 @pytest.mark.parametrize("call", ["table", "to_dict", "to_dicts", "from_bytes"])
 def test_out_of_memory_is_a_memory_error(call: str) -> None:
     """In processes that may have 0 to 8 MB more than they have; one alone could be lucky."""
-    done = run(LIMITED, call, RUST_BACKTRACE="0")
+    done = run(LIMITED, call, RUST_BACKTRACE="1")
     assert done.stdout.split() == ["0"] * 16, done.stderr[-500:]
 
 

@@ -143,6 +143,8 @@ class Mutations:
                 return None
             others = [team.id for team in self.season.teams if team.id != event.home_id]
             event.is_game, event.away_id = not event.is_game, 0 if event.is_game else self._dice.choice(others)
+            for possession in (possession for session in event.sessions for possession in session.possessions):
+                possession.opposing_player_ids = self.season.opponents(event, possession.team_id, possession.player_ids, possession.start)
             return self._changed(f"event {event.id} is now a {'game' if event.is_game else 'practice'}")
 
     def reissue_session(self, session_id: str | None = None) -> str | None:
@@ -201,7 +203,7 @@ class Mutations:
     def trade_player(self, player_id: int | None = None, team_id: int | None = None) -> str | None:
         """A player belongs to another team from now on."""
         with self.season.lock:
-            movable = [player for player in self.season.players if len(self.season.roster(player.team_id)) > 2]
+            movable = [player for player in self.season.players if len(self.season.roster(player.team_id)) > 5]
             if (player_id is None and not movable) or len(self.season.teams) < 2:
                 return None
             player = self.season.player(player_id) if player_id is not None else self._dice.choice(movable)

@@ -10,7 +10,7 @@ import math
 import random
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -428,11 +428,9 @@ class Season:
         """A possession of a team within a span of time, with actions that make sense together."""
         dice = self.random
         own = self.roster(team_id, start) or self.roster(team_id)
-        others = [team for team in event.team_ids if team != team_id]
-        opposing = self.roster(others[0], start) if others else own[5:]
-        own = own if others else own[:5]
+        own = own if event.is_game else own[:5]
         lineup = [player.id for player in dice.sample(own, min(5, len(own)))]
-        against = [player.id for player in dice.sample(opposing, min(5, len(opposing)))]
+        against = self.opponents(event, team_id, lineup, start)
         hoop = (dice.randint(-40, 40), 12_725 if dice.random() < 0.5 else -12_725, 3048)
         step = (end - start) // 6
         actions: list[Action] = []
@@ -462,6 +460,12 @@ class Season:
                 act("AST", by=dice.choice([player for player in lineup if player != shooter]))
             act("FGA", shot=shot, by=shooter)
         return Possession(team_id, start, end, lineup, against, actions, dice.randint(0, 7), dice.randint(0, 3), dice.random() < 0.8)
+
+    def opponents(self, event: Event, team_id: int, lineup: Collection[int], at: int) -> list[int]:
+        """Five of the other team; in a practice, those of the own team that are not in the line-up."""
+        others = [team for team in event.team_ids if team != team_id]
+        players = self.roster(others[0], at) if others else [player for player in self.roster(team_id, at) if player.id not in lineup]
+        return [player.id for player in self.random.sample(players, min(5, len(players)))]
 
     def shot(self, hoop: tuple[int, int, int]) -> Shot:
         dice = self.random

@@ -47,7 +47,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._client import (
@@ -74,7 +73,7 @@ from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
-from ._html_report import ArchiveReport, gather, previous_report_time, render
+from ._html_report import ArchiveReport, gather, last_report_time, record_report, render
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
@@ -489,24 +488,21 @@ class Archive:
         schema drift (of the bodies stored last), audit findings, units and requests.
 
         Parameters:
-            path: the file to write; an earlier report in it says when the last one was made.
-            since: corrections since this time; default: since the report at `path`, or all.
+            path: the file to write, or "-" for standard output. The archive keeps the time of the last report that was
+                written, whatever its path.
+            since: corrections since this time; default: since the last report that was written, or all.
 
         Raises `FileNotFoundError` if there is no archive.
 
         >>> "Coverage by team and month" in archive.report().html
         True
         """
-        start = (
-            _to_datetime("since", since)
-            if since is not None
-            else previous_report_time(Path(path))
-            if path is not None
-            else None
-        )
-        made = ArchiveReport(render(gather(self, start, datetime.now(UTC))))
+        made_at = datetime.now(UTC)
+        start = last_report_time(self._store) if since is None else _to_datetime("since", since)
+        made = ArchiveReport(render(gather(self, start, made_at)))
         if path is not None:
             made.save(path)
+            record_report(self._store, made_at)
         return made
 
     @names_damage

@@ -1,7 +1,7 @@
 """The database that an export writes to, by ADBC: DuckDB, PostgreSQL, or any other by an open connection."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 _TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
 
-_SEPARATORS = re.compile(r"[/@:?#&=%\s]")
+_SERVER = re.compile(r"(?:\[(?P<literal>[^\]]*)\]|(?P<name>[^:\[\]]*))(?::(?P<port>\d*))?")
+"""A host name or a literal IPv6 address, and a port."""
+
+_STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+
+_SECRET_KEYWORDS = ("password", "sslpassword")
 
 _JSON_TYPES = {"postgresql": "jsonb", "duckdb": "json"}
 
@@ -38,40 +43,86 @@ class Address:
 
     def open(self) -> "Target":
         """Begin a transaction. Raises `ValueError` for an invalid address, `ConnectionError` without a connection."""
-        failure = None
+        scheme, separator, path = self._text.partition("://")
+        is_postgresql = bool(separator) and scheme in ("postgresql", "postgres")
+        is_duckdb = scheme == "duckdb" and path.startswith("/")
+        del scheme, path
+        if is_postgresql:
+            return self._open_postgresql()
+        if is_duckdb:
+            return self._open_duckdb()
+        raise ValueError(
+            'to is an address, "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb", or an open ADBC '
+            "connection"
+        )
+
+    def _open_duckdb(self) -> "Target":
+        # DuckDB has its driver, which needs this one and would not say where it is from.
+        library("adbc_driver_manager", "export")
+        driver = library("adbc_driver_duckdb.dbapi", "export")
         try:
-            scheme, separator, rest = self._text.partition("://")
-            if separator and scheme in ("postgresql", "postgres"):
-                connection = library("adbc_driver_postgresql.dbapi", "export").connect(self._text)
-                return Target(connection, self.without_password)
-            if separator and scheme == "duckdb" and rest.startswith("/"):
-                # DuckDB has its driver, which needs this one and would not say where it is from.
-                library("adbc_driver_manager", "export")
-                return Target(library("adbc_driver_duckdb.dbapi", "export").connect(rest), self.without_password)
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:  # noqa: BLE001 - drivers raise classes of their own, whose texts repeat the address
-            failure = self.without_password(str(error))
-        finally:
-            scheme = separator = rest = ""
-        if failure is None:
-            raise ValueError(
-                'to is an address, "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb", or an open '
-                "ADBC connection"
-            )
+            return Target(driver.connect(self._text.partition("://")[2]))
+        except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
+            failure = str(error)
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
-    def without_password(self, text: str) -> str:
-        """Return a text of the driver, unless it repeats a part of the password."""
-        rest = self._text.partition("://")[2]
-        # A driver that misreads a password takes its parts for a host, a port or a database.
-        secret = rest.rpartition("@")[0].partition(":")[2] + "&" + rest.partition("?")[2]
-        parts = {part for form in (secret, unquote(secret)) for part in _SEPARATORS.split(form) if len(part) > 2}
-        if any(part in text for part in parts):
-            return (
-                "its address cannot be read; write / @ : ? # & and % of a password as %2F %40 %3A %3F %23 %26 and %25"
+    def _open_postgresql(self) -> "Target":
+        driver = library("adbc_driver_postgresql.dbapi", "export")
+        if keywords_of(self._text) is None:
+            raise ValueError(
+                "the address of the export's target cannot be read: write / @ : ? # & and % of a name or password as "
+                "%2F %40 %3A %3F %23 %26 and %25"
             )
+        try:
+            return Target(driver.connect(_conninfo(keywords_of(self._text) or {})), self._without_secrets)
+        except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
+            failure = self._without_secrets(str(error))
+        raise ConnectionError(f"cannot connect to the target of the export: {failure}")
+
+    def _without_secrets(self, text: str) -> str:
+        """Return a text without passwords: a server can repeat the one that it received."""
+        keywords = keywords_of(self._text) or {}
+        for name in _SECRET_KEYWORDS:
+            if secret := keywords.get(name):
+                text = text.replace(secret, "***")
         return text
+
+
+def keywords_of(address: str) -> dict[str, str] | None:
+    """Return an address of PostgreSQL as keywords of its library; `None` if it can be read in more than one way.
+
+    >>> keywords_of("postgresql://me:a%2Fb@localhost:5433/league?sslmode=require")
+    {'user': 'me', 'password': 'a/b', 'dbname': 'league', 'host': 'localhost', 'port': '5433', 'sslmode': 'require'}
+    """
+    rest = address.partition("://")[2]
+    place, _, query = rest.partition("?")
+    authority, _, database = place.partition("/")
+    login, at, hosts = authority.rpartition("@")
+    servers = [_SERVER.fullmatch(server) for server in hosts.split(",")]
+    options = [part.partition("=") for part in query.split("&")] if query else []
+    is_clear = rest.count("@") == len(at) and _STRAY_PERCENT.search(rest) is None
+    if not is_clear or not all(servers) or not all(name.isidentifier() and equals for name, equals, _ in options):
+        return None
+    user, _, password = login.partition(":")
+    keywords = {"user": user, "password": password, "dbname": database}
+    keywords["host"] = ",".join(server["literal"] or server["name"] or "" for server in servers if server)
+    if any(server["port"] for server in servers if server):
+        keywords["port"] = ",".join(server["port"] or "" for server in servers if server)
+    for name, _, value in options:
+        # As PostgreSQL's library does.
+        keywords |= {"sslmode": "require"} if (name, value) == ("ssl", "true") else {name: value}
+    try:
+        texts = {name: unquote(value, errors="strict") for name, value in keywords.items() if value}
+    except UnicodeDecodeError:
+        return None
+    return None if any("\0" in text for text in texts.values()) else texts
+
+
+def _conninfo(keywords: Mapping[str, str]) -> str:
+    """Return keywords as one text, in which nothing of a value can end it."""
+    return " ".join(
+        "{}='{}'".format(name, value.replace("\\", "\\\\").replace("'", "\\'")) for name, value in keywords.items()
+    )
 
 
 class Target:

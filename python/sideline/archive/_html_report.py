@@ -1,11 +1,11 @@
 """Renders the morning report: one static page with an archive's contents, holes and changes."""
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable
@@ -15,6 +15,8 @@ from ..errors import SidelineError
 from ._account import is_hole
 from ._last_night import loads_and_shots
 from ._report import ArchiveInfo, hole_line
+from ._store import Store
+from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
     from . import Archive
@@ -82,17 +84,20 @@ class ArchiveReport:
             file.write(self.html)
 
 
-def previous_report_time(path: Path) -> datetime | None:
-    """Return when the report in a file was made, or `None` without one."""
+def last_report_time(store: Store) -> datetime | None:
+    """Return when the last report was written, or `None` if there has been no report."""
+    table = store.open_checked("reports")
+    times = [] if table is None else store.rows(table)["made_at"].to_pylist()
+    return max(times, default=None)
+
+
+def record_report(store: Store, made_at: datetime) -> None:
+    """Store when a report was made that has been written."""
     try:
-        if not path.is_file():
-            return None
-        with path.open(encoding="utf-8", errors="replace") as file:
-            head = file.read(600)
-        found = head.partition('name="sideline-report" content="')[2].partition('"')[0]
-        return datetime.fromisoformat(found) if found else None
-    except (OSError, ValueError):
-        return None
+        store.replace("reports", lambda: rows_to_arrow([{"made_at": made_at}], "reports"), None)
+    except OSError as error:
+        message = f"the next report will not know of this one, because the archive cannot be written to: {error}"
+        warnings.warn(message, stacklevel=4)
 
 
 def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:

@@ -59,6 +59,7 @@ _COMMENTS = {
     "body_id": "Digest of the body",
     "signature": "Bodies that the session's answers come from, and the version of the formulas",
     "computed_at": "Time of the computation, by the clock of the computing machine",
+    "made_at": "Time of the report, by the clock of the machine that made it",
     "listed_from": "Time of the first roster that lists the player",
     "listed_until": "Time of the first later roster without the player; null for players on the current roster",
     "sequence": "Number of the body among the bodies of its unit",
@@ -68,6 +69,7 @@ _COMMENTS = {
 _DESCRIPTIONS = {
     "listings": "One row for each game, practice and old entry of a list, with the time of its last listing.",
     "raw": "One row for each distinct body of a response.",
+    "reports": "One row with the time of the last report.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
 
@@ -117,6 +119,7 @@ def internal_schemas() -> "Mapping[str, pyarrow.Schema]":
             }
         ),
         "listings": pa.schema({"listed": text, "listed_at": when}),
+        "reports": pa.schema({"made_at": when}),
         "tracking_sources": pa.schema({"session_id": text, "signature": text, "computed_at": when}),
         "corrections": pa.schema(
             {
@@ -495,9 +498,9 @@ class Store:
         return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
     def replace(
-        self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str
+        self, name: str, rows: "Callable[[], pyarrow.Table | pyarrow.RecordBatchReader]", predicate: str | None
     ) -> None:
-        """Replace the rows that match the predicate in one transaction, after those of other writers.
+        """Replace the rows that match the predicate, or all, in one transaction, after those of other writers.
 
         `rows` is called again for each attempt, because a reader can be read once.
         """

@@ -16,8 +16,8 @@ def add(commands: Commands) -> None:
         run,
         "write a morning report of an archive as one HTML page",
         "Write one static page about an archive: freshness, coverage by team and month, holes with their reasons, "
-        "corrections since the last report, schema drift, audit findings. An existing page at the same path says when "
-        "the last report was made. Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
+        "corrections since the last report wherever that was written, schema drift, audit findings. "
+        "Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
     )
     add_archive(parser)
     parser.add_argument(
