@@ -90,7 +90,8 @@ lint-rust: $(VENV)/.built
 	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --all --check; \
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
 	@if cargo clippy --version >/dev/null 2>&1; then set -x; \
-	$(MATURIN) cargo clippy --quiet $(CRATES) --package sideline-benches --all-targets -- -D warnings; \
+	$(MATURIN) cargo clippy --quiet $(CRATES) --all-targets -- -D warnings; \
+	cargo clippy --quiet --locked --manifest-path benches/pure/Cargo.toml --target-dir target/benches --all-targets -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
 lint-python: $(VENV)/.tested-with
