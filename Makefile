@@ -12,7 +12,7 @@ VENV    := .venv
 BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The versions of a dependency group that the tests last passed with, for every Python and system, each file by its hash.
-LOCKED  := $(PIP) --require-hashes --requirement
+LOCKED  := $(PIP) --no-deps --require-hashes --requirement
 LOCKS   := development test-everywhere build release audit spark mutants
 # What of the locks the tests of a wheel have: `test-everywhere` is enough, and has wheels for every system.
 LIBRARIES ?= development

@@ -33,7 +33,9 @@ def main() -> int:
         venv.create(folder / "env", with_pip=True)
         programs = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
         pip = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--only-binary", ":all:", "--require-hashes", "--requirement", lock], check=True)
+        subprocess.run(
+            [*pip, "--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirement", lock], check=True
+        )
         found = [given] if given.is_file() else ["--no-index", "--find-links", given, "sideline"]
         subprocess.run([*pip, "--no-deps", *found], check=True)
         tree = folder / "tree"
