@@ -1,8 +1,8 @@
 """Runs a command beside an installed wheel: python .github/in_fresh_environment.py WHEELS LOCK COMMAND ..
 
 WHEELS is a wheel or a folder with one for this platform, LOCK the file of hashed requirements to install beside it. The command
-runs with the environment's programs, in a folder that holds the tests and pyproject.toml alone, and finds no Rust: what passes
-there was not compiled again, and reads nothing of the source tree.
+runs with the environment's programs, in a copy of the repository without what is compiled or packed, and finds no Rust: what passes
+there was not compiled again, and imports nothing of the source tree.
 """
 
 import os
@@ -14,6 +14,19 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+LEFT_OUT = (
+    "python",
+    "src",
+    "crates",
+    "fuzz",
+    "Cargo.toml",
+    "Cargo.lock",
+    "target",
+    "__pycache__",
+    ".*_cache",
+    ".venv",
+    ".git",
+)
 COMPILERS = ("cargo", "rustc", "rustup", "maturin")
 
 
@@ -39,8 +52,7 @@ def main() -> int:
         found = [given] if given.is_file() else ["--no-index", "--find-links", given, "sideline"]
         subprocess.run([*pip, "--no-deps", *found], check=True)
         tree = folder / "tree"
-        shutil.copytree(ROOT / "tests", tree / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", tree)
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*LEFT_OUT))
         path = f"{programs}{os.pathsep}{without_compilers(os.environ['PATH'])}"
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CARGO", "RUST"))}
         # `which` looks for the program on the path of this process.

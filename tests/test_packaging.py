@@ -58,7 +58,7 @@ USES = {
 """What asks for each extra."""
 
 # The wheel is compiled where `maturin develop` was not run before.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.source]
 
 
 def run(*command: str | Path, at: Path = ROOT, env: dict[str, str] | None = None) -> str:
@@ -276,7 +276,9 @@ def test_the_release_drafts_what_was_tested_and_shows_what_was_installed() -> No
     assert jobs["test"]["needs"] == jobs["test-musl"]["needs"] == "wheel"
     assert jobs["publish"]["needs"] == "draft"
     order = [str(step.get("run", "")) + step.get("uses", "") for step in jobs["draft"]["steps"]]
-    places = [next(place for place, step in enumerate(order) if word in step) for word in ("gh release create", "attest-build-provenance", "attestation verify")]
+    places = [
+        next(place for place, step in enumerate(order) if word in step) for word in ("gh release create", "attest-build-provenance", "attestation verify")
+    ]
     assert places == sorted(places)
     assert "--draft" in order[places[0]]
     for name in ("wheel", "sdist"):
