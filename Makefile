@@ -11,8 +11,14 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 VENV    := .venv
 BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# The versions that the tests last passed with, for one version of Python.
-LOCK     = tests/lock-$(shell $(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])').txt
+# The versions of a dependency group that the tests last passed with, for every Python and system, each file by its hash.
+LOCKED  := $(PIP) --no-deps --require-hashes --requirement
+LOCKS   := development test-everywhere build release audit spark mutants
+# What of the locks the tests of a wheel have: `test-everywhere` is enough, and has wheels for every system.
+LIBRARIES ?= development
+NIGHTLY ?= nightly
+# One digest for each processor's Alpine.
+MUSL    := python:3.13-alpine@sha256:399babc8b49529dabfd9c922f2b5eea81d611e4512e3ed250d75bd2e7683f4b0
 RUST    := Cargo.toml Cargo.lock .cargo/config.toml $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PY      := python tests docs benches examples notebooks tools .github
 
@@ -35,7 +41,8 @@ UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dic
 	metrics metrics_players private_imports ranges reprs rooms roots signature specification table tables workflows))
 
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
-	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants lock realism growth rehearse
+	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants mutants-changed histories lock realism growth rehearse \
+	advisories finish-wheels test-wheel test-wheel-musl sdist build-offline test-published test-published-musl test-attestations
 
 help:
 	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
@@ -58,7 +65,9 @@ help:
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make simulate  SEEDS=$(SEEDS) nights of the client on virtual time, each from its seed; SEED=n shows one"
 	@echo "make mutants  mutation testing for MINUTES=$(MINUTES) (cargo-mutants, mutmut); writes benches/MUTANTS.md"
-	@echo "make lock    write down the versions of the development tools that are installed"
+	@echo "make lock    write tests/lock-*.txt: newer versions of what development and the release install, with hashes"
+	@echo "make advisories  known vulnerabilities of all crates and packages (cargo-deny, cargo-audit)"
+	@echo "make test-wheel  WHEEL=file: the tests against a wheel, in a fresh environment without source and Rust"
 	@echo "make rehearse  a release on this machine: wheels, a local index, each Python that is here"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
@@ -77,7 +86,7 @@ test:
 # SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
 test-all: test
 	$(MAKE) simulate SEEDS=100000
-	$(PIP) --group spark
+	$(LOCKED) tests/lock-spark.txt
 	$(PYTEST) -m extended
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(MAKE) soak
 	$(MAKE) spark
@@ -90,7 +99,8 @@ lint-rust: $(VENV)/.built
 	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --all --check; \
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
 	@if cargo clippy --version >/dev/null 2>&1; then set -x; \
-	$(MATURIN) cargo clippy --quiet $(CRATES) --package sideline-benches --all-targets -- -D warnings; \
+	$(MATURIN) cargo clippy --quiet $(CRATES) --all-targets -- -D warnings; \
+	cargo clippy --quiet --locked --manifest-path benches/pure/Cargo.toml --target-dir target/benches --all-targets -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
 lint-python: $(VENV)/.tested-with
@@ -99,15 +109,15 @@ lint-python: $(VENV)/.tested-with
 	$(BIN)/mypy
 	@$(BIN)/vulture --version >/dev/null
 	! $(BIN)/vulture | grep '^python/'
-	$(BIN)/zizmor --offline --quiet .github/workflows
+	$(BIN)/zizmor --offline --quiet .github
+	@if actionlint -version >/dev/null 2>&1; then set -x; actionlint; \
+	elif go version >/dev/null 2>&1; then set -x; go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12; \
+	else echo "SKIPPED actionlint: neither it nor Go is installed"; fi
 
-# Licences, sources and duplicate versions, offline. Advisories come from a database that must be fetched: where it cannot be
-# reached, that check alone is skipped.
+# Licences, sources and duplicate versions, offline; `make advisories` asks the databases of vulnerabilities.
 lint-dependencies:
 	@if cargo deny --version >/dev/null 2>&1; then set -ex; \
 	cargo fetch --locked; cargo deny --offline check licenses sources bans; \
-	if cargo deny fetch db >/dev/null 2>&1; then cargo deny check --disable-fetch advisories; \
-	else echo "SKIPPED advisories: their database cannot be reached"; fi; \
 	else echo "SKIPPED cargo-deny: not installed (cargo install --locked cargo-deny)"; fi
 
 msrv:
@@ -175,24 +185,70 @@ realism: $(VENV)/.built $(VENV)/.tested-with
 fuzz:
 	cp Cargo.lock fuzz/Cargo.lock
 	@set -ex; for target in $(FUZZ); do mkdir -p target/fuzz/$$target; \
-	cargo +nightly fuzz run $$target target/fuzz/$$target fuzz/corpus/$$target -- \
+	cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target fuzz/corpus/$$target -- \
 	-max_total_time=$(SECONDS) -max_len=4096 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1; done
 
 # Miri checks each unsafe block: bounds, provenance, initialisation, data races. It is about a thousand times slower than a
 # processor, so the tests that only repeat do less under it. Isolation is lifted for the process id.
 miri:
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --package sideline-reader --package sideline-tables --lib
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +nightly miri test --locked --lib -- resource:: fork_safe::
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +$(NIGHTLY) miri test --locked --package sideline-reader --package sideline-tables --lib
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +$(NIGHTLY) miri test --locked --lib -- resource:: fork_safe::
 
 # A random sample of each area's mutants; AREA=name takes one area.
+# The 1,000 histories of the archive, and what else only `make test-all` runs of these files.
+histories: $(VENV)/.built $(VENV)/.tested-with
+	$(PYTEST) -m extended tests/test_trust_machine.py tests/test_trust_machine_processes.py
+
+# The mutants of the Rust lines that changed since the commit SINCE, against the unit tests of their crate.
+mutants-changed:
+	mkdir -p target
+	git diff --relative "$(SINCE)" -- '*.rs' > target/changed.diff
+	cargo mutants --in-diff target/changed.diff --output target/mutants-changed --jobs 2 --minimum-test-timeout 60 -- --locked --lib
+
 mutants: $(VENV)/.built $(VENV)/.tested-with
 	@cargo mutants --version || { echo "install it first: cargo install --locked cargo-mutants"; exit 1; }
-	$(PIP) --group mutants
+	$(LOCKED) tests/lock-mutants.txt
 	$(BIN)/python benches/mutants.py --minutes $(MINUTES) $(if $(AREA),--area "$(AREA)")
 
 rehearse: $(VENV)/.made
-	$(PIP) --group release
+	$(LOCKED) tests/lock-release.txt
 	$(BIN)/python .github/rehearse.py
+
+# What maturin made, as it is published: the SBOM reproducible, the archive small, no path of this machine, a limited size.
+finish-wheels: $(VENV)/.made
+	$(LOCKED) tests/lock-release.txt
+	$(BIN)/python .github/clean_sbom.py $(WHEEL)
+	$(BIN)/python .github/shrink_wheels.py $(WHEEL)
+	$(BIN)/python .github/check_wheels.py $(WHEEL)
+
+# The tests of a wheel that is there, or of the one for this system in a folder, beside no source and no Rust.
+WHEEL_TESTS := python -m pytest -m "not source and not extended" --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+test-wheel:
+	$(PYTHON) .github/in_fresh_environment.py $(WHEEL) tests/lock-$(LIBRARIES).txt $(WHEEL_TESTS)
+
+# The same in Alpine Linux, which has musl. The container cannot write what it tests.
+test-wheel-musl:
+	docker run --rm --volume "$(CURDIR):/here:ro" --workdir /here $(MUSL) \
+	python .github/in_fresh_environment.py $(WHEEL) tests/lock-test-everywhere.txt $(WHEEL_TESTS)
+
+sdist: $(VENV)/.made
+	$(BIN)/maturin sdist --out $(OUT)
+
+# SDIST is the file. Only `cargo vendor` may ask the registry.
+build-offline: $(VENV)/.made
+	$(BIN)/python .github/build_offline.py $(SDIST) $(OUT)
+
+# What an index serves is, byte for byte, what lies in the folder DIST, and works.
+test-published:
+	$(PYTHON) .github/check_published.py $(DIST)
+
+test-published-musl:
+	docker run --rm --volume "$(CURDIR):/here:ro" --workdir /here $(MUSL) python .github/check_published.py $(DIST)
+
+# What an index says of who made the files in DIST. REPOSITORY is the project's page.
+test-attestations: $(VENV)/.made
+	$(LOCKED) tests/lock-audit.txt
+	@set -ex; for file in $(DIST)/*; do $(BIN)/pypi-attestations verify pypi --repository "$(REPOSITORY)" "pypi:$$(basename $$file)"; done
 
 # The trace of one night, or as many nights as SEEDS says.
 simulate:
@@ -202,24 +258,32 @@ else
 	SIDELINE_SEEDS=$(SEEDS) cargo test --quiet $(CRATES) --lib -- simulation::two_hundred_nights --exact --nocapture
 endif
 
-# In a fresh .venv: newer versions of the development tools, once the tests pass with them.
+# Newer versions, but none of the last week: what is malicious is often found by then. Keep them once the tests pass.
 lock: $(VENV)/.tested-with
-	$(BIN)/python -m pip freeze --exclude sideline > $(LOCK)
+	@set -ex; for name in $(LOCKS); do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --exclude-newer "1 week" --upgrade --group $$name --output-file tests/lock-$$name.txt \
+	$$(test $$name = development || echo --constraints tests/lock-development.txt); done
+
+# Known vulnerabilities of all that is linked, and of all that development and the release install. Red where a database is missing.
+advisories: $(VENV)/.made
+	$(LOCKED) tests/lock-audit.txt
+	cargo deny check advisories
+	@set -ex; for lock in Cargo.lock benches/pure/Cargo.lock; do cargo audit --file $$lock; done
+	@set -ex; for name in $(LOCKS); do $(BIN)/pip-audit --progress-spinner off --require-hashes --disable-pip \
+	--requirement tests/lock-$$name.txt; done
 
 # SOAK_SECONDS (default 3600), SOAK_SEED.
 soak: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tests/soak.py soak-report.md
 
 spark: $(VENV)/.built $(VENV)/.tested-with
-	$(PIP) --group spark
+	$(LOCKED) tests/lock-spark.txt
 	$(BIN)/python tests/spark_cluster.py
 
-# pip knows dependency groups since version 25.1.
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade "pip>=25.1"
-	$(PIP) --group build
+	$(LOCKED) tests/lock-build.txt
 	touch $@
 
 # With the dev profile: fat LTO is for wheels.
@@ -231,9 +295,8 @@ $(VENV)/.arrow: $(VENV)/.made
 	$(PIP) "pyarrow>=16"
 	touch $@
 
-# With the versions of the lock; with others where one of them was withdrawn.
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
-	$(PIP) $(if $(wildcard $(LOCK)),--constraint $(LOCK)) --group development || $(PIP) --group development
+	$(LOCKED) tests/lock-development.txt
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1
 	touch $@

@@ -1,67 +1,139 @@
-"""Rehearses a release of the current commit on this machine: python .github/rehearse.py [--once] [PYTHON ..]
+"""Rehearses a release of the current commit on this machine: python .github/rehearse.py [PYTHON ..]
 
-Builds the wheel and the source distribution as the release does, twice and in different folders, compares the wheels byte
-by byte, serves them from a local package index, and installs and tries the wheel in an empty environment of each Python
-(default: each python3.11 to python3.14 on the path). Exit status 1: something failed.
+In a fresh clone, in the order of release.yml, with the scripts that it calls: builds the wheel and the source distribution, builds the
+wheel again from the source distribution, with vendored crates, no network and in another folder, and compares the bytes; runs the tests
+against the wheel with each Python (default: each python3.11 to python3.14 on the path); attests all files with a key made for it and
+verifies them; publishes them to an index on loopback, and installs from there. Exit status 1: a step failed.
+
+--built FOLDER takes the files of an earlier rehearsal, --once builds once, --pytest "ARGUMENTS" replaces what selects the tests.
 """
 
 import argparse
 import functools
 import hashlib
 import http.server
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-import tomllib
+import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PYTHONS = [f"python3.{minor}" for minor in range(11, 15)]
+TESTS = "-m 'not source and not extended' --numprocesses 2 --dist loadfile --no-loadscope-reorder"
 
 
-def run(*command: "str | Path", **options: object) -> str:
-    """Run a command; return what it prints."""
-    done = subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
-    return str(done.stdout)
+def run(*command: "str | Path", **options: object) -> None:
+    """Run a command; raise `CalledProcessError` if it fails."""
+    subprocess.run([*map(str, command)], check=True, **options)  # type: ignore[call-overload]
 
 
-def build(folder: Path, out: Path) -> Path:
-    """Build the committed files in a folder; return the wheel."""
-    folder.mkdir(parents=True)
-    archive = folder.parent / "source.tar"
-    run("git", "archive", "--output", archive, "HEAD", cwd=ROOT)
-    run("tar", "--extract", "--file", archive, "--directory", folder)
+class Steps:
+    """Runs the steps one after another; each prints a line, and what came of it."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+
+    def step(self, name: str, action: Callable[[], object]) -> None:
+        begin = time.monotonic()
+        try:
+            said = action()
+        except (subprocess.CalledProcessError, AssertionError) as error:
+            self.failed.append(name)
+            said = f"FAILED: {error}"
+        print(f"{name}: {said or 'done'} ({time.monotonic() - begin:.0f} s)", flush=True)
+
+
+def finish(folder: Path) -> None:
+    """What `make finish-wheels` does."""
+    for script in ("clean_sbom", "shrink_wheels", "check_wheels"):
+        run(sys.executable, ROOT / ".github" / f"{script}.py", folder)
+
+
+def build(clone: Path, out: Path) -> None:
+    """Build the wheel and the source distribution of a fresh clone, as the release does."""
+    run("git", "clone", "--quiet", "--local", ROOT, clone)
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    flags = f"--remap-path-prefix={cargo}/registry/src=crates --remap-path-prefix={folder}=sideline"
-    env = {**os.environ, "RUSTFLAGS": flags, "CARGO_TARGET_DIR": str(folder / "target")}
+    flags = f"--remap-path-prefix={cargo}/registry/src=crates --remap-path-prefix={clone}=sideline"
+    env = {**os.environ, "RUSTFLAGS": flags, "CARGO_TARGET_DIR": str(clone / "target")}
     maturin = [sys.executable, "-m", "maturin"]
-    run(*maturin, "build", "--release", "--locked", "--compression-level", "9", "--out", out, cwd=folder, env=env)
-    run(*maturin, "sdist", "--out", out, cwd=folder, env=env)
-    run(sys.executable, ROOT / ".github" / "clean_sbom.py", out)
-    run(sys.executable, ROOT / ".github" / "shrink_wheels.py", out)
-    run(sys.executable, ROOT / ".github" / "check_wheels.py", out)
-    shutil.rmtree(folder)
-    return next(out.glob("*.whl"))
+    run(*maturin, "build", "--release", "--locked", "--compression-level", "9", "--out", out, cwd=clone, env=env)
+    run(*maturin, "sdist", "--out", out, cwd=clone, env=env)
 
 
-def runs(python: str) -> bool:
-    """Whether there is a Python behind the name: pyenv has a script for each version that it knows."""
-    return subprocess.run([python, "--version"], check=False, capture_output=True).returncode == 0
+def only(folder: Path, pattern: str) -> Path:
+    [found] = folder.glob(pattern)
+    return found
 
 
-def differences(one: Path, other: Path) -> list[str]:
-    """Return the names of the files that differ between two wheels."""
+def digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def built_again(dist: Path, again: Path) -> str:
+    """Build the wheel from the source distribution, offline, and compare it."""
+    run(sys.executable, ROOT / ".github" / "build_offline.py", only(dist, "*.tar.gz"), again)
+    finish(again)
+    one, other = only(dist, "*.whl"), only(again, "*.whl")
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
         names = sorted({*first.namelist(), *second.namelist()})
-        if first.namelist() != second.namelist():
-            return names
-        return [name for name in names if first.read(name) != second.read(name)]
+        same = first.namelist() == second.namelist()
+        differing = [name for name in names if first.read(name) != second.read(name)] if same else names
+    assert one.read_bytes() == other.read_bytes(), f"other bytes: {', '.join(differing) or 'the archive alone'}"
+    return "the same bytes"
+
+
+def bill(wheel: Path) -> str:
+    """What the wheel's SBOM lists."""
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if "/sboms/" in name]
+        content = json.loads(archive.read(name))
+    assert content["components"], "no components"
+    return f"{content['bomFormat']} {content['specVersion']}, {len(content['components'])} components"
+
+
+def attest(files: list[Path], folder: Path) -> None:
+    """Sign a statement of the digests of the files with a new key: what GitHub does with one of its own."""
+    folder.mkdir()
+    subject = [{"name": file.name, "digest": {"sha256": digest(file)}} for file in files]
+    statement = {"_type": "https://in-toto.io/Statement/v1", "subject": subject}
+    (folder / "statement.json").write_text(json.dumps(statement))
+    run("openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "key.pem")
+    run("openssl", "pkey", "-in", folder / "key.pem", "-pubout", "-out", folder / "public.pem")
+    signed = ("-in", folder / "statement.json", "-out", folder / "signature")
+    run("openssl", "pkeyutl", "-sign", "-rawin", "-inkey", folder / "key.pem", *signed)
+
+
+def verified(files: list[Path], folder: Path) -> bool:
+    """Whether the statement is signed, and has the digest of each file."""
+    key = ("-pubin", "-inkey", folder / "public.pem", "-sigfile", folder / "signature")
+    command = ["openssl", "pkeyutl", "-verify", "-rawin", *map(str, key), "-in", str(folder / "statement.json")]
+    if subprocess.run(command, capture_output=True).returncode:
+        return False
+    listed = json.loads((folder / "statement.json").read_text())["subject"]
+    return {(entry["name"], entry["digest"]["sha256"]) for entry in listed} == {
+        (one.name, digest(one)) for one in files
+    }
+
+
+def attested(files: list[Path], folder: Path) -> str:
+    attest(files, folder)
+    assert verified(files, folder), "the attestation does not hold"
+    other = folder / files[0].name
+    other.write_bytes(files[0].read_bytes() + b"\0")
+    assert not verified([other, *files[1:]], folder), "a changed file passes"
+    text = (folder / "statement.json").read_text()
+    (folder / "statement.json").write_text(text.replace(digest(files[0]), digest(other)))
+    assert not verified([other, *files[1:]], folder), "a changed statement passes"
+    return f"{len(files)} files hold; a changed file and a changed statement are refused"
 
 
 @contextmanager
@@ -71,7 +143,7 @@ def index(files: list[Path], folder: Path) -> Iterator[str]:
     project.mkdir(parents=True)
     for file in files:
         shutil.copy2(file, project)
-    links = "".join(f'<a href="{file.name}">{file.name}</a>' for file in files)
+    links = "".join(f'<a href="{file.name}#sha256={digest(file)}">{file.name}</a>' for file in files)
     (project / "index.html").write_text(f"<!DOCTYPE html><html><body>{links}</body></html>")
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -84,53 +156,48 @@ def index(files: list[Path], folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
+def works(python: str) -> bool:
+    """Whether there is a Python behind the name: pyenv has a script for each version that it knows."""
+    return subprocess.run([python, "--version"], check=False, capture_output=True).returncode == 0
+
+
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--once", action="store_true", help="build once, and compare nothing")
-    arguments.add_argument("pythons", nargs="*")
-    options = arguments.parse_args()
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
-    pythons: list[str] = options.pythons or [found for name in PYTHONS if (found := shutil.which(name)) and runs(found)]
-    failures = 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--built", type=Path)
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--pytest", default=TESTS)
+    parser.add_argument("pythons", nargs="*")
+    options = parser.parse_args()
+    pythons = options.pythons or [found for name in PYTHONS if (found := shutil.which(name)) and works(found)]
+    steps = Steps()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        wheel = build(folder / "one" / "sideline", folder / "dist")
-        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, SHA-256 {hashlib.sha256(wheel.read_bytes()).hexdigest()}")
+        folder = Path(name).resolve()
+        dist = folder / "dist"
+        if options.built:
+            shutil.copytree(options.built, dist)
+        else:
+            steps.step("build", lambda: build(folder / "clone", dist))
+        steps.step("finish", lambda: finish(dist))
+        wheel = only(dist, "*.whl")
+        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, SHA-256 {digest(wheel)}", flush=True)
+        steps.step("SBOM", lambda: bill(wheel))
         if not options.once:
-            other = build(folder / "another-folder" / "of-sideline", folder / "dist-again")
-            equal = wheel.read_bytes() == other.read_bytes()
-            differing = (
-                ""
-                if equal
-                else f"; these files differ: {', '.join(differences(wheel, other)) or 'none, but the archive'}"
-            )
-            print(f"built again in another folder: {'the same bytes' if equal else 'other bytes'}{differing}")
-            failures += not equal
-        with index(sorted((folder / "dist").iterdir()), folder / "index") as address:
+            steps.step("build again, offline", lambda: built_again(dist, folder / "again"))
+        lock = ROOT / "tests" / "lock-development.txt"
+        script = ROOT / ".github" / "in_fresh_environment.py"
+        for python in pythons:
+            tests = ["python", "-m", "pytest", *shlex.split(options.pytest)]
+            steps.step(f"tests, {Path(python).name}", functools.partial(run, python, script, wheel, lock, *tests))
+        files = sorted(dist.iterdir())
+        steps.step("attest and verify", lambda: attested(files, folder / "attested"))
+        with index(files, folder / "index") as address:
+            published = ROOT / ".github" / "check_published.py"
+            env = {**os.environ, "PIP_INDEX_URL": address}
             for python in pythons:
-                env = folder / f"env-{Path(python).name}"
-                run(python, "-m", "venv", env)
-                installed = env / "bin" / "python"
-                pip: list[str | Path] = [
-                    installed,
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                    "--index-url",
-                    address,
-                ]
-                try:
-                    run(*pip, f"sideline=={version}", cwd=folder)
-                    print(
-                        f"{run(installed, '--version').strip()}: {run(installed, ROOT / '.github' / 'smoke.py', cwd=folder).strip()}"
-                    )
-                    run(env / "bin" / "sideline", "--help", cwd=folder)
-                except subprocess.CalledProcessError as error:
-                    print(f"{python}: {error}")
-                    failures += 1
-    return int(failures > 0)
+                install = functools.partial(run, python, published, dist, env=env)
+                steps.step(f"install from the index, {Path(python).name}", install)
+    print(f"failed: {', '.join(steps.failed)}" if steps.failed else "every step passed")
+    return int(bool(steps.failed))
 
 
 if __name__ == "__main__":

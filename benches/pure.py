@@ -40,7 +40,7 @@ def speed(throughput: dict[str, int] | None, nanoseconds: float) -> str:
 
 def rows(rounds: int) -> list[Row]:
     folders = {"CARGO_TARGET_DIR": f"{ROOT}/target/bench/cargo", "CRITERION_HOME": f"{FOUND}"}
-    cargo = ["cargo", "bench", "--locked", "--quiet", "--package", "sideline-benches", "--", "--quiet"]
+    cargo = ["cargo", "bench", "--locked", "--quiet", "--manifest-path", "benches/pure/Cargo.toml", "--", "--quiet"]
     timing = ["--noplot", "--warm-up-time", "1", "--measurement-time", f"{max(1, rounds / 2)}"]
     subprocess.run([*cargo, *timing], check=True, cwd=ROOT, env=os.environ | folders, stdout=subprocess.DEVNULL)
     found = []

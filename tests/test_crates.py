@@ -21,7 +21,6 @@ ARROWS: dict[str, set[str]] = {
     "sideline-simulator": set(),
     CLIENT: {"sideline-reader", "sideline-tables"},
     "sideline-python": LIBRARIES,
-    "sideline-benches": LIBRARIES,
 }
 """Crate → the crates of ours that its code may use."""
 ARROWS_OF_TESTS: dict[str, set[str]] = {
@@ -71,6 +70,11 @@ def test_every_crate_has_its_place() -> None:
 @pytest.mark.parametrize("name", sorted(MEMBERS))
 def test_a_crate_depends_only_on_those_below_it(name: str) -> None:
     assert crossings(MEMBERS[name]) == set()
+
+
+def test_the_extension_claims_nothing_about_free_threads() -> None:
+    """PyO3's default is the claim that a module needs no lock of the interpreter; no test has earned it."""
+    assert "#[pymodule(gil_used = true)]" in (ROOT / "crates" / "python" / "src" / "lib.rs").read_text(encoding="utf-8")
 
 
 def test_the_client_is_built_without_the_simulator() -> None:

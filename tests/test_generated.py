@@ -14,6 +14,8 @@ from contract import operations
 import sideline
 from sideline._client.options import ClientOptions
 
+pytestmark = pytest.mark.source
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.source
+
 ROOT = Path(__file__).parent.parent
 
 #: Sections of the interface specification, and those of the facts (F) that say what a client meets or does.

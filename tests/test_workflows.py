@@ -23,6 +23,8 @@ JOBS = {
     for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items()
 }
+STEPS = [step for job in JOBS.values() for step in job.get("steps", [])]
+RUST = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["env"]["RUSTUP_TOOLCHAIN"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 GROUPS: dict[str, list[Any]] = PROJECT["dependency-groups"]
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
@@ -78,7 +80,7 @@ def targets(job: dict[str, Any]) -> list[str]:
 
 
 def installed(target: str, groups: dict[str, list[Any]]) -> set[str]:
-    return set().union(*(packages(group, groups) for group in re.findall(r"--group (\w+)", recipe(target))))
+    return set().union(*(packages(group, groups) for group in re.findall(r"\$\(LOCKED\) tests/lock-([\w-]+)\.txt", recipe(target))))
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -117,12 +119,99 @@ WITH_TESTS = [name for name, job in JOBS.items() if any("$(PYTEST)" in recipe(ta
 
 def test_every_target_that_a_job_makes_exists() -> None:
     made = {target for job in JOBS.values() for target in targets(job)}
-    assert {"check", "msrv", "test", "site"} <= made <= set(RULES)
+    assert {"check", "msrv", "test", "site", "fuzz", "miri", "advisories", "test-wheel"} <= made <= set(RULES)
 
 
-def test_jobs_of_ci_only_install_tools_of_rust_and_make_targets() -> None:
-    allowed = re.compile(r"(rustup toolchain install|cargo install --locked|make) [^\n]+")
-    assert [(name, command) for name, job in JOBS.items() if name.startswith("ci:") for command in commands(job) if not allowed.fullmatch(command)] == []
+WITHOUT_TARGET = {"release:draft", "release:show", "nightly:report", "daily:report"}
+"""Jobs that speak to the project's page alone: there is no such page on a person's machine."""
+
+
+def test_every_job_only_installs_tools_of_rust_and_makes_targets() -> None:
+    allowed = re.compile(r"(rustup toolchain install|cargo install --locked|(SIDELINE_SEED=\S+ )?make) [^\n]+")
+    run = [(name, line) for name, job in JOBS.items() if name not in WITHOUT_TARGET for command in commands(job) for line in command.strip().splitlines()]
+    assert len(run) > 20
+    assert [(name, line) for name, line in run if not allowed.fullmatch(line)] == []
+
+
+def test_every_tool_of_a_job_is_named_by_its_version() -> None:
+    text = "\n".join(command for job in JOBS.values() for command in commands(job))
+    toolchains = re.findall(r"rustup toolchain install (\S+)", text)
+    assert {version for version in toolchains if not version.startswith("nightly")} == {RUST}
+    assert all(re.fullmatch(r"nightly-\d{4}-\d\d-\d\d", version) for version in set(toolchains) - {RUST})
+    assert set(re.findall(r"NIGHTLY=(\S+)", text)) == set(toolchains) - {RUST}
+    tools = [tool for line in re.findall(r"cargo install --locked (.+)", text) for tool in line.split()]
+    assert {tool.partition("@")[0] for tool in tools} >= {"cargo-audit", "cargo-deny", "cargo-fuzz", "cargo-mutants"}
+    assert [tool for tool in tools if not re.fullmatch(r"[a-z-]+@\d+\.\d+\.\d+", tool)] == []
+    [builder] = {(step["with"]["rust-toolchain"], step["with"]["maturin-version"]) for step in STEPS if "maturin-action" in step.get("uses", "")}
+    assert builder == (RUST, f"v{locked('build')['maturin']}")
+
+
+def locked(group: str) -> dict[str, str]:
+    """The version of each package of a lock, the one for the newest Python if there are several."""
+    return dict(re.findall(r"(?m)^([\w.-]+)==([\w.]+)", (TESTS / f"lock-{group}.txt").read_text(encoding="utf-8")))
+
+
+def locks() -> list[str]:
+    return sorted(path.stem.removeprefix("lock-") for path in TESTS.glob("lock-*.txt"))
+
+
+@pytest.mark.parametrize("group", locks())
+def test_a_lock_has_each_package_of_its_group_and_a_hash_of_each(group: str) -> None:
+    text = (TESTS / f"lock-{group}.txt").read_text(encoding="utf-8")
+    assert packages(group, GROUPS) <= set(locked(group))
+    entries = re.split(r"(?m)^(?=[\w.-]+==)", text)[1:]
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_each_lock_is_renewed_and_audited_together() -> None:
+    [listed] = re.findall(r"(?m)^LOCKS\s+:= (.+)", MAKEFILE)
+    assert sorted(listed.split()) == locks()
+    assert {"lock", "advisories"} <= {target for target, (_, own) in RULES.items() if "for name in $(LOCKS)" in own}
+
+
+def test_what_a_release_installs_has_hashes() -> None:
+    made = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
+    installs = [line for target in made for line in recipe(target).splitlines() if "$(PIP)" in line or "pip install" in line]
+    assert {"finish-wheels", "sdist", "test-wheel"} <= made
+    assert installs == []
+    assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
+
+
+def test_a_container_of_a_target_has_a_digest_and_cannot_write() -> None:
+    [image] = re.findall(r"(?m)^MUSL\s+:= (.+)", MAKEFILE)
+    assert re.fullmatch(r"python:[\w.-]+@sha256:[0-9a-f]{64}", image)
+    runs = re.findall(r"docker run (.+)", MAKEFILE)
+    assert len(runs) == 2
+    assert all(':ro"' in line and line.count("--volume") == 1 for line in runs)
+    built = [row["container"] for row in JOBS["release:wheel"]["strategy"]["matrix"]["include"] if "linux" in row["target"]]
+    assert len(built) == 4
+    assert [image for image in built if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
+
+
+def test_every_wheel_is_tested_where_it_runs_before_anything_is_drafted() -> None:
+    def rows(job: str) -> list[dict[str, str]]:
+        return JOBS[f"release:{job}"]["strategy"]["matrix"]["include"]
+
+    built = {row["target"]: row["runner"] for row in rows("wheel")}
+    for tested in ([*rows("test"), *rows("test-musl")], [*rows("installed"), *rows("installed-musl")]):
+        assert {row["target"]: row["runner"] for row in tested} == built
+    pythons = {row["python"] for row in rows("test") if row["target"] == "x86_64-unknown-linux-gnu"}
+    assert pythons == set(JOBS["ci:test"]["strategy"]["matrix"]["python"])
+    assert {row["libraries"] for row in rows("test")} <= set(locks())
+
+
+def test_a_failure_of_a_schedule_opens_an_issue_with_the_seeds() -> None:
+    for name in ("nightly", "daily"):
+        jobs = {job.partition(":")[2]: JOBS[job] for job in JOBS if job.startswith(f"{name}:")}
+        report = jobs.pop("report")
+        assert set(report["needs"]) == set(jobs)
+        assert report["permissions"] == {"issues": "write"}
+        assert "failure()" in report["if"]
+        [command] = commands(report)
+        assert "gh issue create" in command
+        assert "seed" in command
+        logged = [command for job in jobs.values() for command in commands(job) if "make " in command]
+        assert [command for command in logged if not command.strip().endswith("2>&1 | tee log.txt")] == []
 
 
 def test_python_tests_run_in_ci_on_each_system() -> None:
@@ -143,7 +232,7 @@ def test_the_site_has_its_builder() -> None:
 
 @pytest.mark.parametrize("package", sorted({"obstore", "adbc-driver-postgresql", "polars", "matplotlib", "moto", "deltalake"}))
 def test_a_missing_package_is_noticed(package: str) -> None:
-    without = {**GROUPS, "test": [entry for entry in GROUPS["test"] if normalized(entry) != package]}
+    without = {**GROUPS, "test": [entry for entry in GROUPS["test"] if isinstance(entry, dict) or normalized(entry) != package]}
     assert lacking("test", without) == lacking("check", without) == {package}
 
 

@@ -1,9 +1,6 @@
 //! The pure parts in Rust alone: no Python, and no socket.
 //!
-//!     cargo bench --package sideline-benches
-
-// A program of its own, that ships with nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+//!     cargo bench --manifest-path benches/pure/Cargo.toml
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use reader::Body;

@@ -157,6 +157,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return said
 
 
+@pytest.mark.source
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_planted_mistake_is_refused(complaints: dict[str, str], name: str) -> None:
@@ -168,6 +169,7 @@ def test_a_name_of_signatures_has_a_public_path(name: str) -> None:
     assert getattr(importlib.import_module("sideline.typing"), name)
 
 
+@pytest.mark.source
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", USES)
 def test_a_correct_use_is_accepted(complaints: dict[str, str], name: str) -> None:

@@ -65,7 +65,8 @@ fn check_interpreter() -> PyResult<()> {
     }
 }
 
-#[pymodule]
+// Nothing was tested without the interpreter's lock: a free-threaded Python takes it when it imports this module.
+#[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     check_interpreter()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
