@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import MONTH, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, rows_of_file, settings, store_of
+from archives import MONTH, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
 from needs import ARCHIVE, library, require
 
 from sideline.archive import _writer as writer
@@ -131,8 +131,8 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
 
 def test_rows_of_a_file_are_read_once_and_those_of_another_writer_are_seen(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    whole = rows_of_file
-    monkeypatch.setattr("sideline.archive._store.rows_of_file", lambda *given: (reads.append(given[1]), whole(*given))[1])
+    whole = Store.rows_of_file
+    monkeypatch.setattr(Store, "rows_of_file", lambda *given: (reads.append(given[2]["path"]), whole(*given))[1])
     ours, theirs = stores
 
     def seen() -> dict[str, str]:

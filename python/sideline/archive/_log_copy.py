@@ -11,13 +11,14 @@ import json
 import re
 import threading
 import time
+import weakref
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
@@ -48,7 +49,8 @@ class LogCopy:
 
     def __init__(self, bucket: Any) -> None:
         self._bucket = bucket
-        self._folder = TemporaryDirectory(prefix="sideline-")
+        self._folder = Path(mkdtemp(prefix="sideline-"))
+        weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
         self._tags: dict[str, str] = {}
         """For each entry in the folder, the tag that it has in the bucket."""
         self._needed: dict[str, list[str]] = {}
@@ -59,7 +61,7 @@ class LogCopy:
 
     def has(self, table: "DeltaTable") -> bool:
         """Return whether the table was opened from a copy."""
-        return Path(self._folder.name).name in table.table_uri
+        return self._folder.name in table.table_uri
 
     def open(self, name: str, kept: "DeltaTable | None" = None) -> "DeltaTable | None":
         """Return the current table, or `None` if there is none; `kept` is the same table at an earlier version.
@@ -81,7 +83,7 @@ class LogCopy:
                 if kept.version() == version:
                     return kept
             try:
-                table: DeltaTable = deltalake.DeltaTable(f"{self._folder.name}/{name}")
+                table: DeltaTable = deltalake.DeltaTable(self._folder / name)
             except (deltalake.exceptions.DeltaError, OSError) as error:
                 raise UnusualLog(name) from error
             protocol = table.protocol()
@@ -121,7 +123,7 @@ class LogCopy:
         return (later[-1] if later else base), is_same
 
     def _forget(self, name: str) -> None:
-        rmtree(Path(self._folder.name, name), ignore_errors=True)
+        rmtree(self._folder / name, ignore_errors=True)
         self._needed.pop(name, None)
         self._tags = {path: tag for path, tag in self._tags.items() if not path.startswith(f"{name}/")}
 
@@ -153,11 +155,11 @@ class LogCopy:
         obstore: Any = library("obstore", "bucket")
         table.create_checkpoint()
         path = f"{name}/{LOG}/{table.version():020}.checkpoint.parquet"
-        made = obstore.put(self._bucket, path, Path(self._folder.name, path).read_bytes(), use_multipart=False)
+        made = obstore.put(self._bucket, path, (self._folder / path).read_bytes(), use_multipart=False)
         self._tags[path] = _tag(made)
         self._needed[name] = [path]
         last = f"{name}/{LOG}/_last_checkpoint"
-        obstore.put(self._bucket, last, Path(self._folder.name, last).read_bytes(), use_multipart=False)
+        obstore.put(self._bucket, last, (self._folder / last).read_bytes(), use_multipart=False)
 
     def _load(self) -> None:
         """Take the copies that another process kept, once."""
@@ -186,11 +188,11 @@ class LogCopy:
                 entry = zipfile.ZipInfo(path)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.comment = self._tags[path].encode()
-                copies.writestr(entry, Path(self._folder.name, path).read_bytes())
+                copies.writestr(entry, (self._folder / path).read_bytes())
         library("obstore", "bucket").put(self._bucket, _OBJECT, buffer.getvalue(), use_multipart=False)
 
     def _write(self, path: str, data: bytes, tag: str) -> None:
-        file = Path(self._folder.name, path)
+        file = self._folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")
         part.write_bytes(data)
