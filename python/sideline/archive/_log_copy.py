@@ -8,6 +8,7 @@ the copies of all logs for the next process; what the list does not confirm is n
 
 import io
 import json
+import os
 import re
 import threading
 import time
@@ -50,7 +51,7 @@ class LogCopy:
     def __init__(self, bucket: Any) -> None:
         self._bucket = bucket
         self._folder = Path(mkdtemp(prefix="sideline-"))
-        weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
+        weakref.finalize(self, _remove, self._folder, os.getpid())
         self._tags: dict[str, str] = {}
         """For each entry in the folder, the tag that it has in the bucket."""
         self._needed: dict[str, list[str]] = {}
@@ -135,7 +136,9 @@ class LogCopy:
         with self._locks[name]:
             table.update_incremental()
             if (version + 1) % CHECKPOINT_INTERVAL == 0 and table.version() == version:
-                self._add_checkpoint(table, name)
+                # The commit is done, and a later one makes a checkpoint too.
+                with suppress(library("obstore", "bucket").exceptions.BaseError):
+                    self._add_checkpoint(table, name)
         return True
 
     def create(self, name: str, version: int, text: bytes) -> bool:
@@ -182,6 +185,11 @@ class LogCopy:
         if not self._is_changed:
             return
         self._is_changed = False
+        # Everything is stored, and the next process can request the entries.
+        with suppress(library("obstore", "bucket").exceptions.BaseError, OSError):
+            self._save()
+
+    def _save(self) -> None:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copies:
             for path in [path for name in sorted(self._needed) for path in self._needed[name]]:
@@ -199,6 +207,12 @@ class LogCopy:
         part.replace(file)
         self._tags[path] = tag
         self._is_changed = True
+
+
+def _remove(folder: Path, process: int) -> None:
+    # The folder of a forked process is its parent's.
+    if os.getpid() == process:
+        rmtree(folder, ignore_errors=True)
 
 
 def _tag(found: Mapping[str, Any]) -> str:
