@@ -2,8 +2,8 @@
 
     .venv/bin/python benches/growth.py [--games 100 600 2400] [--days 150] [--tables games,sessions] [--possessions 4]
 
-For each number of games: the first sync, a night with nothing new (of two weeks, and of all days), and a night of ten new games.
-Each is a process of its own, whose peak memory (VmHWM) and CPU seconds are measured; the service is another process. `--json` and
+For each number of games: the first sync, a night with nothing new (of two weeks, and of all days), and a night of ten new games;
+then status, audit, report, changes read in batches, rebuild of a table, and export into DuckDB. Each is a process of its own, whose peak memory (VmHWM) and CPU seconds are measured; the service is another process. `--json` and
 `--figure` write the rows, and a plot of them.
 """
 
@@ -35,6 +35,28 @@ peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.s
 print(json.dumps({"complete": report.complete, "rows": report.coverage.num_rows, "mb": round(peak / 1024), "cpu": round(used.ru_utime + used.ru_stime, 2), "seconds": round(time.perf_counter() - start, 1)}))
 """
 
+READS = {
+    "status": "archive.status()",
+    "audit": "archive.audit()",
+    "report": "archive.report()",
+    "changes": "for stream in archive.changes().values():\n    for batch in stream: pass",
+    "rebuild": "archive.rebuild('stat_events')",
+    "export": "archive.export(f'duckdb://{root}.duckdb')",
+}
+"""What is measured of an archive besides syncs, each in a process of its own."""
+
+READ = """
+import json, resource, sys, time
+start = time.perf_counter()
+import sideline
+root = sys.argv[1]
+archive = sideline.Archive(root)
+{call}
+used = resource.getrusage(resource.RUSAGE_SELF)
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({{"mb": round(peak / 1024), "cpu": round(used.ru_utime + used.ru_stime, 2), "seconds": round(time.perf_counter() - start, 1)}}))
+"""
+
 
 def serve(pipe: Connection, options: dict[str, Any]) -> None:
     """Serve a league; send the environment of a client, then play a night or count requests for each message."""
@@ -53,8 +75,13 @@ def serve(pipe: Connection, options: dict[str, Any]) -> None:
 
 def sync(root: Path, environ: dict[str, str], options: dict[str, Any]) -> dict[str, Any]:
     """Sync in a process of its own."""
+    return run(SYNC, environ, str(root), json.dumps(options))
+
+
+def run(program: str, environ: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """Return what a process of its own measured."""
     done = subprocess.run(
-        [sys.executable, "-c", SYNC, str(root), json.dumps(options)],
+        [sys.executable, "-c", program, *arguments],
         env={**os.environ, **environ},
         capture_output=True,
         text=True,
@@ -108,6 +135,10 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
             row = {"games": games, "sync": name, **sync(root, environ, span)}
             pipe.send("requests")
             row |= {"requests": pipe.recv(), **folder_size(root)}
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+        for name, call in READS.items():
+            row = {"games": games, "sync": name, **run(READ.format(call=call), environ, str(root))}
             print(json.dumps(row), flush=True)
             rows.append(row)
     pipe.send(None)

@@ -23,9 +23,9 @@ from sideline.archive._body import Body
 from sideline.archive._fetch import Fetched, Outcome
 from sideline.archive._plan import Unit
 from sideline.archive._settings import Settings
-from sideline.archive._store import MONTH, Store, internal_schemas, is_in, now, rows_of_file
+from sideline.archive._store import MONTH, Store, internal_schemas, is_in, now
 
-__all__ = ["MONTH", "Body", "Fetched", "Outcome", "Store", "Unit", "internal_schemas", "is_in", "now", "rows_of_file"]
+__all__ = ["MONTH", "Body", "Fetched", "Outcome", "Store", "Unit", "internal_schemas", "is_in", "now"]
 """What a unit is, what became of it, and how it is stored, for tests of parts of the archive."""
 
 TABLES = ("teams", "players", "special_services", "team", "games", "events", "sessions", "location_windows", "player_stats", "box_score", "stat_events")

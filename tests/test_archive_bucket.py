@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from archives import archive_of, contents, frozen, same, small_season
+from archives import Store, archive_of, contents, frozen, internal_schemas, same, set_quantities, small_season
 from canaries import leaks
-from needs import needs
+from needs import library, needs
 
 import sideline
 from object_store import SECRET, Bucket, bucket
+from sideline.archive import _commits
+from sideline.archive._compaction import compact
 
 ROOT = "s3://bucket/season"
 
@@ -122,3 +128,105 @@ def test_the_command_has_its_keys_from_the_environment_and_shows_none(tmp_path: 
     places = {"output": done.stdout + done.stderr, **store.objects}
     assert leaks(secrets, places) == []
     assert leaks(secrets, {"planted": f"x{SECRET}"})
+
+
+@pytest.fixture
+def requests(store: Bucket, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The requests that the bucket has received."""
+    received: list[str] = []
+    answer = Bucket.__call__
+
+    def count(self: Bucket, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        received.append(f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}?{environ['QUERY_STRING']}")
+        return answer(self, environ, start_response)
+
+    monkeypatch.setattr(Bucket, "__call__", count)
+    return received
+
+
+def sources(store: Store) -> dict[str, str]:
+    table = store.reopen("tracking_sources")
+    rows = [] if table is None else store.rows(table).to_pylist()
+    return {row["session_id"]: row["signature"] for row in rows}
+
+
+def add_sources(store: Store, *sessions: str) -> bool:
+    """Commit rows to a table, unless another writer has since it was opened; the caller's table is current."""
+    pa = library("pyarrow")
+    table = store.open_or_create("tracking_sources", internal_schemas()["tracking_sources"])
+    rows = [{"session_id": session, "signature": "1", "computed_at": None} for session in sessions]
+    batches = pa.Table.from_pylist(rows, internal_schemas()["tracking_sources"]).to_batches()
+    return _commits.try_commit(store, table, _commits.add_files(store, table, ((None, batch) for batch in batches)))
+
+
+def test_another_process_requests_no_entry_of_a_log_again(asks: sideline.Client, store: Bucket, game: str, requests: list[str]) -> None:
+    for _ in range(2):
+        in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
+    requests.clear()
+    in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
+    assert 0 < len(requests) <= 60
+    assert [request for request in requests if request.startswith("GET") and "_delta_log/0" in request.partition("?")[0]] == []
+
+
+def test_a_log_in_a_bucket_has_checkpoints_and_loses_old_entries(asks: sideline.Client, store: Bucket, requests: list[str]) -> None:
+    archive = set_quantities(in_bucket(None, store), kept_versions=5)
+    ours = archive._store
+    for number in range(35):
+        assert add_sources(ours, str(number))
+        compact(ours, ["tracking_sources"])
+    expected = {str(number): "1" for number in range(35)}
+    log = [name.rpartition("/")[2] for name in store.objects if "_delta_log" in name]
+    assert "_last_checkpoint" in log
+    assert len(log) < 30, sorted(log)
+    assert sources(ours) == sources(in_bucket(None, store)._store) == expected
+    # Without the copies, as any other reader of Delta tables.
+    assert len(archive.delta("tracking_sources").to_pyarrow_table()) == 35
+
+
+def test_a_commit_is_refused_if_another_writer_was_faster(store: Bucket) -> None:
+    ours, theirs = in_bucket(None, store)._store, in_bucket(None, store)._store
+    assert add_sources(ours, "a")
+    table = ours.open_or_create("tracking_sources", internal_schemas()["tracking_sources"])
+    assert add_sources(theirs, "b")
+    assert not _commits.try_commit(ours, table, [])
+    assert sources(ours) == {"a": "1", "b": "1"}
+
+
+def test_a_table_that_was_made_again_is_not_read_from_the_copy(store: Bucket) -> None:
+    ours, theirs = in_bucket(None, store)._store, in_bucket(None, store)._store
+    for number in range(3):
+        assert add_sources(ours, str(number))
+    ours.logs.save()  # type: ignore[union-attr]
+    for name in store.objects:
+        if name.startswith("season/tracking_sources/"):
+            store.client.delete_object(Bucket="bucket", Key=name)
+    for number in range(3):
+        assert add_sources(theirs, f"new {number}")
+    for reader in (ours, in_bucket(None, store)._store):
+        assert set(sources(reader)) == {"new 0", "new 1", "new 2"}
+
+
+@pytest.mark.parametrize("broken", ["no archive", "other entries"])
+def test_kept_copies_that_are_broken_cost_requests_and_no_more(store: Bucket, broken: str, tmp_path: Path) -> None:
+    ours = in_bucket(None, store)._store
+    assert add_sources(ours, "a")
+    data = io.BytesIO(b"")
+    if broken == "other entries":
+        with zipfile.ZipFile(data, "w") as entries:
+            for path in ("../escape", "tracking_sources/_delta_log/00000000000000000000.json"):
+                entries.writestr(path, "{}")
+    store.client.put_object(Bucket="bucket", Key="season/_logs.zip", Body=data.getvalue())
+    assert sources(in_bucket(None, store)._store) == {"a": "1"}
+
+
+@pytest.mark.parametrize("option", ["aws_s3_locking_provider", "AWS_S3_ALLOW_UNSAFE_RENAME", "aws_conditional_put"])
+def test_deltalake_commits_where_puts_are_not_conditional(store: Bucket, option: str) -> None:
+    given = sideline.Archive(ROOT, storage_options={**store.options, option: "x"})._store
+    assert given.logs is None
+    assert in_bucket(None, store)._store.logs is not None
+
+
+def test_a_pickled_archive_has_no_copies(store: Bucket) -> None:
+    archive = in_bucket(None, store)
+    assert add_sources(archive._store, "a")
+    assert "logs" not in vars(pickle.loads(pickle.dumps(archive._store)))

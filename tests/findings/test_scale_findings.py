@@ -108,7 +108,7 @@ def test_changes_are_streams_of_record_batches(archive: sideline.Archive) -> Non
 def test_a_tables_log_keeps_at_most_100_versions(league: Service, archive: sideline.Archive, tmp_path: Path) -> None:
     table = archive.delta("teams")
     for number in range(130):
-        table.alter.set_table_properties({"delta.checkpointInterval": str(1_000 + number)})
+        table.alter.set_table_properties({"delta.deletedFileRetentionDuration": f"interval {number + 1} days"})
     assert league.change.rename_team()
     sync(archive, ("teams",))
     entries = list((tmp_path / "season" / "teams" / "_delta_log").glob("*.json"))
@@ -160,17 +160,18 @@ def long_league() -> Iterator[Service]:
         yield league
 
 
-@pytest.mark.parametrize(
-    "engine",
-    [pytest.param(name, marks=() if name == "streaming" else red(4, "head(3) after a filter requests every session")) for name in ENGINES],
-)
-def test_the_first_rows_of_a_filter_stop_the_requests(long_league: Service, engine: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_first_rows_of_a_filter_cost_what_the_page_on_engines_says(long_league: Service, engine: str) -> None:
     long_league.requests.clear()
     with sideline.Client(**long_league.client_options(), max_concurrency=2) as client:
         assert ENGINES[engine](client.scan("stat_events", **SPAN)) == 3
-    sessions = len(long_league.season.sessions())
+    sessions, requested = len(long_league.season.sessions()), len(long_league.requests.all("stats_details"))
     assert sessions > 40
-    assert len(long_league.requests.all("stats_details")) <= sessions // 2
+    if engine == "streaming":
+        assert requested <= sessions // 2
+    else:
+        # docs/scale.md: "request every session of the plan first".
+        assert requested == sessions
 
 
 def test_a_second_query_of_an_archive_that_refreshes_sends_nothing(league: Service, client: sideline.Client, tmp_path: Path) -> None:
@@ -292,12 +293,10 @@ def bucket_requests() -> dict[str, int]:
         return {"nothing new": idle, "a new game": requests_of_a_night()}
 
 
-@red(6, "a night with nothing new sends hundreds of requests to a bucket")
 def test_a_night_with_nothing_new_sends_few_requests_to_a_bucket(bucket_requests: dict[str, int]) -> None:
     assert 0 < bucket_requests["nothing new"] <= 60
 
 
-@red(6, "a night of one game sends hundreds of requests to a bucket")
 def test_a_new_game_sends_few_requests_to_a_bucket(bucket_requests: dict[str, int]) -> None:
     # `sessions` comes with two tables of the same body.
     assert 0 < bucket_requests["a new game"] - bucket_requests["nothing new"] <= 5 * (len(BUCKET_TABLES) + 2)

@@ -37,11 +37,11 @@ def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violation
 
     require(store)
     pl = library("polars", "archive")
-    units = coverage(store)
+    columns = ("operation", "game_id", "session_id", "status")
+    units = coverage(store, (*columns, "unit", "final"))
     synced = {row["operation"] for row in units}
     finals = (row["unit"] for row in units if row["final"] and row["operation"] in ("game", "team_events"))
     over = [key for unit in finals if (key := unit.partition("/")[2]) and (events is None or key in events)]
-    columns = ("operation", "game_id", "session_id", "status")
     covered = pl.DataFrame([{name: row[name] for name in columns} for row in units], dict.fromkeys(columns, pl.String))
     names = [name for operation, names in _TABLES.items() if operation in synced for name in names]
     shared = {"coverage": covered} | _rosters(store)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow
+from ._log_copy import LOG, text_of_commit
 from ._memory import trim
 from ._store import (
     MONTH,
@@ -30,7 +31,6 @@ from ._store import (
     is_outside,
     listed_files,
     name_of,
-    rows_of_file,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ _BOUNDS = ("minValues", "maxValues")
 _MAX_ROW_GROUP = 65_536
 """Rows of a row group of a table without bodies."""
 
-_LOG = "_delta_log"
 _LOG_ENTRY = re.compile(r"(\d{20})\.")
 
 
@@ -105,21 +104,21 @@ def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
     """Return the version and path of each entry of a table's log."""
     name = name_of(table)
     if store.is_local:
-        names = os.listdir(Path(store.root, name, _LOG))
+        names = os.listdir(Path(store.root, name, LOG))
     else:
-        objects = library("obstore", "bucket").list(store.bucket, f"{name}/{_LOG}").collect()
+        objects = library("obstore", "bucket").list(store.bucket, f"{name}/{LOG}").collect()
         names = [item["path"].rpartition("/")[2] for item in objects]
     return sorted((int(match[1]), name) for name in names if (match := _LOG_ENTRY.match(name)))
 
 
 def remove_log(store: Store, table: "DeltaTable", paths: Iterable[str]) -> None:
     """Remove entries of a table's log, the oldest first; another writer may do the same."""
+    if not store.is_local:
+        library("obstore", "bucket").delete(store.bucket, [f"{name_of(table)}/{LOG}/{path}" for path in paths])
+        return
     for path in paths:
         with suppress(FileNotFoundError):
-            if store.is_local:
-                Path(store.root, name_of(table), _LOG, path).unlink()
-            else:
-                library("obstore", "bucket").delete(store.bucket, f"{name_of(table)}/{_LOG}/{path}")
+            Path(store.root, name_of(table), LOG, path).unlink()
 
 
 def oldest_version(store: Store, name: str) -> int:
@@ -185,7 +184,9 @@ def _new_file(store: Store, path: str) -> Iterator[Any]:
         return
     buffer = pa.BufferOutputStream()
     yield buffer
-    library("obstore", "bucket").put(store.bucket, path, buffer.getvalue().to_pybytes(), use_multipart=False)
+    data = buffer.getvalue().to_pybytes()
+    library("obstore", "bucket").put(store.bucket, path, data, use_multipart=False)
+    store.keep_object(path, data)
 
 
 def try_commit(
@@ -196,20 +197,19 @@ def try_commit(
 ) -> bool:
     """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
     anything since the table was opened."""
-    deltalake: Any = library("deltalake", "archive")
-    transaction: Any = library("deltalake.transaction", "archive")
     name = name_of(table)
     store.written.add(name)
+    if store.logs is not None and store.logs.has(table):
+        actions = [*map(_addition, new_files), *map(_removal, old_files)]
+        try:
+            return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata, actions))
+        except library("obstore", "bucket").exceptions.BaseError as error:
+            raise store.error_of_write(table, error) from None
+    deltalake: Any = library("deltalake", "archive")
+    transaction: Any = library("deltalake.transaction", "archive")
     at = time.time_ns() // 1_000_000
     removals = [
-        transaction.RemoveAction(
-            file["path"],
-            True,
-            at,
-            file["size_bytes"],
-            {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {},
-        )
-        for file in old_files
+        transaction.RemoveAction(file["path"], True, at, file["size_bytes"], _month_of(file)) for file in old_files
     ]
     try:
         table.create_write_transaction(
@@ -227,6 +227,24 @@ def try_commit(
     return True
 
 
+def _addition(file: Any) -> dict[str, Any]:
+    """Return what a commit says of a new file."""
+    said = {"path": file.path, "partitionValues": file.partition_values, "size": file.size}
+    said |= {"modificationTime": file.modification_time, "dataChange": file.data_change, "stats": file.stats}
+    return {"add": said}
+
+
+def _removal(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a commit says of a file that no longer belongs to the table."""
+    said = {"path": file["path"], "dataChange": True, "deletionTimestamp": time.time_ns() // 1_000_000}
+    said |= {"extendedFileMetadata": True, "partitionValues": _month_of(file), "size": file["size_bytes"]}
+    return {"remove": said}
+
+
+def _month_of(file: Mapping[str, Any]) -> dict[str, str]:
+    return {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {}
+
+
 def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
     """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
     if not store.can_add_files:
@@ -239,9 +257,7 @@ def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", unit
     for file in listed_files(table, "unit"):
         if is_outside(file, "unit", bounds):
             continue
-        file_rows = rows_of_file(
-            store.filesystem(table), file["path"], [name for name in schema.names if name != MONTH]
-        )
+        file_rows = store.rows_of_file(table, file, [name for name in schema.names if name != MONTH])
         is_replaced = has_one(file_rows["unit"], units)
         if pc.any(is_replaced).as_py():
             old_files.append(file)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow, _commits
+from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
 from ._plan import UNDATED
-from ._store import CHECKPOINT_INTERVAL, MONTH, Store
+from ._store import MONTH, Store, name_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -45,9 +46,11 @@ def compact(store: Store, names: Iterable[str]) -> None:
     """Compact small files where a partition has many. Commits of other writers take precedence."""
     deltalake: Any = library("deltalake", "archive")
     for name in sorted(names):
-        table = store.reopen(name)
+        table = store.take(name)
         if table is None:
             continue
+        if store.is_local:
+            table.update_incremental()
         months = _sizes(table)
         large = _max_file_size(name)
         for month, sizes in months.items():
@@ -56,6 +59,7 @@ def compact(store: Store, names: Iterable[str]) -> None:
                 continue
             # If another writer replaced one of the files, the next sync compacts them.
             with suppress(deltalake.exceptions.CommitFailedError):
+                table = store.in_place(table)
                 if not _compact(store, table, name, month, size):
                     _compact(store, table, name, month, large)
                 for past in _past(name, months, month):
@@ -66,13 +70,13 @@ def compact(store: Store, names: Iterable[str]) -> None:
 
 def _clean_log(store: Store, table: "DeltaTable") -> None:
     """Remove the entries of a table's log before the last versions, but for what these are read from."""
-    # To read or list the log of a bucket takes requests.
+    first_kept = table.version() - store.settings.kept_versions
     if store.is_local:
-        table.update_incremental()
-    version = table.version()
-    is_due = store.is_local or (store.can_add_files and version % CHECKPOINT_INTERVAL == 0)
-    first_kept = version - store.settings.kept_versions
-    if first_kept <= 0 or not is_due:
+        is_due = first_kept > 0
+    else:
+        # To list the log of a bucket and to remove entries takes requests.
+        is_due = store.logs is not None and store.logs.oldest(name_of(table)) < first_kept - CHECKPOINT_INTERVAL
+    if not is_due:
         return
     entries = _commits.log(store, table)
     checkpoints = [number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept]

@@ -42,6 +42,9 @@ class Leases:
         self._clock = clock
         self._id = uuid.uuid4().hex
         self._seen: dict[str, tuple[int, float]] = {}
+        self._last: tuple[str, Any] | None = None
+        """The object as it was last read or written, and the condition for replacing it."""
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="sideline leases", daemon=True)
         self.number = 0
@@ -70,7 +73,8 @@ class Leases:
                 self.number = record["number"]
             return free
 
-        taken: list[int] = self._change(change)
+        # Without a free part, whether others have released one since is requested.
+        taken: list[int] = self._change(change, is_read_again=True)
         return taken
 
     def release(self, parts: Sequence[int]) -> None:
@@ -80,6 +84,8 @@ class Leases:
             machine = record["machines"].get(self._id)
             if machine is not None:
                 machine["parts"] = [part for part in machine["parts"] if part not in parts]
+                if not machine["parts"]:
+                    del record["machines"][self._id]
 
         self._let_go(change)
 
@@ -115,28 +121,40 @@ class Leases:
             except Exception as error:  # noqa: BLE001 - the next renewal may succeed
                 _logger().warning("a lease of the archive was not renewed: %s", type(error).__name__)
 
-    def _change(self, change: Callable[[Record], Any]) -> Any:
+    def _read(self) -> tuple[str, Any]:
+        try:
+            found = library("obstore", "bucket").get(self._bucket, _PATH)
+        except FileNotFoundError:
+            record: Record = {"number": 0, "machines": {}}
+            self._last = json.dumps(record), "create"
+        else:
+            self._last = json.dumps(json.loads(bytes(found.bytes()))), {"e_tag": found.meta["e_tag"]}
+        return self._last
+
+    def _change(self, change: Callable[[Record], Any], *, is_read_again: bool = False) -> Any:
         """Apply a function to the object, after any other machine's change."""
         obstore: Any = library("obstore", "bucket")
-        for attempt in range(_MAX_ATTEMPTS):
-            try:
-                found = obstore.get(self._bucket, _PATH)
-            except FileNotFoundError:
-                record: Record = {"number": 0, "machines": {}}
-                mode: Any = "create"
-            else:
-                record, mode = json.loads(bytes(found.bytes())), {"e_tag": found.meta["e_tag"]}
-            before = json.dumps(record)
-            result = change(record)
-            after = json.dumps(record)
-            if after == before:
-                return result
-            try:
-                obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
-            except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
-                time.sleep(0.01 * min(attempt + 1, 20))
-            else:
-                return result
+        with self._lock:
+            for attempt in range(_MAX_ATTEMPTS):
+                # What was last seen suffices to replace it, as the put fails if it has changed.
+                is_current = self._last is None
+                before, mode = self._last or self._read()
+                record = json.loads(before)
+                result = change(record)
+                after = json.dumps(record)
+                if after == before:
+                    if is_current or not is_read_again:
+                        return result
+                    self._last = None
+                    continue
+                self._last = None
+                try:
+                    made = obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
+                except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+                    time.sleep(0.01 * min(attempt + 1, 20))
+                else:
+                    self._last = after, {"e_tag": made["e_tag"]}
+                    return result
         raise TimeoutError(f"the leases of the archive changed {_MAX_ATTEMPTS} times while one was written")
 
 

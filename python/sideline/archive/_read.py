@@ -66,6 +66,7 @@ def require(store: Store) -> None:
 def open_table(store: Store, name: str) -> "DeltaTable | None":
     """Return the table, or `None` if nothing of it is stored. A missing archive or a lost table raises."""
     table = store.open_checked(check_name(name))
+    table = None if table is None else store.in_place(table)
     if table is None:
         require(store)
     if table is None and name in TABLES:
@@ -96,7 +97,7 @@ def last_listed(store: Store) -> "dict[str, datetime]":
     table = store.open_checked("listings")
     if table is None:
         return {}
-    rows = table.to_pyarrow_table()
+    rows = store.rows(table)
     return dict(zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
 
 

@@ -8,6 +8,8 @@ from .._rows import library
 
 _PREFIXES = ("aws_", "google_", "azure_")
 _UNSUPPORTED_OPTIONS = ("allow_http", "unsafe_rename", "locking_provider", "dynamo")
+_OTHER_COMMITS = ("unsafe_rename", "locking_provider", "dynamo", "conditional_put", "copy_if_not_exists")
+"""Parts of the names of options by which deltalake commits in another way."""
 
 
 class Options:
@@ -34,6 +36,16 @@ class Options:
             return call(*arguments, storage_options=self._values, **named)
         except Exception as error:  # noqa: BLE001 - a traceback with locals would show the options in the library's frames
             raise error.with_traceback(None) from None
+
+    def ask(self, question: Callable[[Mapping[str, str]], bool]) -> bool:
+        """Return the answer to a question about these options."""
+        return question(self._values or {})
+
+
+def has_conditional_puts(storage_options: Mapping[str, str]) -> bool:
+    """Return whether commits to a bucket are conditional puts, and not renames or guarded by a table of locks."""
+    names = {name.lower() for name in (*storage_options, *os.environ)}
+    return not any(name.startswith(_PREFIXES) and any(part in name for part in _OTHER_COMMITS) for name in names)
 
 
 def open_bucket(root: str, storage_options: Mapping[str, str] | None) -> Any:

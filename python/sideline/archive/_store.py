@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,10 @@ from .._core import __version__
 from .._rows import SCHEMAS, library
 from ..errors import DecodeError
 from . import _arrow
+from ._log_copy import CHECKPOINT_INTERVAL, LogCopy, UnusualLog, text_of_creation
 from ._memory import load_deltalake, trim
 from ._settings import Settings
-from ._storage_options import Options, open_bucket
+from ._storage_options import Options, has_conditional_puts, open_bucket
 from ._store_errors import check_files, translate_error
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ LINEAGE = ("url", "sideline_version")
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 
+_MAX_WHOLE_OBJECT = 1024 * 1024
+"""Bytes of an object of a bucket that is read at once. Of a larger one its footer and columns are requested."""
+
 _ROW_SIZE = 200
 """Approximate bytes of a row of the archive's own tables in memory, without a body."""
-
-CHECKPOINT_INTERVAL = 10
-"""Commits between two checkpoints: to open a table reads every commit since the last one."""
 
 _CONFIGURATION = {
     # The columns of predicates: each commit reads what is known of every column of every file.
@@ -223,13 +224,6 @@ def name_of(table: "DeltaTable") -> str:
     return table.table_uri.rstrip("/").rpartition("/")[2]
 
 
-def rows_of_file(filesystem: Any, path: str, columns: Sequence[str]) -> "pyarrow.Table":
-    """Return those of the columns that the file has."""
-    parquet: Any = library("pyarrow.parquet", "archive")
-    with filesystem.open_input_file(unquote(path)) as file:
-        return parquet.ParquetFile(file, pre_buffer=True).read(columns, use_threads=False)
-
-
 def listed_files(table: "DeltaTable", column: str | None = None) -> list[dict[str, Any]]:
     """Return the path and month of each file, and the bounds of a column where the log has them."""
     actions = _arrow.imported(table.get_add_actions(flatten=True))
@@ -315,10 +309,12 @@ class Store:
         """Opened tables that no thread uses now."""
         self._files: dict[tuple[str, ...], dict[str, pyarrow.Table]] = {}
         """For each table and its columns, the rows of its files, by their paths."""
+        self._objects: dict[str, bytes] = {}
+        """The last small objects of the bucket that were read or written, by their paths."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the bucket, which has the options."""
-        return {name: value for name, value in vars(self).items() if name != "bucket"}
+        """Leave out the bucket, which has the options, and the copies of its logs."""
+        return {name: value for name, value in vars(self).items() if name not in ("bucket", "logs")}
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
@@ -344,6 +340,12 @@ class Store:
         """
         deltalake: Any = library("deltalake", "archive")
         table = self._kept.pop(name, None)
+        if self.logs is not None:
+            try:
+                return self.logs.open(name, table if table is not None and self.logs.has(table) else None)
+            except (UnusualLog, library("obstore", "bucket").exceptions.BaseError):
+                # deltalake reads any log, and may have credentials that obstore does not find.
+                return self.open(name)
         if table is None:
             return self.open(name)
         try:
@@ -351,6 +353,19 @@ class Store:
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise translate_error(self.root, error) from None
         return table
+
+    def take(self, name: str) -> "DeltaTable | None":
+        """Return the table as it was when it was kept, or else the current one."""
+        return self._kept.pop(name, None) or self.reopen(name)
+
+    def in_place(self, table: "DeltaTable") -> "DeltaTable":
+        """Return an opened table for deltalake to write or read: if it is of a copied log, the one in the bucket."""
+        deltalake: Any = library("deltalake", "archive")
+        if self.logs is None or not self.logs.has(table):
+            return table
+        address = f"{self.root}/{name_of(table)}"
+        made: DeltaTable = self.options.open(deltalake.DeltaTable, address, version=table.version())
+        return made
 
     def open_checked(self, name: str) -> "DeltaTable | None":
         """Return the table for reading; raises `DecodeError` if one of its files is damaged."""
@@ -365,21 +380,24 @@ class Store:
         for attempt in range(_MAX_ATTEMPTS):
             if (table := self.reopen(name)) is not None:
                 return table
+            create = partial(
+                deltalake.DeltaTable.create,
+                schema=_with_comments(name, schema),
+                mode="error",
+                partition_by=[MONTH] if MONTH in schema.names else None,
+                description=_description(name),
+                configuration={
+                    "sideline.version": __version__,
+                    "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
+                    **_CONFIGURATION.get(name, {}),
+                },
+                raise_if_key_not_exists=False,
+            )
             try:
-                made: DeltaTable = self.options.open(
-                    deltalake.DeltaTable.create,
-                    f"{self.root}/{name}",
-                    _with_comments(name, schema),
-                    mode="error",
-                    partition_by=[MONTH] if MONTH in schema.names else None,
-                    description=_description(name),
-                    configuration={
-                        "sideline.version": __version__,
-                        "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-                        **_CONFIGURATION.get(name, {}),
-                    },
-                    raise_if_key_not_exists=False,
-                )
+                if self.logs is not None:
+                    self.logs.create(name, 0, text_of_creation(self.root, name, create))
+                    continue
+                made: DeltaTable = self.options.open(create, f"{self.root}/{name}")
             except OSError as error:
                 raise translate_error(self.root, error) from None
             except deltalake.exceptions.DeltaError as error:
@@ -398,18 +416,17 @@ class Store:
         name = name_of(table)
         schema = internal_schemas()[name]
         wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-        months = {file["path"]: file.get(MONTH_OF_FILE, "") for file in listed_files(table)}
+        files = {file["path"]: file for file in listed_files(table)}
         before = self._files.get((name, *wanted.names), {})
-        filesystem = None if months.keys() <= before.keys() else self.filesystem(table)
 
-        def read(path: str) -> "pyarrow.Table":
-            rows = rows_of_file(filesystem, path, wanted.names)
+        def read(file: Mapping[str, Any]) -> "pyarrow.Table":
+            rows = self.rows_of_file(table, file, wanted.names)
             # deltalake's own update writes views of strings.
             rows = rows.cast(pa.schema([wanted.field(column) for column in rows.column_names]))
-            return in_month(rows, months[path]) if MONTH in wanted.names else rows
+            return in_month(rows, file.get(MONTH_OF_FILE, "")) if MONTH in wanted.names else rows
 
         # A new dict, without files that were replaced: another thread may read the one before.
-        found = {path: before[path] if path in before else read(path) for path in months}
+        found = {path: before[path] if path in before else read(file) for path, file in files.items()}
         is_kept = sum(rows.nbytes for rows in found.values()) <= self.settings.max_kept_bytes
         self._files[name, *wanted.names] = found if is_kept else {}
         return pa.concat_tables([_arrow.empty(wanted), *found.values()], promote_options="permissive").select(
@@ -429,7 +446,6 @@ class Store:
         texts in a column, or all. What cannot have them is not read: files of other months, files and row groups."""
         parquet: Any = library("pyarrow.parquet", "archive")
         schema = internal_schemas()[name_of(table)]
-        filesystem = self.filesystem(table)
         column, wanted = texts or (None, ())
         bounds = (min(wanted, default=""), max(wanted, default=""))
         for file in listed_files(table, column):
@@ -437,7 +453,7 @@ class Store:
             is_other_month = months is not None and month not in months
             if is_other_month or (column is not None and is_outside(file, column, bounds)):
                 continue
-            with filesystem.open_input_file(unquote(file["path"])) as opened:
+            with self.open_file(table, file) as opened:
                 stored = parquet.ParquetFile(opened)
                 names = [name for name in {*columns, column} if name in stored.schema_arrow.names]
                 groups = list(range(stored.num_row_groups))
@@ -477,6 +493,7 @@ class Store:
     def forget_files(self) -> None:
         """Drop the rows of files that were read, and opened tables."""
         self._files.clear()
+        self._objects.clear()
         self._kept.clear()
 
     @property
@@ -489,11 +506,49 @@ class Store:
         """The bucket for obstore."""
         return self.options.open(open_bucket, self.root)
 
-    def filesystem(self, table: "DeltaTable") -> Any:
+    @cached_property
+    def logs(self) -> LogCopy | None:
+        """The copies of the logs of a bucket, if it can be written by conditional puts."""
+        if self.is_local or not self.can_add_files or not self.options.ask(has_conditional_puts):
+            return None
+        try:
+            return LogCopy(self.bucket)
+        except Exception:  # noqa: BLE001 - obstore knows fewer options than deltalake, which can do without it
+            return None
+
+    def open_file(self, table: "DeltaTable", file: Mapping[str, Any]) -> Any:
+        """Open a file of an opened table for reading. A small object of a bucket is read at once, and kept."""
+        pa: Any = library("pyarrow", "archive")
+        if self.logs is None or file["size_bytes"] > _MAX_WHOLE_OBJECT:
+            return self._filesystem(table).open_input_file(unquote(file["path"]))
+        path = f"{name_of(table)}/{unquote(file['path'])}"
+        found = self._objects.get(path)
+        if found is None:
+            found = bytes(library("obstore", "bucket").get(self.bucket, path).bytes())
+            self.keep_object(path, found)
+        return pa.BufferReader(found)
+
+    def keep_object(self, path: str, data: bytes) -> None:
+        """Keep what a small object of the bucket holds until `forget_files`; the oldest ones make room."""
+        if len(data) > _MAX_WHOLE_OBJECT:
+            return
+        objects = {**self._objects, path: data}
+        while sum(map(len, objects.values())) > self.settings.max_kept_bytes:
+            del objects[next(iter(objects))]
+        # A new dict: another thread may change the one before.
+        self._objects = objects
+
+    def rows_of_file(self, table: "DeltaTable", file: Mapping[str, Any], columns: Sequence[str]) -> "pyarrow.Table":
+        """Return those of the columns that the file has."""
+        parquet: Any = library("pyarrow.parquet", "archive")
+        with self.open_file(table, file) as opened:
+            return parquet.ParquetFile(opened, pre_buffer=True).read(columns, use_threads=False)
+
+    def _filesystem(self, table: "DeltaTable") -> Any:
         """Return the file system of the table's folder."""
         # Only deltalake knows the options of a bucket, and which features of later protocols it cannot read.
         if not self.is_local or table.protocol().min_reader_version > 1:
-            return table.to_pyarrow_dataset().filesystem
+            return self.in_place(table).to_pyarrow_dataset().filesystem
         fs: Any = library("pyarrow.fs", "archive")
         return fs.SubTreeFileSystem(f"{self.root}/{name_of(table)}", fs.LocalFileSystem())
 
@@ -522,8 +577,9 @@ class Store:
         name = name_of(table)
         self.written.add(name)
         try:
+            target = self.in_place(table)
             deltalake.write_deltalake(
-                table,
+                target,
                 rows,
                 writer_properties=self.writer_properties(name),
                 commit_properties=self.commit_properties(),
@@ -536,6 +592,8 @@ class Store:
             return False
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise self.error_of_write(table, error) from None
+        if target is not table and self.logs is not None:
+            self.logs.open(name, table)
         trim()
         return True
 
@@ -555,8 +613,12 @@ class Store:
     def commit_properties(self, **options: Any) -> Any:
         """Return the metadata of a commit: the version of sideline, and the number of the last lease."""
         deltalake: Any = library("deltalake", "archive")
-        fence = {} if self.fence is None else {"lease": str(self.fence)}
-        return deltalake.CommitProperties(custom_metadata={"sideline": __version__, **fence}, **options)
+        return deltalake.CommitProperties(custom_metadata=self.commit_metadata, **options)
+
+    @property
+    def commit_metadata(self) -> dict[str, str]:
+        """What each commit says of its writer."""
+        return {"sideline": __version__, **({} if self.fence is None else {"lease": str(self.fence)})}
 
     def error_of_write(self, table: "DeltaTable", error: Exception) -> Exception:
         """Return the error to raise when a table could not be changed."""

@@ -94,6 +94,8 @@ class Sync:
         try:
             with _trace() as self._report:
                 self._run(team_ids, game_ids, start, end)
+            if self._store.logs is not None:
+                self._store.logs.save()
         finally:
             self._store.forget_files()
 

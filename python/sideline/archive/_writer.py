@@ -141,8 +141,7 @@ def write_outcomes(
             seen |= rows_of_reserved
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
-        are_new = all(outcome.unit.name in rows_of_reserved for outcome in ours if outcome.is_stored)
-        stored = _write_units(store, ours, seen, context, now(), tables_before if are_new else {})
+        stored = _write_units(store, ours, seen, context, now(), rows_of_reserved.keys(), tables_before)
         _restore_newer(store, [seen[name] for name in outdated & written])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
@@ -268,8 +267,11 @@ def _write_units(
     seen: Mapping[str, Row],
     context: Context,
     at: datetime,
+    new_units: Collection[str],
     tables_before: "Mapping[str, DeltaTable | None]",
 ) -> _WriteResult:
+    """Store bodies and their rows. No rows are stored of `new_units`, which were reserved after `tables_before` were
+    opened."""
     places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
     changed = {
         outcome.unit.name: outcome
@@ -283,7 +285,7 @@ def _write_units(
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    is_touched = not tables_before or bool(interrupted_before & changed.keys())
+    is_touched = not changed.keys() <= {*new_units} or bool(interrupted_before & changed.keys())
     of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
     _write(store, of_units, months, touched=is_touched, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
