@@ -229,16 +229,16 @@ def try_commit(
 
 def _addition(file: Any) -> dict[str, Any]:
     """Return what a commit says of a new file."""
-    said = {"path": file.path, "partitionValues": file.partition_values, "size": file.size}
-    said |= {"modificationTime": file.modification_time, "dataChange": file.data_change, "stats": file.stats}
-    return {"add": said}
+    members = {"path": file.path, "partitionValues": file.partition_values, "size": file.size}
+    members |= {"modificationTime": file.modification_time, "dataChange": file.data_change, "stats": file.stats}
+    return {"add": members}
 
 
 def _removal(file: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a commit says of a file that no longer belongs to the table."""
-    said = {"path": file["path"], "dataChange": True, "deletionTimestamp": time.time_ns() // 1_000_000}
-    said |= {"extendedFileMetadata": True, "partitionValues": _month_of(file), "size": file["size_bytes"]}
-    return {"remove": said}
+    members = {"path": file["path"], "dataChange": True, "deletionTimestamp": time.time_ns() // 1_000_000}
+    members |= {"extendedFileMetadata": True, "partitionValues": _month_of(file), "size": file["size_bytes"]}
+    return {"remove": members}
 
 
 def _month_of(file: Mapping[str, Any]) -> dict[str, str]:

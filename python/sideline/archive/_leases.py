@@ -74,8 +74,8 @@ class Leases:
             return free
 
         # Without a free part, whether others have released one since is requested.
-        taken: list[int] = self._change(change, is_read_again=True)
-        return taken
+        numbers: list[int] = self._change(change, is_read_again=True)
+        return numbers
 
     def release(self, parts: Sequence[int]) -> None:
         """Release parts whose units are stored."""
@@ -123,12 +123,12 @@ class Leases:
 
     def _read(self) -> tuple[str, Any]:
         try:
-            found = library("obstore", "bucket").get(self._bucket, _PATH)
+            output = library("obstore", "bucket").get(self._bucket, _PATH)
         except FileNotFoundError:
             record: Record = {"number": 0, "machines": {}}
             self._last = json.dumps(record), "create"
         else:
-            self._last = json.dumps(json.loads(bytes(found.bytes()))), {"e_tag": found.meta["e_tag"]}
+            self._last = json.dumps(json.loads(bytes(output.bytes()))), {"e_tag": output.meta["e_tag"]}
         return self._last
 
     def _change(self, change: Callable[[Record], Any], *, is_read_again: bool = False) -> Any:
@@ -149,11 +149,11 @@ class Leases:
                     continue
                 self._last = None
                 try:
-                    made = obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
+                    output = obstore.put(self._bucket, _PATH, after.encode(), mode=mode)
                 except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
                     time.sleep(0.01 * min(attempt + 1, 20))
                 else:
-                    self._last = after, {"e_tag": made["e_tag"]}
+                    self._last = after, {"e_tag": output["e_tag"]}
                     return result
         raise TimeoutError(f"the leases of the archive changed {_MAX_ATTEMPTS} times while one was written")
 

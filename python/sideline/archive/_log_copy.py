@@ -54,7 +54,7 @@ class LogCopy:
         weakref.finalize(self, _remove, self._folder, os.getpid())
         self._tags: dict[str, str] = {}
         """For each entry in the folder, the tag that it has in the bucket."""
-        self._needed: dict[str, list[str]] = {}
+        self._sources: dict[str, list[str]] = {}
         """For each table, the entries that its newest version is read from."""
         self._oldest: dict[str, int] = {}
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -64,8 +64,8 @@ class LogCopy:
         """Return whether the table was opened from a copy."""
         return self._folder.name in table.table_uri
 
-    def open(self, name: str, kept: "DeltaTable | None" = None) -> "DeltaTable | None":
-        """Return the current table, or `None` if there is none; `kept` is the same table at an earlier version.
+    def open(self, name: str, previous: "DeltaTable | None" = None) -> "DeltaTable | None":
+        """Return the current table, or `None` if it does not exist; `previous` is the same table at an earlier version.
 
         Raises `UnusualLog`, and errors of obstore.
         """
@@ -73,16 +73,16 @@ class LogCopy:
         with self._locks[""]:
             self._load()
         with self._locks[name]:
-            found = self._update(name)
-            if found is None:
+            update = self._update(name)
+            if update is None:
                 self._forget(name)
                 return None
-            version, is_same = found
-            if kept is not None and is_same:
+            version, is_same = update
+            if previous is not None and is_same:
                 with suppress(deltalake.exceptions.DeltaError, OSError):
-                    kept.update_incremental()
-                if kept.version() == version:
-                    return kept
+                    previous.update_incremental()
+                if previous.version() == version:
+                    return previous
             try:
                 table: DeltaTable = deltalake.DeltaTable(self._folder / name)
             except (deltalake.exceptions.DeltaError, OSError) as error:
@@ -93,39 +93,39 @@ class LogCopy:
             return table
 
     def oldest(self, name: str) -> int:
-        """Return the version of the oldest entry of a table's log when it was last listed."""
+        """Return the version of the oldest entry of a table's log when it was last tags."""
         return self._oldest.get(name, 0)
 
     def _update(self, name: str) -> tuple[int, bool] | None:
         """Request what the copy lacks. Returns the newest version and whether the copy was of the same table, or
-        `None` if there is none."""
+        `None` if the table does not exist."""
         obstore: Any = library("obstore", "bucket")
-        listed = {item["path"]: _tag(item) for item in obstore.list(self._bucket, f"{name}/{LOG}").collect()}
-        entries = {path: match for path in listed if (match := _ENTRY.fullmatch(path))}
+        tags = {item["path"]: _tag(item) for item in obstore.list(self._bucket, f"{name}/{LOG}").collect()}
+        entries = {path: match for path in tags if (match := _ENTRY.fullmatch(path))}
         checkpoints = {int(match[2]): path for path, match in entries.items() if match[3] != "json"}
         base = max(checkpoints, default=-1)
         commits = {int(match[2]): path for path, match in entries.items() if match[3] == "json"}
         later = sorted(version for version in commits if version > base)
-        if not listed:
+        if not tags:
             return None
         if later != list(range(base + 1, base + 1 + len(later))) or not entries:
             raise UnusualLog(name)
-        needed = [*([checkpoints[base]] if base >= 0 else []), *(commits[version] for version in later)]
-        known = {path for path in self._needed.get(name, ()) if path in listed}
-        is_same = all(listed[path] and self._tags[path] == listed[path] for path in known)
+        sources = [*([checkpoints[base]] if base >= 0 else []), *(commits[version] for version in later)]
+        remaining = {path for path in self._sources.get(name, ()) if path in tags}
+        is_same = all(tags[path] and self._tags[path] == tags[path] for path in remaining)
         if not is_same:
             # The table was deleted and made again.
             self._forget(name)
-        for path in needed:
+        for path in sources:
             if path not in self._tags:
-                self._write(path, bytes(obstore.get(self._bucket, path).bytes()), listed[path])
-        self._needed[name] = needed
+                self._write(path, bytes(obstore.get(self._bucket, path).bytes()), tags[path])
+        self._sources[name] = sources
         self._oldest[name] = min(int(match[2]) for match in entries.values())
         return (later[-1] if later else base), is_same
 
     def _forget(self, name: str) -> None:
         rmtree(self._folder / name, ignore_errors=True)
-        self._needed.pop(name, None)
+        self._sources.pop(name, None)
         self._tags = {path: tag for path, tag in self._tags.items() if not path.startswith(f"{name}/")}
 
     def commit(self, table: "DeltaTable", name: str, text: bytes) -> bool:
@@ -146,21 +146,21 @@ class LogCopy:
         obstore: Any = library("obstore", "bucket")
         path = f"{name}/{LOG}/{version:020}.json"
         try:
-            made = obstore.put(self._bucket, path, text, mode="create", use_multipart=False)
+            output = obstore.put(self._bucket, path, text, mode="create", use_multipart=False)
         except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
             return False
         with self._locks[name]:
-            self._write(path, text, _tag(made))
-            self._needed.setdefault(name, []).append(path)
+            self._write(path, text, _tag(output))
+            self._sources.setdefault(name, []).append(path)
         return True
 
     def _add_checkpoint(self, table: "DeltaTable", name: str) -> None:
         obstore: Any = library("obstore", "bucket")
         table.create_checkpoint()
         path = f"{name}/{LOG}/{table.version():020}.checkpoint.parquet"
-        made = obstore.put(self._bucket, path, (self._folder / path).read_bytes(), use_multipart=False)
-        self._tags[path] = _tag(made)
-        self._needed[name] = [path]
+        output = obstore.put(self._bucket, path, (self._folder / path).read_bytes(), use_multipart=False)
+        self._tags[path] = _tag(output)
+        self._sources[name] = [path]
         last = f"{name}/{LOG}/_last_checkpoint"
         obstore.put(self._bucket, last, (self._folder / last).read_bytes(), use_multipart=False)
 
@@ -172,12 +172,12 @@ class LogCopy:
         obstore: Any = library("obstore", "bucket")
         # A cache: without it each entry is requested.
         with suppress(FileNotFoundError, zipfile.BadZipFile):
-            found = bytes(obstore.get(self._bucket, _OBJECT).bytes())
-            with zipfile.ZipFile(io.BytesIO(found)) as copies:
+            data = bytes(obstore.get(self._bucket, _OBJECT).bytes())
+            with zipfile.ZipFile(io.BytesIO(data)) as copies:
                 for entry in copies.infolist():
                     if match := _ENTRY.fullmatch(entry.filename):
                         self._write(entry.filename, copies.read(entry), entry.comment.decode())
-                        self._needed.setdefault(match[1], []).append(entry.filename)
+                        self._sources.setdefault(match[1], []).append(entry.filename)
         self._is_changed = False
 
     def save(self) -> None:
@@ -192,7 +192,7 @@ class LogCopy:
     def _save(self) -> None:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copies:
-            for path in [path for name in sorted(self._needed) for path in self._needed[name]]:
+            for path in [path for name in sorted(self._sources) for path in self._sources[name]]:
                 entry = zipfile.ZipInfo(path)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.comment = self._tags[path].encode()
@@ -215,9 +215,9 @@ def _remove(folder: Path, process: int) -> None:
         rmtree(folder, ignore_errors=True)
 
 
-def _tag(found: Mapping[str, Any]) -> str:
+def _tag(item: Mapping[str, Any]) -> str:
     """Return the tag of an object. Without tags nothing is taken from another process."""
-    return (found["e_tag"] or "").strip('"')
+    return (item["e_tag"] or "").strip('"')
 
 
 def text_of_commit(operation: str, metadata: Mapping[str, str], actions: Iterable[Mapping[str, Any]]) -> bytes:

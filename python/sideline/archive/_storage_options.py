@@ -30,16 +30,16 @@ class Options:
         # Another process reads them from its environment, as `deltalake` does.
         return Options, (None,)
 
-    def open(self, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    def open(self, call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """Return the result of `call` with these options as its `storage_options`."""
         try:
-            return call(*arguments, storage_options=self._values, **named)
+            return call(*arguments, storage_options=self._values, **keywords)
         except Exception as error:  # noqa: BLE001 - a traceback with locals would show the options in the library's frames
             raise error.with_traceback(None) from None
 
-    def ask(self, question: Callable[[Mapping[str, str]], bool]) -> bool:
-        """Return the answer to a question about these options."""
-        return question(self._values or {})
+    def has(self, condition: Callable[[Mapping[str, str]], bool]) -> bool:
+        """Return whether a condition on these options holds."""
+        return condition(self._values or {})
 
 
 def has_conditional_puts(storage_options: Mapping[str, str]) -> bool:

@@ -509,7 +509,7 @@ class Store:
     @cached_property
     def logs(self) -> LogCopy | None:
         """The copies of the logs of a bucket, if it can be written by conditional puts."""
-        if self.is_local or not self.can_add_files or not self.options.ask(has_conditional_puts):
+        if self.is_local or not self.can_add_files or not self.options.has(has_conditional_puts):
             return None
         try:
             return LogCopy(self.bucket)
