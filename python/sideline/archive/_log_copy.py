@@ -194,9 +194,8 @@ class LogCopy:
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copies:
             for path in [path for name in sorted(self._sources) for path in self._sources[name]]:
                 entry = zipfile.ZipInfo(path)
-                entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.comment = self._tags[path].encode()
-                copies.writestr(entry, (self._folder / path).read_bytes())
+                copies.writestr(entry, (self._folder / path).read_bytes(), zipfile.ZIP_DEFLATED)
         library("obstore", "bucket").put(self._bucket, _OBJECT, buffer.getvalue(), use_multipart=False)
 
     def _write(self, path: str, data: bytes, tag: str) -> None:
