@@ -95,7 +95,7 @@ def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp
     assert not difference, shown(difference)
     # A reader of the history would keep the bucket, which is in this process, from answering.
     commits = [data.decode() for name, data in store.objects.items() if "_delta_log/" in name and name.endswith(".json")]
-    assert len({lease for commit in commits for lease in re.findall(r'"lease":"(\d+)"', commit)}) > 2
+    assert len({lease for commit in commits for lease in re.findall(r'"lease":"(\d+)"', commit)}) > 1, "both committed"
 
 
 def test_a_machine_that_is_killed_is_replaced_within_its_lease(league: Service, store: Bucket, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _TYPES = {"bool": "bool", "int32": "int4", "int64": "int8", "double": "float8", "binary": "bytea"}
 
-_SERVER = re.compile(r"(?:\[(?P<literal>[^\]]*)\]|(?P<name>[^:\[\]]*))(?::(?P<port>\d*))?")
+_SERVER = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*))(?::(\d*))?")
 """A host name or a literal IPv6 address, and a port."""
 
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
@@ -91,6 +91,7 @@ class Address:
 def keywords_of(address: str) -> dict[str, str] | None:
     """Return an address of PostgreSQL as keywords of its library; `None` if it can be read in more than one way.
 
+    >>> from sideline.archive._export_target import keywords_of
     >>> keywords_of("postgresql://me:a%2Fb@localhost:5433/league?sslmode=require")
     {'user': 'me', 'password': 'a/b', 'dbname': 'league', 'host': 'localhost', 'port': '5433', 'sslmode': 'require'}
     """
@@ -105,9 +106,9 @@ def keywords_of(address: str) -> dict[str, str] | None:
         return None
     user, _, password = login.partition(":")
     keywords = {"user": user, "password": password, "dbname": database}
-    keywords["host"] = ",".join(server["literal"] or server["name"] or "" for server in servers if server)
-    if any(server["port"] for server in servers if server):
-        keywords["port"] = ",".join(server["port"] or "" for server in servers if server)
+    keywords["host"] = ",".join(server[1] or server[2] or "" for server in servers if server)
+    if any(server[3] for server in servers if server):
+        keywords["port"] = ",".join(server[3] or "" for server in servers if server)
     for name, _, value in options:
         # As PostgreSQL's library does.
         keywords |= {"sslmode": "require"} if (name, value) == ("ssl", "true") else {name: value}
