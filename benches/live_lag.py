@@ -7,7 +7,6 @@ for longer than the run. A lag is the time from the call that sends a message un
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
@@ -27,7 +26,7 @@ def produce(service: Service, ended: threading.Event) -> None:
     """Send messages with the time at which they are sent, and cut the stream, until the run has ended."""
     cut_at = time.monotonic() + CUT_EVERY_S
     while not ended.wait(EVERY_S):
-        service.live.send(json.dumps({"sent": time.monotonic()}), source="clock")
+        service.live.send({"sent": time.monotonic()}, source="clock")
         if time.monotonic() > cut_at:
             service.live.cut()
             cut_at = time.monotonic() + CUT_EVERY_S
@@ -50,7 +49,7 @@ def lags(recover: Literal["auto", "off"], seconds: float) -> tuple[list[float], 
                 if isinstance(item, sideline.live.Connected) and not producer.ident:
                     producer.start()
                 if isinstance(item, sideline.Update):
-                    found.append(1000 * (now - item.to_dict()["sent"]))
+                    found.append(1000 * (now - item.to_dict()["data"]["sent"]))
                 if now > end:
                     break
             ended.set()
