@@ -93,7 +93,7 @@ class LogCopy:
             return table
 
     def oldest(self, name: str) -> int:
-        """Return the version of the oldest entry of a table's log when it was last tags."""
+        """Return the version of the oldest entry of a table's log when it was last listed."""
         return self._oldest.get(name, 0)
 
     def _update(self, name: str) -> tuple[int, bool] | None:
