@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,8 @@ from service.messages import Request, Response
 
 NOW = "2027-03-01T12:00:00+00:00"
 DAY = 86_400_000
+TIME = re.compile(r"\b1[5-9]\d{11}\b")
+IDS = re.compile(r'("(?:\w+_)?ids?":)(\[[\d,]*\]|\d+)')
 
 
 class LongLeague(Service):
@@ -31,9 +34,12 @@ class LongLeague(Service):
         bodies = Bodies(self.season, self.links, self.features)
         self._game_entry, self._event = bodies.scheduled(template), bodies.event(template)
         self._teams = [team.id for team in self.season.teams]
+        attributes = self._event["game_attributes"]
+        self._template_teams = [attributes["home_team_id"], attributes["away_team_id"]]
+        self._team_number = re.compile(rf"\b({'|'.join(map(str, self._template_teams))})(\d\d)?\b")
         self._entries: dict[str, list[bytes]] = {"schedule": [], "team_events": []}
-        for index, start in enumerate(self.starts):
-            self._add(index, start)
+        for index in range(games):
+            self._add(index)
         # Signatures are checked before.
         self._respond_as_before = self._rest._cached
         vars(self._rest)["_cached"] = self.respond
@@ -44,8 +50,8 @@ class LongLeague(Service):
             self.season.now += DAY
             for number in range(games):
                 start = self.season.now - 14 * 3_600_000 + number * 60_000
-                self._add(len(self.starts), start)
                 self.starts.append(start)
+                self._add(len(self.starts) - 1)
             self.season.revision += 1
 
     def of_index(self, index: int, text: str) -> str:
@@ -54,26 +60,36 @@ class LongLeague(Service):
             text = text.replace(key, f"{index:08x}{key[8:]}")
         return text
 
+    def of_game(self, index: int, body: str) -> str:
+        """A body of the template with the ids, times, teams and players of a game: a player's id begins with the team's."""
+        teams = dict(zip(map(str, self._template_teams), self.teams_of(index), strict=True))
+
+        def with_teams(match: re.Match[str]) -> str:
+            return match[1] + self._team_number.sub(lambda number: f"{teams[number[1]]}{number[2] or ''}", match[2])
+
+        return IDS.sub(with_teams, self.at_time_of(index, self.of_index(index, body)))
+
     def teams_of(self, index: int) -> tuple[int, int]:
         count = len(self._teams)
         home = index % count
         return self._teams[home], self._teams[(home + 1 + index // count % (count - 1)) % count]
 
-    def _add(self, index: int, start: int) -> None:
-        by = start - self._event["started_at"]
+    def _add(self, index: int) -> None:
         home, away = self.teams_of(index)
-
-        def shift(entry: dict[str, Any]) -> dict[str, Any]:
-            return {**entry, "started_at": entry["started_at"] + by, "ended_at": entry["ended_at"] + by}
 
         def playing(entry: dict[str, Any]) -> dict[str, Any]:
             return {**entry, "home_team_id": home, "away_team_id": away}
 
-        event = {**shift(self._event), "results": [shift(result) for result in self._event["results"]]}
-        event["game_attributes"] = playing(event["game_attributes"])
-        game_entry = {**playing(self._game_entry), "tipoff_at": start}
+        event = {**self._event, "game_attributes": playing(self._event["game_attributes"])}
+        game_entry = {**playing(self._game_entry), "tipoff_at": self._event["started_at"]}
         for name, entry in (("schedule", game_entry), ("team_events", event)):
-            self._entries[name].append(self.of_index(index, json.dumps(entry, separators=(",", ":"))).encode())
+            text = self.at_time_of(index, self.of_index(index, json.dumps(entry, separators=(",", ":"))))
+            self._entries[name].append(text.encode())
+
+    def at_time_of(self, index: int, text: str) -> str:
+        """A text of the template with the times of a game."""
+        by = self.starts[index] - self._event["started_at"]
+        return TIME.sub(lambda time: str(int(time[0]) + by), text)
 
     def entries_of(self, operation: str, start: int, end: int, team: int | None) -> bytes:
         places = range(bisect_left(self.starts, start), bisect_right(self.starts, end))
@@ -96,4 +112,4 @@ class LongLeague(Service):
             return Response(200, self._entries["team_events"][index])
         ids = dict.fromkeys(request.ids, template)
         response = self._respond_as_before(replace(request, ids=ids, target=request.target.replace(key, template)))
-        return Response(response.status, self.of_index(index, response.body.decode()).encode())
+        return Response(response.status, self.of_game(index, response.body.decode()).encode())

@@ -1,0 +1,90 @@
+"""What an archive has learned of its own bodies: when they usually arrive, and how many rows they usually have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from .._rows import library
+from . import _arrow
+from ._life import COMPLETE
+from ._store import MONTH, Store, internal_schemas
+from ._writer import UNDECODABLE
+
+if TYPE_CHECKING:
+    import polars
+
+_MIN_BODIES = 3
+"""Bodies needed to learn the usual delay of an operation."""
+
+_MAX_OBSERVED_DELAY = timedelta(days=3)
+"""A unit first requested later than this after its end says nothing about the delay."""
+
+_COLUMNS = ("unit", "operation", "status", "rows", "final", "over_at", "planned_at", "game_id", "body_id", MONTH)
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What is usual for each operation. An operation that is absent has too few bodies."""
+
+    delays: Mapping[str, timedelta]
+    """The time after the end by which nine of ten bodies were stored."""
+    rows: Mapping[str, float]
+    """The median of the rows of a body."""
+    operations: frozenset[str]
+    """Those that the service has data of."""
+
+
+def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.DataFrame":
+    """Return columns of a table of the archive's own."""
+    pl: Any = library("polars", "archive")
+    table = store.open_checked(name)
+    empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
+    batches = [] if table is None else store.batches(table, None, columns=columns)
+    frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])
+    return frame
+
+
+def ledger(store: Store) -> "polars.DataFrame":
+    """Return the columns of `coverage` that `learn` needs, and those that tell where the rows of a game are."""
+    return columns_of(store, "coverage", _COLUMNS)
+
+
+def learn(store: Store, units: "polars.DataFrame") -> Usual:
+    """Return what is usual, from the rows of `ledger` and the times of the stored bodies."""
+    pl: Any = library("polars", "archive")
+    bodies = columns_of(store, "raw", ("unit", "status", "served_at", "stored_at"))
+    first_stored = (
+        bodies.filter(pl.col("status") != UNDECODABLE)
+        .group_by("unit")
+        .agg(pl.coalesce("served_at", "stored_at").min().alias("first_stored"))
+    )
+    delay = (pl.col("first_stored") - pl.col("over_at")).alias("delay")
+    delays = (
+        units.join(first_stored, on="unit")
+        .select("operation", delay)
+        .filter(pl.col("delay") <= _MAX_OBSERVED_DELAY)
+        .group_by("operation")
+        .agg(
+            pl.len().alias("count"),
+            pl.col("delay").dt.total_microseconds().clip(0).quantile(0.9, "linear").alias("usual"),
+        )
+        .filter(pl.col("count") >= _MIN_BODIES)
+    )
+    rows = (
+        units.filter(pl.col("status").is_in(COMPLETE) & pl.col("final"))
+        .group_by("operation")
+        .agg(pl.col("rows").median())
+    )
+    has = units.filter(~pl.col("status").is_in(("unavailable", "withdrawn")))["operation"]
+    return Usual(
+        {name: timedelta(seconds=round(usual / 1e6)) for name, _, usual in delays.iter_rows()},
+        {name: usual for name, usual in rows.iter_rows() if usual is not None},
+        frozenset(has),
+    )
+
+
+def last_planned(units: "polars.DataFrame") -> datetime | None:
+    """Return the service's clock at the last sync."""
+    at: datetime | None = units["planned_at"].max()  # type: ignore[assignment]
+    return at
