@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
 from . import _commits, _corrections
-from ._decode import decode_tables, empty_tables
+from ._decode import decode_tables, decode_together, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
@@ -128,10 +128,10 @@ class Changes(Mapping[str, ChangeStream]):
         return f"<sideline.Changes up to version {self.version}: {self._units:,} units>"
 
 
-class ChangedUnit(NamedTuple):
-    """A unit with two different bodies."""
+class ChangedUnits(NamedTuple):
+    """Units of one operation with their rows: one that has another body, or some that had none."""
 
-    unit: Unit
+    units: list[Unit]
     old: "Mapping[str, pyarrow.Table]"
     new: "Mapping[str, pyarrow.Table]"
 
@@ -182,42 +182,65 @@ def state_at(store: Store, when: datetime, now: State) -> State:
     return State(then.items())
 
 
-def changed_units(store: Store, then: Mapping[str, int], now: State, table: str | None = None) -> Iterator[ChangedUnit]:
+def changed_units(
+    store: Store, then: Mapping[str, int], now: State, table: str | None = None
+) -> Iterator[ChangedUnits]:
     """Yield the units whose bodies differ, or those with rows in a table, a few in memory at a time."""
     operations = {name for name, resource in RESOURCES.items() if table is None or table in resource.tables}
-    tables_to_decode = [] if table is None else [table]
-
-    def month_of(unit: str) -> str:
-        # Bodies of a unit that has others may be in several months.
-        return "" if then.get(unit) else now.months.get(unit, "")
-
     units = sorted(
-        (month_of(unit), unit)
+        # Bodies of a unit that has others may be in several months.
+        (operation, "" if then.get(unit) else now.months.get(unit, ""), bool(then.get(unit)), unit)
         for unit in then.keys() | now.keys()
-        if then.get(unit, 0) != now.get(unit, 0) and unit.partition("/")[0] in operations
+        if then.get(unit, 0) != now.get(unit, 0) and (operation := unit.partition("/")[0]) in operations
     )
-    for some, month in _parts(units):
-        entries = [f"{unit}#{states[unit]}" for unit in some for states in (then, now) if states.get(unit)]
-        found: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
-        of: dict[str, Unit] = {}
-        for row in bodies(store, entries=entries, months=[month] if month else None):
-            unit = of[row["unit"]] = unit_of_body(row)
-            tables = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables_to_decode)
-            if "players" in tables:
-                tables["players"] = history(store, unit, row["sequence"])
-            found[row["unit"], row["sequence"]] = tables
-        for name in some:
-            none = empty_tables(of[name])
-            old, new = (found.get((name, states.get(name, 0)), none) for states in (then, now))
-            yield ChangedUnit(of[name], old, new)
+    for (operation, month, had_body), same in groupby(units, key=itemgetter(0, 1, 2)):
+        names = [unit for *_, unit in same]
+        tables = RESOURCES[operation].tables if table is None else (table,)
+        months = [month] if month else None
+        # A body of locations has about 100 times the rows of another.
+        size = store.settings.max_bodies_decoded if operation == "locations" else _BATCH_SIZE
+        for first in range(0, len(names), size):
+            some = names[first : first + size]
+            if had_body or "players" in tables:
+                yield from _one_by_one(store, some, (then, now), tables, months)
+            else:
+                yield _together(store, some, now, tables, months)
 
 
-def _parts(units: Sequence[tuple[str, str]]) -> Iterator[tuple[list[str], str]]:
-    """Yield parts of units, each with its month; units of an unknown month have none."""
-    for month, same in groupby(units, key=itemgetter(0)):
-        names = [unit for _, unit in same]
-        for first in range(0, len(names), _BATCH_SIZE):
-            yield names[first : first + _BATCH_SIZE], month
+def _together(
+    store: Store, names: Sequence[str], now: State, tables: Sequence[str], months: Sequence[str] | None
+) -> ChangedUnits:
+    """Return the rows of units that had no body, decoded in one call."""
+    rows = list(bodies(store, entries=[f"{unit}#{now[unit]}" for unit in names], months=months))
+    units = [unit_of_body(row) for row in rows]
+    none = empty_tables(units[0])
+    # A withdrawn unit has no body.
+    decodable = [(unit, row["body"]) for unit, row in zip(units, rows, strict=True) if row["body"] is not None]
+    new = {name: decode_together(name, decodable) for name in tables} if decodable else none
+    return ChangedUnits(units, none, new)
+
+
+def _one_by_one(
+    store: Store,
+    names: Sequence[str],
+    states: Sequence[Mapping[str, int]],
+    tables: Sequence[str],
+    months: Sequence[str] | None,
+) -> Iterator[ChangedUnits]:
+    """Yield each unit with the rows of its body in the earlier and in the later state."""
+    entries = [f"{unit}#{state[unit]}" for unit in names for state in states if state.get(unit)]
+    found: dict[tuple[str, int], Mapping[str, pyarrow.Table]] = {}
+    of: dict[str, Unit] = {}
+    for row in bodies(store, entries=entries, months=months):
+        unit = of[row["unit"]] = unit_of_body(row)
+        rows = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables)
+        if "players" in tables:
+            rows["players"] = history(store, unit, row["sequence"])
+        found[row["unit"], row["sequence"]] = rows
+    for name in names:
+        none = empty_tables(of[name])
+        old, new = (found.get((name, state.get(name, 0)), none) for state in states)
+        yield ChangedUnits([of[name]], old, new)
 
 
 def _change_schema(store: Store, name: str) -> "pyarrow.Schema":

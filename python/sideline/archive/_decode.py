@@ -94,7 +94,7 @@ def _filled(rows: "pyarrow.Table", unit: Unit) -> "pyarrow.Table":
 
 def empty_tables(unit: Unit) -> "dict[str, pyarrow.Table]":
     """Return the unit's tables without rows."""
-    return {name: to_storage_types(_arrow.empty(public_schema(name))) for name in RESOURCES[unit.operation].tables}
+    return {name: _arrow.empty(stored_schema(name)) for name in RESOURCES[unit.operation].tables}
 
 
 def _payload(unit: Unit, raw: bytes) -> Payload:

@@ -7,7 +7,7 @@ compared by groups of rows.
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._rows import library
 from ._changes import KEYS, State, changed_units, current_state
@@ -15,7 +15,7 @@ from ._export_target import Target, open_target, quote_name, quote_text
 from ._export_values import deliverable, key_problem
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._pseudonyms import replace_rows
-from ._read import require, to_arrow
+from ._read import batches, require, to_arrow
 from ._store import Store, comments_of, public_schema
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ class _Export:
         units = 0
         new: dict[str, list[pyarrow.Table]] = {}
         names: list[str] = []
-        for unit, _, tables in changed_units(self._store, earlier_units, now):
-            units += 1
-            names.append(unit.name)
-            for name in RESOURCES[unit.operation].tables:
-                if name in self._rows and tables[name].num_rows:
+        for part, _, tables in changed_units(self._store, earlier_units, now):
+            units += len(part)
+            names += (unit.name for unit in part)
+            for name in self._rows.keys() & tables.keys():
+                if tables[name].num_rows:
                     new.setdefault(name, []).append(tables[name])
-            if len(names) == _BATCH_SIZE:
+            if len(names) >= _BATCH_SIZE:
                 self._flush(new, names, now)
         self._flush(new, names, now)
         return units
@@ -203,13 +203,10 @@ class _Export:
     def _write_groups(self, name: str, column: str) -> None:
         """Replace the groups of a table's rows that differ from those of the target."""
         pa = library("pyarrow", "export")
-        rows = self._with_pseudonyms(to_arrow(self._store, name))
-        groups: dict[str, list[int]] = {}
-        for index, value in enumerate(rows[column].to_pylist()):
-            groups.setdefault(value or "", []).append(index)
+        pc: Any = library("pyarrow.compute", "export")
         digests = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
         earlier_digests = dict(zip(digests["name"].to_pylist(), digests["digest"].to_pylist(), strict=True))
-        now = {group: _digest(rows.take(indices)) for group, indices in groups.items()}
+        now = _digests(map(self._with_pseudonyms, batches(self._store, name)), column)
         groups_to_write = sorted(
             group for group in earlier_digests.keys() | now.keys() if earlier_digests.get(group) != now.get(group)
         )
@@ -222,15 +219,23 @@ class _Export:
             self._target.run(
                 f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)} and name in ({name_list})"
             )
-            indices = [index for group in names for index in groups.get(group, ())]
-            if indices:
-                self._add(name, rows.take(indices))
             current = [{"table_name": name, "name": group, "digest": now[group]} for group in names if group in now]
             self._target.add(GROUPS_TABLE, pa.Table.from_pylist(current, _groups_schema()))
+        requested_groups = pa.array(groups_to_write, pa.string())
+        for rows in map(self._with_pseudonyms, batches(self._store, name) if groups_to_write else ()):
+            new = rows.filter(pc.is_in(pc.fill_null(rows[column].cast(pa.string()), ""), requested_groups))
+            if new.num_rows:
+                self._add(name, new)
 
 
-def _digest(rows: "pyarrow.Table") -> str:
-    return blake2b(repr(rows.to_pylist()).encode(), digest_size=16).hexdigest()
+def _digests(parts: "Iterable[pyarrow.Table]", column: str) -> dict[str, str]:
+    """Return a digest of each group of rows, whatever their order: files are read as they come."""
+    sums: dict[str, int] = {}
+    for rows in parts:
+        for group, row in zip(rows[column].to_pylist(), rows.to_pylist(), strict=True):
+            digest = int.from_bytes(blake2b(repr(row).encode(), digest_size=16).digest(), "big")
+            sums[group or ""] = (sums.get(group or "", 0) + digest) % 2**128
+    return {group: f"{total:032x}" for group, total in sums.items()}
 
 
 def _units_schema() -> "pyarrow.Schema":

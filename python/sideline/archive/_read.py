@@ -83,13 +83,20 @@ def open_table(store: Store, name: str) -> "DeltaTable | None":
 
 def scan(store: Store, name: str) -> "polars.LazyFrame":
     """Return a table lazily; a table that is not stored has its columns and no rows."""
+    return with_public_types(stored_rows(store, name), name)
+
+
+def stored_rows(store: Store, name: str) -> "polars.LazyFrame":
+    """Return a table lazily, in storage types; tables of rows of bodies have the column `MONTH`."""
     pl = library("polars", "archive")
     table = open_table(store, name)
     if table is None:
-        return with_public_types(pl.from_arrow(public_schema(name).empty_table()).lazy(), name)
-    return with_public_types(
-        pl.from_arrow(coverage_table(store, table)).lazy() if name == "coverage" else pl.scan_delta(table), name
+        empty: polars.LazyFrame = pl.from_arrow(public_schema(name).empty_table()).lazy()
+        return empty.with_columns(pl.lit(None, pl.String).alias(MONTH))
+    frame: polars.LazyFrame = (
+        pl.from_arrow(coverage_table(store, table)).lazy() if name == "coverage" else pl.scan_delta(table)
     )
+    return frame
 
 
 def last_listed(store: Store) -> "dict[str, datetime]":
@@ -102,18 +109,46 @@ def last_listed(store: Store) -> "dict[str, datetime]":
 
 
 def coverage_table(store: Store, table: "DeltaTable") -> "pyarrow.Table":
-    """Return the public columns. `listed_at` is the later of the row's own and that of `listings`."""
-    pa = library("pyarrow", "archive")
-    rows = pa.table(table.to_pyarrow_table())
-    if listed := last_listed(store):
+    """Return the public columns of `coverage`."""
+    pa: Any = library("pyarrow", "archive")
+    rows: pyarrow.Table = pa.Table.from_batches(coverage_batches(store, table), public_columns_of_coverage())
+    return rows
+
+
+def public_columns_of_coverage() -> "pyarrow.Schema":
+    """Return the public columns in storage types."""
+    pa: Any = library("pyarrow", "archive")
+    schema = internal_schemas()["coverage"]
+    columns: pyarrow.Schema = pa.schema([schema.field(name) for name in public_schema("coverage").names])
+    return columns
+
+
+def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.RecordBatch]":
+    """Yield rows of the opened table. `listed_at` is the later of the row's own and that of `listings`."""
+    pa: Any = library("pyarrow", "archive")
+    last_times, schema = last_listed(store), public_columns_of_coverage()
+    place = schema.get_field_index("listed_at")
+    for rows in store.batches(table, None, columns=(*schema.names, "event_id")):
         columns = (rows[name].to_pylist() for name in ("event_id", "unit", "listed_at"))
         later = [
-            max((one for one in (listed.get(event or unit), at) if one is not None), default=None)
+            max((time for time in (last_times.get(event or unit), at) if time is not None), default=None)
             for event, unit, at in zip(*columns, strict=True)
         ]
-        place = rows.schema.get_field_index("listed_at")
-        rows = rows.set_column(place, rows.schema.field(place), pa.array(later, rows.schema.field(place).type))
-    return rows.select(public_schema("coverage").names)
+        columns_of_batch = [
+            pa.array(later, schema.field(place).type) if at == place else rows[at] for at in range(len(schema))
+        ]
+        yield pa.record_batch(columns_of_batch, schema)
+
+
+def batches(store: Store, name: str) -> "Iterator[pyarrow.Table]":
+    """Yield the rows of a table with its public columns and types, some in memory at a time."""
+    pa: Any = library("pyarrow", "archive")
+    table = open_table(store, name)
+    if table is None:
+        return
+    rows = coverage_batches(store, table) if name == "coverage" else table.to_pyarrow_dataset().to_batches()
+    for batch in rows:
+        yield conform(pa.Table.from_batches([batch]), public_schema(name))
 
 
 def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame":
