@@ -101,8 +101,8 @@ def test_there_is_no_code_that_nothing_runs() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         opened = re.findall(r"^ *```(\w*)$", page.read_text(encoding="utf-8"), re.M)[::2]
         # tests/test_assistant.py starts the server of each JSON; the commands about a release need a published one.
-        allowed = {"assistant.md": {"json"}, "releases.md": {"text"}}
-        assert set(opened) <= {"python", "sh", *allowed.get(page.name, ())}, page.name
+        languages = {"assistant.md": {"json"}, "releases.md": {"text"}}
+        assert set(opened) <= {"python", "sh", *languages.get(page.name, ())}, page.name
 
 
 def test_every_link_leads_somewhere() -> None:

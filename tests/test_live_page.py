@@ -498,11 +498,11 @@ def test_a_page_says_what_it_does_not_know_while_rest_hangs_and_rows_are_bad(tab
             # The first request hangs, and the response of the second has a bad row.
             service.faults.add("catch_up", times=1, delay=3.0)
             service.faults.add("catch_up", times=1, change=unreadable)
-            refused = service.live.refuse(503)
+            refusal = service.live.refuse(503)
             service.live.cut()
             while points() == before:
                 game.play()
-            service.faults.remove(refused)
+            service.faults.remove(refusal)
             tab.wait("document.querySelector('#status').innerText.includes('1 gap, 1 open')")
             assert tab.run(POINTS) == before
             tab.screenshot(tmp_path / "while-rest-hangs.png")

@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from ._read import coverage, require, scan
+from ._baseline import columns_of
+from ._read import require, scan, stored_rows, with_public_types
+from ._store import MONTH
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     import polars
 
@@ -28,51 +30,105 @@ _ORPHAN_RULES = ("sessions_are_listed", "withdrawn_sessions_have_no_rows")
 """Rules about rows of sessions that no event lists."""
 
 
-def audit(store: "Store", events: "Collection[str] | None" = None) -> "Violations":
-    """Return the violations of finished events, a few events at a time, and of rows that belong to no event.
-
-    With `events`, only the violations of these events.
-    """
-    from .._answers import check_rules, merge_violations
+def audit(store: "Store") -> "Violations":
+    """Return the violations of finished events, a few events at a time, and of rows that belong to no event."""
+    from .._answers import merge_violations
 
     require(store)
-    pl = library("polars", "archive")
-    columns = ("operation", "game_id", "session_id", "status")
-    units = coverage(store, (*columns, "unit", "final"))
-    synced = {row["operation"] for row in units}
-    finals = (row["unit"] for row in units if row["final"] and row["operation"] in ("game", "team_events"))
-    over = [key for unit in finals if (key := unit.partition("/")[2]) and (events is None or key in events)]
-    covered = pl.DataFrame([{name: row[name] for name in columns} for row in units], dict.fromkeys(columns, pl.String))
-    names = [name for operation, names in _TABLES.items() if operation in synced for name in names]
-    shared = {"coverage": covered} | _rosters(store)
-
-    def of(name: str, key: str, ids: list[str]) -> "polars.DataFrame":
-        return scan(store, name).filter(pl.col(key).is_in(ids)).collect()
-
-    runs = []
-    for first in range(0, max(1, len(over)), _BATCH_SIZE):
-        some = over[first : first + _BATCH_SIZE]
-        frames = {name: of(name, "event_id", some) for name in ("events", "sessions")}
-        ids = frames["sessions"]["session_id"].to_list()
-        frames |= {name: of(name, "session_id", ids) for name in ("location_windows", *names)}
-        if "play_by_play" in synced:
-            frames["play_by_play"] = of("play_by_play", "game_id", some)
-        runs.append(check_rules(_plain(frames | shared)))
-    if events is not None:
-        return merge_violations(runs)
-    sessions = scan(store, "sessions").collect()
-    orphans = {name: _orphans(store, name, sessions) for name in names}
-    if any(frame.height for frame in orphans.values()):
-        runs.append(check_rules(_plain(orphans | {"sessions": sessions, "coverage": covered}), rules=_ORPHAN_RULES))
-    return merge_violations(runs)
+    auditor = Auditor(store)
+    return merge_violations([*auditor.of_events(), *auditor.of_orphans()])
 
 
-def _orphans(store: "Store", name: str, sessions: "polars.DataFrame") -> "polars.DataFrame":
+class Auditor:
+    """The tables of an archive that rules read."""
+
+    def __init__(self, store: "Store") -> None:
+        self._units = _units(store)
+        self._months = _months(store, self._units)
+        synced = set(self._units["operation"])
+        self._session_tables = [name for operation, names in _TABLES.items() if operation in synced for name in names]
+        self._game_tables = ["play_by_play"] if "play_by_play" in synced else []
+        names = ("events", "sessions", "location_windows", *self._session_tables, *self._game_tables)
+        self._frames = {name: stored_rows(store, name) for name in names}
+        self._rosters = _rosters(store)
+
+    def of_events(self, events: "Collection[str] | None" = None) -> "Iterator[Violations]":
+        """Yield the violations of the finished ones of some events, or of all, a few at a time; at least once."""
+        from .._answers import check_rules
+
+        for batch, months in self._parts(events):
+            yield check_rules(_plain(self._tables_of(batch, months) | self._rosters))
+
+    def of_orphans(self) -> "Iterator[Violations]":
+        """Yield the violations of rows that belong to no event."""
+        from .._answers import check_rules
+
+        sessions = with_public_types(self._frames["sessions"], "sessions").collect()
+        orphans = {
+            name: _orphans(with_public_types(self._frames[name], name), sessions) for name in self._session_tables
+        }
+        if any(frame.height for frame in orphans.values()):
+            tables = orphans | {"sessions": sessions, "coverage": self._units}
+            yield check_rules(_plain(tables), rules=_ORPHAN_RULES)
+
+    def _parts(self, events: "Collection[str] | None") -> "Iterator[tuple[list[str], list[str]]]":
+        """Yield parts of the finished events, and the months that have their rows."""
+        pl: Any = library("polars", "archive")
+        is_event = pl.col("operation").is_in(("game", "team_events")) & pl.col("final")
+        finished = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
+        if events is not None:
+            finished = finished.filter(finished.is_in(list(events)))
+        by_months = (
+            finished.to_frame().join(self._months, on="event_id", how="left").group_by("months", maintain_order=True)
+        )
+        parts = [(list(months or ()), rows["event_id"].to_list()) for (months,), rows in by_months]
+        for months, ids in parts or [([], [])]:
+            for first in range(0, len(ids) or 1, _BATCH_SIZE):
+                yield ids[first : first + _BATCH_SIZE], months
+
+    def _tables_of(self, events: list[str], months: list[str]) -> "dict[str, polars.DataFrame]":
+        pl: Any = library("polars", "archive")
+
+        def of(name: str, key: str, ids: list[str]) -> "polars.DataFrame":
+            frame = with_public_types(self._frames[name].filter(pl.col(MONTH).is_in(months)), name)
+            rows: polars.DataFrame = frame.filter(pl.col(key).is_in(ids)).collect()
+            return rows
+
+        tables = {name: of(name, "event_id", events) for name in ("events", "sessions")}
+        sessions = tables["sessions"]["session_id"].to_list()
+        tables |= {name: of(name, "session_id", sessions) for name in ("location_windows", *self._session_tables)}
+        tables |= {name: of(name, "game_id", events) for name in self._game_tables}
+        tables["coverage"] = self._units.filter(pl.col("event_id").is_in(events))
+        return tables
+
+
+def _units(store: "Store") -> "polars.DataFrame":
+    """Return what rules need of `coverage`. The id of an event is also that of its own unit."""
+    pl: Any = library("polars", "archive")
+    columns = ("operation", "game_id", "session_id", "status", "unit", "final", "event_id")
+    key = pl.col("unit").str.strip_prefix(pl.col("operation") + "/")
+    is_event = pl.col("operation").is_in(("game", "team_events", "schedule"))
+    units: polars.DataFrame = columns_of(store, "coverage", columns).with_columns(
+        event_id=pl.when(is_event).then(key).otherwise("event_id")
+    )
+    return units
+
+
+def _months(store: "Store", units: "polars.DataFrame") -> "polars.DataFrame":
+    """Return the months of the rows of each event. Rows of an event that moved may be in the month that it had."""
+    pl: Any = library("polars", "archive")
+    stored_in = columns_of(store, "raw", ("unit", MONTH)).unique()
+    by_event = stored_in.join(units.select("unit", "event_id"), on="unit").group_by("event_id")
+    months: polars.DataFrame = by_event.agg(months=pl.col(MONTH).unique().sort())
+    return months
+
+
+def _orphans(frame: "polars.LazyFrame", sessions: "polars.DataFrame") -> "polars.DataFrame":
     """Return the rows of sessions that no event lists."""
     pl = library("polars", "archive")
-    listed = sessions["session_id"].unique().to_list()
+    listed = sessions["session_id"].unique().implode()
     unlisted = pl.col("session_id").is_not_null() & ~pl.col("session_id").is_in(listed)
-    found: polars.DataFrame = scan(store, name).filter(unlisted).collect()
+    found: polars.DataFrame = frame.filter(unlisted).collect(engine="streaming")
     return found
 
 

@@ -24,7 +24,7 @@ _COLUMNS = ("unit", "operation", "status", "rows", "final", "over_at", "planned_
 
 
 @dataclass(frozen=True)
-class Usual:
+class Baseline:
     """What is usual for each operation. An operation that is absent has too few bodies."""
 
     delays: Mapping[str, timedelta]
@@ -50,7 +50,7 @@ def ledger(store: Store) -> "polars.DataFrame":
     return columns_of(store, "coverage", _COLUMNS)
 
 
-def learn(store: Store, units: "polars.DataFrame") -> Usual:
+def learn(store: Store, units: "polars.DataFrame") -> Baseline:
     """Return what is usual, from the rows of `ledger` and the times of the stored bodies."""
     pl: Any = library("polars", "archive")
     bodies = columns_of(store, "raw", ("unit", "status", "served_at", "stored_at"))
@@ -67,7 +67,7 @@ def learn(store: Store, units: "polars.DataFrame") -> Usual:
         .group_by("operation")
         .agg(
             pl.len().alias("count"),
-            pl.col("delay").dt.total_microseconds().clip(0).quantile(0.9, "linear").alias("usual"),
+            pl.col("delay").dt.total_microseconds().clip(0).quantile(0.9, "linear").alias("delay"),
         )
         .filter(pl.col("count") >= _MIN_BODIES)
     )
@@ -76,11 +76,11 @@ def learn(store: Store, units: "polars.DataFrame") -> Usual:
         .group_by("operation")
         .agg(pl.col("rows").median())
     )
-    has = units.filter(~pl.col("status").is_in(("unavailable", "withdrawn")))["operation"]
-    return Usual(
-        {name: timedelta(seconds=round(usual / 1e6)) for name, _, usual in delays.iter_rows()},
-        {name: usual for name, usual in rows.iter_rows() if usual is not None},
-        frozenset(has),
+    operations = units.filter(~pl.col("status").is_in(("unavailable", "withdrawn")))["operation"]
+    return Baseline(
+        {name: timedelta(seconds=round(delay / 1e6)) for name, _, delay in delays.iter_rows()},
+        {name: median for name, median in rows.iter_rows() if median is not None},
+        frozenset(operations),
     )
 
 

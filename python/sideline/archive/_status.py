@@ -1,26 +1,27 @@
 """Judges whether each table of each game is complete and final, from the archive alone.
 
-`verdicts` decides without reading anything; `status` reads what it needs.
+`_Judge` decides without reading anything; `status` reads what it needs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from .._client import table_from_arrow
 from .._core import Table
 from .._rows import library
-from . import _audits, _read
+from . import _audits, _baseline, _read
+from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
-from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, is_list
+from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
 from ._store import MONTH, Store
 from ._tracking import signatures, stored_signatures
-from ._writer import UNDECODABLE, interrupted_units
+from ._writer import interrupted_units
 
 if TYPE_CHECKING:
+    import polars
     import pyarrow
 
 Row = dict[str, Any]
@@ -28,16 +29,22 @@ Row = dict[str, Any]
 _FALLBACK_DELAY = timedelta(days=1)
 """The usual delay until the archive has learned its own."""
 
-_MIN_BODIES = 3
-"""Bodies needed to learn the usual delay of an operation."""
-
-_MAX_OBSERVED_DELAY = timedelta(days=3)
-"""A unit first requested later than this after its end says nothing about the delay."""
-
 _FEW_ROWS_DIVISOR = 20
 """A session with fewer than the usual rows divided by this is suspicious."""
 
 _CANCELLED = {"CANCELED", "CANCELLED"}
+
+_UNREADABLE_PREFIX = "event/"
+
+_GAMES_AT_ONCE = 100
+"""Games whose rows of `coverage` are in memory."""
+
+_COLUMNS = (
+    *("operation", "team_id", "game_id", "session_id", "start", "end", "status", "rows", "error", "unit", "listed_at"),
+    *("body_id", "sequence", "stored_at", "event_id", "starts_at", "over_at", "teams", "final", "planned_at"),
+)
+
+_SCHEDULE_COLUMNS = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
 
 
 @dataclass
@@ -67,39 +74,87 @@ def status(
     now: datetime,
     window: timedelta,
 ) -> Table:
-    """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's."""
+    """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's.
+
+    The rows of `coverage` of some games are in memory at a time.
+    """
     _read.require(store)
-    listed_at = _read.last_listed(store)
-    units = [
-        {**row, "listed_at": _latest(row["listed_at"], listed_at.get(row["event_id"] or row["unit"]))}
-        for row in _read.coverage(store)
-    ]
-    schedule = _read.to_arrow(store, "games")
-    columns = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
-    listed = schedule.select(columns).to_pylist()
-    planned = [row["planned_at"] for row in units if row.get("planned_at") is not None]
-    games = {
-        game.id: game
-        for game in _games(units, listed)
-        if (team_ids is None or set(team_ids) & set(game.teams))
-        and (since is None or game.starts_at is None or game.starts_at >= since)
-    }
-    over = [
-        game.id for game in games.values() if any(row["operation"] == "game" and row["final"] for row in game.units)
-    ]
-    found = _audits.audit(store, over).to_dicts() if over else []
-    rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
-    rows = verdicts(
-        games.values(),
-        units=units,
-        first_stored=_first_stored(store),
+    pa: Any = library("pyarrow", "archive")
+    ledger = _baseline.ledger(store)
+    judge = _Judge(
+        baseline=_baseline.learn(store, ledger),
         interrupted_units=_interrupted_units(store),
-        violations=[{**row, **rules[row["rule"]]} for row in found],
         # The service's clock at the last sync may be ahead of this machine's.
-        clock=clock or max([now, *planned]),
+        clock=clock or max([now, *filter(None, [_baseline.last_planned(ledger)])]),
         window=window,
     )
-    return table_from_arrow("status", _arrow(_with_answers(rows, units, stored_signatures(store))))
+    auditor, signatures_of_rows = _audits.Auditor(store), stored_signatures(store)
+    parts: list[pyarrow.Table] = [_arrow([])]
+    starts: list[datetime | None] = []
+    for games, units in _parts(store, ledger):
+        selected = [
+            game
+            for game in sorted(games, key=_order)
+            if (team_ids is None or set(team_ids) & set(game.teams))
+            and (since is None or game.starts_at is None or game.starts_at >= since)
+        ]
+        rows = judge.verdicts(selected, units, _violations(auditor, selected))
+        rows = _with_answers(rows, units, signatures_of_rows)
+        at = {game.id: game.starts_at for game in selected}
+        starts += [at[row["game_id"]] for row in rows]
+        parts.append(_arrow(rows))
+    table = pa.concat_tables(parts).append_column("starts_at", pa.array(starts, pa.timestamp("us", "UTC")))
+    # Sorting is stable: the tables of a game keep their order, and games without a start are last.
+    table = table.sort_by([("starts_at", "ascending"), ("game_id", "ascending")]).drop_columns("starts_at")
+    return table_from_arrow("status", table.unify_dictionaries().combine_chunks())
+
+
+def _order(game: _Game) -> tuple[Any, ...]:
+    return (game.starts_at is None, game.starts_at, game.id)
+
+
+def _violations(auditor: _audits.Auditor, games: Iterable[_Game]) -> list[Row]:
+    """Return the violations of finished games, with the tables of their rule and those that it needs."""
+    finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
+    rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
+    columns = ("rule", "game_id", "session_id")
+    violations = (
+        {tuple(row[name] for name in columns) for run in auditor.of_events(finished) for row in run.to_dicts()}
+        if finished
+        else ()
+    )
+    return [dict(zip(columns, row, strict=True)) | rules[row[0]] for row in sorted(violations, key=repr)]
+
+
+def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
+    """Yield some games at a time, with the rows of `coverage` of their units and of lists."""
+    pl: Any = library("polars", "archive")
+    listed_at = _read.last_listed(store)
+    table = store.open_checked("coverage")
+
+    def units_of(months: Collection[str], games: Collection[str] | None = None) -> Iterator[Row]:
+        texts = None if games is None else ("game_id", games)
+        for batch in () if table is None else store.select(table, _COLUMNS, texts, months):
+            for row in _read.to_dicts(batch):
+                row["listed_at"] = _latest(row["listed_at"], listed_at.get(row["event_id"] or row["unit"]))
+                yield row
+
+    is_malformed = pl.col("unit").str.starts_with(_UNREADABLE_PREFIX)
+    months_of_lists = {UNDATED, *ledger.filter(is_malformed)[MONTH]}
+    lists = [row for row in units_of(months_of_lists) if is_list(row["unit"]) or _is_malformed(row)]
+    names = {row["unit"] for row in lists}
+    schedule = _read.scan(store, "games").select(*_SCHEDULE_COLUMNS).collect()
+    of_games = ledger.filter(pl.col("game_id").is_not_null() & ~is_malformed)
+    practices = ledger.filter(pl.col("body_id").is_not_null())["unit"].str.strip_prefix("team_events/")
+    existing_ids = {*of_games["game_id"], *schedule["game_id"], *practices}
+    months = of_games.group_by("game_id").agg(months=pl.col(MONTH).unique().sort())
+    ids = pl.concat([schedule.select("game_id"), months.select("game_id")]).unique(maintain_order=True)
+    for (of_part,), part in ids.join(months, on="game_id", how="left").group_by("months", maintain_order=True):
+        for chunk in part["game_id"].to_frame().iter_slices(_GAMES_AT_ONCE):
+            game_ids = set(chunk["game_id"])
+            units = [*lists, *(row for row in units_of(of_part or (), game_ids) if row["unit"] not in names)]
+            rows = schedule.filter(pl.col("game_id").is_in(chunk["game_id"].implode())).to_dicts()
+            yield _games(units, rows, existing_ids), units
 
 
 def _interrupted_units(store: Store) -> set[str]:
@@ -140,70 +195,76 @@ def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows:
     return all_rows
 
 
-def verdicts(
-    games: Iterable[_Game],
-    *,
-    units: Sequence[Row],
-    first_stored: Mapping[str, datetime],
-    interrupted_units: Collection[str],
-    violations: Iterable[Row],
-    clock: datetime,
-    window: timedelta,
-) -> list[Row]:
-    """Return a row of `status` for each game and table, in the order of the games' starts. Pure.
+@dataclass(frozen=True)
+class _Judge:
+    """Decides on games from their rows of `coverage`, without reading anything."""
 
-    Parameters:
-        units: all rows of `coverage`; the usual delays and row counts are learned from them.
-        first_stored: the time of each unit's first body.
-        interrupted_units: units whose storing was interrupted.
-        violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
-        clock: now.
-        window: how long after its end a game may be corrected.
-    """
-    usual = {operation: _usual_delay(operation, units, first_stored) for operation in RESOURCES}
-    counts: dict[str, list[int]] = defaultdict(list)
-    for unit in units:
-        if unit["status"] in COMPLETE and unit["final"] and unit["rows"] is not None:
-            counts[unit["operation"]].append(unit["rows"])
-    usual_rows = {operation: median(values) for operation, values in counts.items()}
-    # An operation without data for any game is not offered by the service.
-    has = {row["operation"] for row in units if row["status"] not in ("unavailable", "withdrawn")}
-    operations = [operation for operation in _JUDGED_OPERATIONS if operation in has]
-    violated = _violated(violations, units)
-    rows = []
-    for game in sorted(games, key=lambda game: (game.starts_at is None, game.starts_at, game.id)):
-        for operation in operations:
-            of_table = [row for row in game.units if row["operation"] == operation and not _is_malformed(row)]
-            delay = usual[operation]
-            unit_verdicts = [
-                _unit_verdict(row, game, delay, usual_rows, interrupted_units, clock, window) for row in of_table
-            ]
-            if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
-                # Withdrawn sessions leave no row behind.
-                unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
-            if not unit_verdicts:
-                unit_verdicts = [_without_units(game, operation, delay, clock)]
-            unit_verdicts += [("degraded", concern) for concern in game.concerns]
-            is_checked = _is_checked(operation, game)
-            for table in RESOURCES[operation].tables:
-                whole = unit_verdicts + [
-                    ("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())
-                ]
-                verdict = min((one for one, _ in whole), key=SEVERITY.index)
-                listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
-                rows.append(
-                    {
-                        "game_id": game.id,
-                        "table": table,
-                        "status": verdict,
-                        "checked": is_checked,
-                        "reasons": _reasons(whole, verdict, is_checked=is_checked),
-                        "last_changed": max((row["stored_at"] for row in of_table if row["stored_at"]), default=None),
-                        "last_listed": min(listed) if listed and None not in listed else None,
-                        "usual_delay_s": None if delay is None else delay.total_seconds(),
-                    }
-                )
-    return rows
+    baseline: Baseline
+    interrupted_units: Collection[str]
+    """Units whose storing was interrupted."""
+    clock: datetime
+    """Now."""
+    window: timedelta
+    """How long after its end a game may be corrected."""
+
+    def verdicts(self, games: Iterable[_Game], units: Sequence[Row], violations: Iterable[Row]) -> list[Row]:
+        """Return a row of `status` for each game and table.
+
+        Parameters:
+            units: the rows of `coverage` of the games.
+            violations: violations of the stored tables, with the `tables` of their rule and those that it `needs`.
+        """
+        violated = _violated(violations, units)
+        # An operation without data for any game is not offered by the service.
+        operations = [operation for operation in _JUDGED_OPERATIONS if operation in self.baseline.operations]
+        return [row for game in games for operation in operations for row in self._rows_of(game, operation, violated)]
+
+    def _rows_of(self, game: _Game, operation: str, violated: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
+        """Return the rows of an operation's tables."""
+        of_table = [row for row in game.units if row["operation"] == operation and not _is_malformed(row)]
+        delay = self.baseline.delays.get(operation)
+        unit_verdicts = [self._unit_verdict(row, game, delay) for row in of_table]
+        if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
+            # Withdrawn sessions leave no row behind.
+            unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
+        if not unit_verdicts:
+            unit_verdicts = [_without_units(game, operation, delay, self.clock)]
+        unit_verdicts += [("degraded", concern) for concern in game.concerns]
+        is_checked = _is_checked(operation, game)
+        listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
+        rows = []
+        for table in RESOURCES[operation].tables:
+            whole = unit_verdicts + [("degraded", f"violates {rule}") for rule in violated.get((game.id, table), ())]
+            verdict = min((one for one, _ in whole), key=SEVERITY.index)
+            rows.append(
+                {
+                    "game_id": game.id,
+                    "table": table,
+                    "status": verdict,
+                    "checked": is_checked,
+                    "reasons": _reasons(whole, verdict, is_checked=is_checked),
+                    "last_changed": max((row["stored_at"] for row in of_table if row["stored_at"]), default=None),
+                    "last_listed": min(listed) if listed and None not in listed else None,
+                    "usual_delay_s": None if delay is None else delay.total_seconds(),
+                }
+            )
+        return rows
+
+    def _unit_verdict(self, row: Row, game: _Game, delay: timedelta | None) -> tuple[str, str]:
+        """Return the verdict on one unit, and its reason."""
+        state, name = _state_now(row, game, self.window), row["unit"]
+        if name in self.interrupted_units and state is not State.WITHDRAWN:
+            return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
+        phase = _phase(row, game, delay, self.clock)
+        verdict = verdict_of(state, phase)
+        if state.status in COMPLETE and verdict != "pending":
+            usual_count = self.baseline.rows.get(row["operation"], 0)
+            is_changed = row["operation"] != "schedule" and row["over_at"] != game.over_at
+            if not is_changed and row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual_count:
+                if phase is Phase.WAITING:
+                    return "pending", _waiting(game, self.clock)
+                return "degraded", f"{name}: {row['rows']} rows, usually {usual_count:g}"
+        return verdict, _reason(row, game, verdict, self.clock, self.window)
 
 
 _CHECKED_AGAINST: Mapping[str, str] = {
@@ -221,31 +282,6 @@ _JUDGED_OPERATIONS = (
     *(name for name, one in RESOURCES.items() if one.key in ("game_id", "session_id") and name != "schedule"),
 )
 """Operations whose tables belong to games. The key of a game's own event is `event_id`."""
-
-
-def _unit_verdict(
-    row: Row,
-    game: _Game,
-    delay: timedelta | None,
-    usual_rows: Mapping[str, float],
-    interrupted_units: Collection[str],
-    clock: datetime,
-    window: timedelta,
-) -> tuple[str, str]:
-    """Return the verdict on one unit, and its reason."""
-    state, name = _state_now(row, game, window), row["unit"]
-    if name in interrupted_units and state is not State.WITHDRAWN:
-        return "degraded", f"{name}: a sync was interrupted while it stored this unit; sync again"
-    phase = _phase(row, game, delay, clock)
-    verdict = verdict_of(state, phase)
-    if state.status in COMPLETE and verdict != "pending":
-        usual_count = usual_rows.get(row["operation"], 0)
-        is_changed = row["operation"] != "schedule" and row["over_at"] != game.over_at
-        if not is_changed and row["rows"] is not None and row["rows"] * _FEW_ROWS_DIVISOR < usual_count:
-            if phase is Phase.WAITING:
-                return "pending", _waiting(game, clock)
-            return "degraded", f"{name}: {row['rows']} rows, usually {usual_count:g}"
-    return verdict, _reason(row, game, verdict, clock, window)
 
 
 def _state_now(row: Row, game: _Game, window: timedelta) -> State:
@@ -320,8 +356,11 @@ def _waiting(game: _Game, clock: datetime) -> str:
     return f"over since {game.over_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
-    """Return the games of the schedule and of `coverage`, with their units and concerns."""
+def _games(units: Sequence[Row], schedule: Iterable[Row], existing_ids: Collection[str]) -> list[_Game]:
+    """Return the games of the schedule and of `coverage`, with their units and concerns.
+
+    `existing_ids`: the ids of all games and practices of the archive.
+    """
     games: dict[str, _Game] = {}
     for row in schedule:
         game = games.setdefault(row["game_id"], _Game(row["game_id"]))
@@ -339,8 +378,7 @@ def _games(units: Sequence[Row], schedule: Iterable[Row]) -> list[_Game]:
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
     # A malformed entry may belong to any game if its id is of no known game or practice.
-    practices = {row["unit"].partition("/")[2] for row in units if row["operation"] == "team_events" and row["body_id"]}
-    unknown = [row for name, row in holes.items() if name not in games and name not in practices]
+    unknown = [row for name, row in holes.items() if name not in existing_ids]
     for game in games.values():
         if (hole := holes.get(game.id)) is not None:
             game.concerns.append(f"its event: {hole['error']}")
@@ -362,22 +400,7 @@ def _holds(row: Row, game: _Game) -> bool:
 
 
 def _is_malformed(row: Row) -> bool:
-    return bool(row["unit"].startswith("event/"))
-
-
-def _usual_delay(operation: str, units: Iterable[Row], first_stored: Mapping[str, datetime]) -> timedelta | None:
-    """Return the time after the end by which nine of ten bodies were stored, or `None` if unknown."""
-    delays = []
-    for row in units:
-        stored = first_stored.get(row["unit"])
-        if row["operation"] != operation or row["over_at"] is None or stored is None:
-            continue
-        delay = stored - row["over_at"]
-        if delay <= _MAX_OBSERVED_DELAY:
-            delays.append(max(0.0, delay.total_seconds()))
-    if len(delays) < _MIN_BODIES:
-        return None
-    return timedelta(seconds=round(quantiles(delays, n=10, method="inclusive")[-1]))
+    return bool(row["unit"].startswith(_UNREADABLE_PREFIX))
 
 
 def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
@@ -416,15 +439,6 @@ def _is_checked(operation: str, game: _Game) -> bool:
     fetched = {row["operation"] for row in game.units if row["status"] in COMPLETE}
     is_over = any(row["operation"] == "game" and row["final"] for row in game.units)
     return is_over and {operation, _CHECKED_AGAINST.get(operation)} <= fetched
-
-
-def _first_stored(store: Store) -> dict[str, datetime]:
-    found: dict[str, datetime] = {}
-    for row in _read.bodies(store, columns=("unit", "status", "served_at", "stored_at")):
-        if row["status"] != UNDECODABLE:
-            at = row["served_at"] or row["stored_at"]
-            found[row["unit"]] = min(at, found.get(row["unit"], at))
-    return found
 
 
 def _rules() -> Any:
