@@ -163,6 +163,38 @@ fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
 }
 
 #[test]
+fn beyond_the_maximum_of_remembered_values_no_state_without_versions_closes_a_gap() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    let stats: serde_json::Map<String, Value> = (0..1_000).map(|n| (format!("CODE{n}"), json!(1))).collect();
+    for player in 0..70 {
+        gaps.take_update(
+            &update(&json!({"type": "stats", "data": {"team_id": 2, "player_id": player, "stats": stats}})),
+            seconds(2.0),
+        );
+    }
+    assert_eq!((gaps.delivered_values.len(), gaps.last_delivered.len()), (MAX_CELLS, MAX_CELLS));
+    for at in [2.0, 7.1, 12.2] {
+        assert_eq!(request_state(&mut gaps, at, state(None, [10, 4])), ["recovering stats"]);
+    }
+    // One of rows with versions does, once it is later than the gap.
+    assert_eq!(request_state(&mut gaps, 40.0, state(Some(1), [10, 4])), ["recovered"]);
+    assert!(gaps.delivered_values.is_empty() && gaps.last_delivered.is_empty());
+}
+
+#[test]
+fn a_gap_that_follows_a_request_waits_for_the_pause() {
+    let mut gaps = changes();
+    gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
+    assert_eq!(request_state(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
+    for n in 0..100 {
+        gaps.take_gap(&gap(3.0, Some(4.0)), seconds(2.0 + f64::from(n) / 100.0));
+        assert!(!gaps.start_attempt(seconds(6.9)));
+    }
+    assert_eq!(gaps.due(), Some(seconds(7.1)));
+}
+
+#[test]
 fn a_code_that_only_the_request_before_has_is_not_confirmed() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));

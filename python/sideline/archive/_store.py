@@ -588,7 +588,7 @@ class Store:
         except deltalake.exceptions.CommitFailedError:
             # Another writer changed rows that the predicate matches, or created the table.
             if last:
-                raise
+                raise self.error_of_contention(name) from None
             return False
         except (deltalake.exceptions.DeltaError, OSError) as error:
             raise self.error_of_write(table, error) from None
