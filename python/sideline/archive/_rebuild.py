@@ -9,46 +9,63 @@ from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from ._decode import decode_tables, stored_schema
+from . import _commits
+from ._baseline import columns_of
+from ._decode import decode_together, stored_schema
 from ._fetch import Outcome, read
 from ._ledger import remove_holes
 from ._listing import Received, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._read import bodies, conform, coverage, require, unit_of_body
 from ._rosters import history
-from ._store import MONTH, Store, in_month, now
+from ._store import MONTH, Store, in_month, listed_files, now
 from ._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:
     import pyarrow
+    from deltalake import DeltaTable
 
 _MAX_ATTEMPTS = 5
 _BATCH_SIZE = 100
 
 
 def rebuild(store: Store, name: str) -> None:
-    """Replace all rows in one transaction, after those of other writers, with one body in memory at a time.
+    """Replace all rows in one transaction, after those of other writers, with a few bodies in memory at a time.
 
     First it tries bodies that could not be decoded when they were fetched.
     """
     require(store)
     _read_undecodable(store, name)
-    pa: Any = library("pyarrow", "archive")
     schema = _schema(store, name)
     for attempt in range(_MAX_ATTEMPTS):
         table = store.open_or_create(name, schema)
-        prefetched = _Prefetched(_batches(store, name, schema))
-        rows = pa.RecordBatchReader.from_batches(schema, prefetched)
-        try:
-            if store.try_replace(table, rows, None, last=attempt == _MAX_ATTEMPTS - 1):
-                return
-        except Exception:  # deltalake wraps errors of its input in an error of its own
-            if prefetched.error is not None:
-                raise prefetched.error from None
-            raise
-        finally:
-            prefetched.stop()
+        if _try_rebuild(store, table, name, schema, last=attempt == _MAX_ATTEMPTS - 1):
+            return
         store.wait(attempt)
+
+
+def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema", *, last: bool) -> bool:
+    pa: Any = library("pyarrow", "archive")
+    if store.can_add_files and {field.name for field in table.schema().fields} == {*schema.names}:
+        # deltalake would have a file of each month in memory.
+        files = _commits.add_files(store, table, _batches(store, name, schema))
+        is_done = _commits.try_commit(store, table, files, listed_files(table))
+        if last and not is_done:
+            raise store.error_of_contention(name)
+        return is_done
+    prefetched = _Prefetched(
+        conform(in_month(pa.Table.from_batches([rows]), month), schema).to_batches()[0]
+        for month, rows in _batches(store, name, schema)
+    )
+    rows = pa.RecordBatchReader.from_batches(schema, prefetched)
+    try:
+        return store.try_replace(table, rows, None, last=last)
+    except Exception:  # deltalake wraps errors of its input in an error of its own
+        if prefetched.error is not None:
+            raise prefetched.error from None
+        raise
+    finally:
+        prefetched.stop()
 
 
 def _read_undecodable(store: Store, name: str) -> None:
@@ -100,20 +117,27 @@ def _write(store: Store, outcomes: list[Outcome], known: dict[str, Row]) -> None
     )
 
 
-def _current(store: Store, name: str) -> "Iterator[pyarrow.Table]":
+def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
+    """Yield the rows of the stored bodies, by month."""
+    pl: Any = library("polars", "archive")
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-    entries = [
-        f"{row['unit']}#{row['sequence']}"
-        for row in coverage(store, ("unit", "operation", "sequence", "body_id"))
-        if row["operation"] in operations and row["sequence"] and (row["body_id"] or name == "players")
-    ]
-    for row in bodies(store, entries=entries):
-        rows = (
-            history(store, unit_of_body(row))
-            if name == "players"
-            else decode_tables(unit_of_body(row), row["body"])[name]
-        )
-        yield in_month(rows, row[MONTH])
+    # A withdrawn roster has a history.
+    has_rows = pl.lit(name == "players") | pl.col("body_id").is_not_null()
+    units = columns_of(store, "coverage", ("unit", "operation", "sequence", "body_id"))
+    units = units.filter(pl.col("operation").is_in(operations) & (pl.col("sequence") > 0) & has_rows)
+    bodies_of_units = columns_of(store, "raw", ("unit", "sequence", "entry", MONTH)).join(
+        units, on=["unit", "sequence"]
+    )
+    for (month, operation), part in bodies_of_units.sort(MONTH, "operation", "unit").group_by(
+        MONTH, "operation", maintain_order=True
+    ):
+        size = store.settings.max_bodies_decoded if operation == "locations" else _BATCH_SIZE
+        for chunk in part["entry"].to_frame().iter_slices(size):
+            rows = bodies(store, entries=chunk["entry"].to_list(), months=[month])
+            if name == "players":
+                yield from ((month, history(store, unit_of_body(row))) for row in rows)
+            else:
+                yield month, decode_together(name, [(unit_of_body(row), row["body"]) for row in rows])
 
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":
@@ -123,14 +147,19 @@ def _schema(store: Store, name: str) -> "pyarrow.Schema":
         return schema
     pa: Any = library("pyarrow", "archive")
     more = {
-        field.name: field for rows in _current(store, name) for field in rows.schema if field.name not in schema.names
+        field.name: field
+        for _, rows in _current(store, name)
+        for field in rows.schema
+        if field.name not in schema.names
     }
     return pa.schema([*schema, *(more[column] for column in sorted(more))])
 
 
-def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[pyarrow.RecordBatch]":
-    for rows in _current(store, name):
-        yield from conform(rows, schema).to_batches()
+def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield the month and the rows of some bodies at a time, with the columns of the schema except the month."""
+    columns = schema.remove(schema.get_field_index(MONTH))
+    for month, rows in _current(store, name):
+        yield from ((month, batch) for batch in conform(rows, columns).to_batches())
 
 
 class _Prefetched:
