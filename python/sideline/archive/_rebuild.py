@@ -53,19 +53,19 @@ def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.
         if last and not is_done:
             raise store.error_of_contention(name)
         return is_done
-    prefetched = _Prefetched(
+    read_ahead = _Prefetched(
         conform(in_month(pa.Table.from_batches([rows]), month), schema).to_batches()[0]
         for month, rows in _batches(store, name, schema)
     )
-    rows = pa.RecordBatchReader.from_batches(schema, prefetched)
+    rows = pa.RecordBatchReader.from_batches(schema, read_ahead)
     try:
         return store.try_replace(table, rows, None, last=last)
     except Exception:  # deltalake wraps errors of its input in an error of its own
-        if prefetched.error is not None:
-            raise prefetched.error from None
+        if read_ahead.error is not None:
+            raise read_ahead.error from None
         raise
     finally:
-        prefetched.stop()
+        read_ahead.stop()
 
 
 def _read_undecodable(store: Store, name: str) -> None:
