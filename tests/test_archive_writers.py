@@ -332,17 +332,17 @@ def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
 
 def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "wait", lambda _store, _attempt: None)
-    ours, theirs = stores
+    store, other_store = stores
     row = pa.table({"made_at": [CLOCK]}, schema=internal_schemas()["reports"])
-    theirs.replace("reports", lambda: row, None)
+    other_store.replace("reports", lambda: row, None)
     attempts = 0
 
-    def commit_second(store: Store, table: Any, rows: Any, commit: Commit) -> bool:
+    def commit_second(_store: Store, table: Any, rows: Any, commit: Commit) -> bool:
         nonlocal attempts
         attempts += 1
-        deltalake.write_deltalake(theirs.open("reports"), row, mode="overwrite")
+        deltalake.write_deltalake(other_store.open("reports"), row, mode="overwrite")
         return commit()
 
     with around_commits(commit_second), pytest.raises(TimeoutError, match="other writers changed reports again and again"):
-        ours.replace("reports", lambda: row, None)
+        store.replace("reports", lambda: row, None)
     assert attempts == 40
