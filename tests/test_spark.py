@@ -46,6 +46,10 @@ def environ(second: Service, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+def sort(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
 def source(**options: str) -> Any:
     """The data source as Spark finds it, with options as Spark passes them."""
     from pyspark_sideline import DefaultSource
@@ -102,7 +106,28 @@ def test_options_narrow_the_plan_and_limit_its_requests(second: Service, client:
     made = source(table="shots", parts="4", tasks="2", requests_per_second="40", max_concurrency="3", **RANGE)
     services = [share.value.plan.service for share in made.reader(made.schema()).partitions()]
     assert {(one["requests_per_second"], one["max_concurrency"]) for one in services} == {(20.0, 3)}
-    assert rows(table="shots", start="1000", end="2000") == []
+    assert rows(table="shots", start="1600000000000", end="1600000001000") == []
+
+
+def test_an_archive_is_read_through(second: Service, client: sideline.Client, tmp_path: Path) -> None:
+    root = str(tmp_path / "season")
+    expected = rows(table="shots", **RANGE)
+    assert expected
+    assert sort(rows(table="shots", archive=root, **RANGE)) == sort(expected)
+    second.requests.clear()
+    # What is stored is not requested again, in this process or another.
+    assert sort(rows(table="shots", archive=root, parts="3", **RANGE)) == sort(expected)
+    game = second.season.games[0]
+    of_game = [row for row in expected if row["game_id"] == game.id]
+    assert sort(rows(table="shots", archive=root, game_ids=game.id, **RANGE)) == sort(of_game)
+    session = game.sessions[0].id
+    of_session = [row for row in of_game if row["session_id"] == session]
+    assert sort(rows(table="shots", archive=root, session_ids=session, **RANGE)) == sort(of_session)
+    assert len(second.requests) == 0
+    second.faults.add("shots", status=500, times=None)
+    with pytest.raises(sideline.IncompleteError):
+        rows(table="shots", archive=str(tmp_path / "other"), **RANGE)
+    second.faults.clear()
 
 
 def test_a_plan_without_units_is_read_as_spark_does() -> None:
@@ -127,6 +152,7 @@ def test_a_plan_without_units_is_read_as_spark_does() -> None:
         ({"table": "shots", "parts": "0", **RANGE}, "whole number"),
         ({"table": "shots", "requests_per_second": "x", **RANGE}, "must be a number"),
         ({"table": "shots"}, "give one of start="),
+        ({"table": "shots", "archive": "season", "plan": "plan.json"}, "archive and plan exclude each other"),
     ],
 )
 def test_impossible_options_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:
@@ -199,7 +225,7 @@ def test_a_frame_of_a_session_is_right_however_it_is_used(spark: Any, second: Se
         {name: row[name] for name in ("session_id", "player_id", "stat", "value")} for row in eager
     ]
     second.faults.add("stats_details", path=str(plan._units[0].session_id), status=404, body={"status": 404, "message": "Invalid id"})
-    with pytest.raises(Exception, match=f"IncompleteError.*session {plan._units[0].session_id}"):
+    with pytest.raises(Exception, match=f"IncompleteBatch.*session {plan._units[0].session_id}"):
         sideline.spark.read(spark, plan, parts=1).count()
     bodies = sideline.spark.fetch_bodies(spark, plan, parts=2).persist()
     assert sorted(row["status"] for row in bodies.select("status").collect()) == [*["fetched"] * (len(plan) - 1), "missing"]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql.types import StructType
 
+    from ..archive import StoredPart
+
 _OPTIONS = (
     "table",
     "start",
@@ -27,6 +29,7 @@ _OPTIONS = (
     "requests_per_second",
     "max_concurrency",
     "base_url",
+    "archive",
 )
 
 _SECRET_WORDS = ("secret", "api_key", "apikey", "password", "token", "credential")
@@ -61,9 +64,9 @@ class SidelineDataSource(DataSource):  # type: ignore[misc]
 
 
 class Share(InputPartition):  # type: ignore[misc]
-    """One part of the plan, for one task."""
+    """One part of the plan or of the archive, for one task."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: "Part | StoredPart") -> None:
         super().__init__(part)
 
 
@@ -75,20 +78,17 @@ class SidelineReader(DataSourceReader):  # type: ignore[misc]
         self._options, self._columns = dict(options), columns
 
     def partitions(self) -> "list[InputPartition]":
-        """Request the lists of the service and return the parts of the plan."""
+        """Request the lists of the service, or what the archive lacks, and return the parts of the rows."""
         options = self._options
-        tasks = _positive_integer(options, "tasks")
-        return [
-            Share(part)
-            for part in _plan(options, self._columns).split(
-                _positive_integer(options, "parts") or _DEFAULT_PARTS, tasks=tasks
-            )
-        ]
+        tasks, count = _positive_integer(options, "tasks"), _positive_integer(options, "parts") or _DEFAULT_PARTS
+        if "archive" in options:
+            return [Share(part) for part in _stored_parts(options, self._columns, count)]
+        return [Share(part) for part in _plan(options, self._columns).split(count, tasks=tasks)]
 
     def read(self, partition: "InputPartition") -> "Iterator[pyarrow.RecordBatch]":
         """Yield the rows of a part. Raises `IncompleteError` if a unit is missing."""
         # For a plan without units, Spark reads a partition of None.
-        part: Part | None = partition.value
+        part: Part | StoredPart | None = partition.value
         if part is not None:
             yield from conformed(part.batches(), arrow_schema(part.table, self._columns))
 
@@ -139,6 +139,25 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
     )
     with Client(base_url=options.get("base_url"), **_limits(options)) as client:
         return make_plan(client, selection)
+
+
+def _stored_parts(options: Mapping[str, str], columns: list[str], count: int) -> "list[StoredPart]":
+    from .._client import Client
+    from ..archive import Archive, Scope
+
+    if "plan" in options:
+        raise ValueError("archive and plan exclude each other: an archive is read by start, end and ids")
+    teams = _id_list(options, "team_ids")
+    scope = Scope(
+        team_ids=None if teams is None else [int(team) for team in teams],
+        game_ids=_id_list(options, "game_ids"),
+        session_ids=_id_list(options, "session_ids"),
+        start=_time(options, "start"),
+        end=_time(options, "end"),
+    )
+    with Client(base_url=options.get("base_url"), **_limits(options)) as client:
+        archive = Archive(options["archive"], client)
+        return archive._parts(_table(options), scope, columns, count)  # noqa: SLF001 - engines alone call it
 
 
 def _limits(options: Mapping[str, str]) -> dict[str, Any]:

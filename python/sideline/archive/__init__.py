@@ -22,6 +22,7 @@
     _storage_options.py  holds the options of an object store, which are secrets
     _compaction.py       compacts small files, deletes replaced ones
     _refresh.py          syncs what one query needs: a scan that reads through
+    _parts.py            divides a stored table among the tasks of an engine
     _query_scope.py      reads which tables and games a query names
     _read.py             reads tables with polars and Arrow
     _sql.py              runs locked queries of DuckDB
@@ -44,7 +45,7 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,6 +75,7 @@ from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_a
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, last_report_time, record_report, render
+from ._parts import Scope as Scope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
@@ -353,6 +355,14 @@ class Archive:
             only=need.only,
             fresh_after=need.fresh_after,
         ).raise_if_incomplete()
+
+    def _parts(self, table: "_client.TableName", scope: Scope, columns: Sequence[str], count: int) -> list[StoredPart]:
+        """Bring the rows of the scope up to date, and return parts of them for an engine's tasks."""
+        refresh = self._checked_refresh(True, scope.start, scope.end)
+        assert refresh is not None
+        with _refresh.turn(self._store):
+            _refresh.bring_up_to_date(self._store, [table], scope.predicate(), refresh, self._sync_for_query)
+        return parts_of(self._store, table, scope.in_times(_to_datetime), columns, count)
 
     def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
         """Return a table as a `deltalake.DeltaTable`: the stored data, in microseconds and without dictionaries.
