@@ -339,19 +339,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
             return str(archive.report().html), folder
 
 
-@red(8, "the report says '1 games were'")
 def test_the_report_counts_in_english(report: tuple[str, Path]) -> None:
     assert re.search(r"\b1 game\b", report[0])
     assert "1 games" not in report[0]
 
 
-@red(8, "a sentence of the report has no verb")
 def test_the_report_has_whole_sentences(report: tuple[str, Path]) -> None:
     assert "unknown field" in report[0]
     assert "No unknown field. Of the" not in report[0]
 
 
-@red(8, "the report has no verdicts")
 def test_the_report_has_the_verdicts(report: tuple[str, Path]) -> None:
     assert "provisional" in report[0]
 
@@ -361,6 +358,34 @@ def test_the_reports_title_is_the_archives_name(report: tuple[str, Path]) -> Non
     [title] = re.findall(r"<title>(.*?)</title>", page)
     assert "season" in title
     assert str(folder) not in title
+
+
+def test_the_last_night_has_scores_and_leaders_as_its_box_scores(report: tuple[str, Path]) -> None:
+    page, folder = report
+    archive = sideline.Archive(folder / "season")
+    rows = archive.scan("box_score").collect().to_dicts()
+    games = {row["game_id"]: row for row in archive.scan("games").collect().to_dicts()}
+    section = page.partition("<h2>Last night</h2>")[2].partition("</section>")[0]
+    shown = re.findall(r'<th scope="row">([^<]+)</th><td>(\d+)–(\d+)[^<]*</td><td>([^<]+) (\d+)</td>', section)
+    assert shown, section
+    for name, away, home, leader, most in shown:
+        [game] = [game for game in games.values() if name == f"{game['away_team_name']} at {game['home_team_name']}" and str(game["game_id"]) in str(rows)]
+        own = [row for row in rows if row["game_id"] == game["game_id"]]
+        for side, points in (("away", away), ("home", home)):
+            totals = [row["PTS"] for row in own if row["is_team_total"] and row["team_id"] == game[f"{side}_team_id"]]
+            assert sum(total or 0 for total in totals) == int(points)
+        by_player: dict[str, int] = {}
+        for row in own:
+            if not row["is_team_total"]:
+                key = f"{row['first_name']} {row['last_name']}"
+                by_player[key] = by_player.get(key, 0) + int(row["PTS"] or 0)
+        assert by_player[leader] == int(most) == max(by_player.values())
+
+
+def test_a_game_that_is_not_over_is_not_100_percent(report: tuple[str, Path]) -> None:
+    heat = report[0].partition('class="heat"')[2].partition("</table>")[0]
+    assert re.findall(r">(\d+)%<", heat)
+    assert not all(share == "100" for share in re.findall(r">(\d+)%<", heat))
 
 
 @pytest.fixture
@@ -389,7 +414,6 @@ def page() -> Callable[..., dict[str, Any]]:
 PLAY = {"occurred_at": 1797125415378, "team_id": 1, "player_id": 11, "stats": {"PTS": 2}, "classification": "TWO_POINT_MAKE", "version": 1}
 
 
-@red(8, "a play reads 'two point make'")
 def test_a_play_of_the_live_page_is_english(page: Callable[..., dict[str, Any]]) -> None:
     [play] = page({"type": "stats", "data": PLAY})["plays"]
     assert "two point make" not in play["text"]
