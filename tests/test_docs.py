@@ -107,7 +107,7 @@ def test_there_is_no_code_that_nothing_runs() -> None:
 
 def test_every_link_leads_somewhere() -> None:
     """The site's builder looks at the pages of docs/ alone."""
-    for page in [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "benches").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(page for folder in ("docs", "benches", "notebooks") for page in (ROOT / folder).glob("*.md"))]:
         text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
         for link in re.findall(r"\]\(([^)#\s]+)", text):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
