@@ -125,6 +125,20 @@ def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Pat
         assert (np.abs(kept - now).max(axis=2) > 0.3).mean() < 0.005, f"{drawn.name}: look at it, and copy it to docs/"
 
 
+def prose(text: str) -> str:
+    """A page without code, without addresses of links, and without what a script writes to its end."""
+    text = re.sub(r"^```.*?^```", "", text.partition("<!-- Generated")[0], flags=re.S | re.M)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def test_the_pages_beside_the_reference_can_be_read() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    reference = set(re.findall(r"\((\S+\.md)\)", index.partition("### Reference\n")[2].partition("\n### ")[0]))
+    assert {"reference.md", "tables.md", "wire.md"} < reference
+    words = {page.name: len(re.findall(r"\w[\w'.,/-]*", prose(page.read_text(encoding="utf-8")))) for page in DOCS.glob("*.md") if page.name not in reference}
+    assert sum(words.values()) <= 20_000, words
+
+
 def test_every_page_that_should_show_code_does() -> None:
     shown = {block.page.name for block in BLOCKS}
     assert {page.name for page in PAGES} - shown == {"design.md", "glossary.md", "reference.md", "releases.md", "tables.md", "versions.md"}
