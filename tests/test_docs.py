@@ -203,5 +203,5 @@ def test_every_page_that_the_package_cites_has_that_section() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    told = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
-    assert set(sideline.__all__) - {"__version__"} <= told
+    documented_names = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
+    assert set(sideline.__all__) - {"__version__"} <= documented_names

@@ -361,20 +361,20 @@ def test_the_last_night_has_scores_and_leaders_as_its_box_scores(report: tuple[s
     rows = archive.scan("box_score").collect().to_dicts()
     games = {row["game_id"]: row for row in archive.scan("games").collect().to_dicts()}
     section = page.partition("<h2>Last night</h2>")[2].partition("</section>")[0]
-    shown = re.findall(r'<th scope="row">([^<]+)</th><td>(\d+)–(\d+)[^<]*</td><td>([^<]+) (\d+)</td>', section)
-    assert shown, section
-    for name, away, home, leader, most in shown:
+    lines = re.findall(r'<th scope="row">([^<]+)</th><td>(\d+)–(\d+)[^<]*</td><td>([^<]+) (\d+)</td>', section)
+    assert lines, section
+    for name, away, home, leader, points_of_leader in lines:
         [game] = [game for game in games.values() if name == f"{game['away_team_name']} at {game['home_team_name']}" and str(game["game_id"]) in str(rows)]
-        own = [row for row in rows if row["game_id"] == game["game_id"]]
+        lines_of_game = [row for row in rows if row["game_id"] == game["game_id"]]
         for side, points in (("away", away), ("home", home)):
-            totals = [row["PTS"] for row in own if row["is_team_total"] and row["team_id"] == game[f"{side}_team_id"]]
+            totals = [row["PTS"] for row in lines_of_game if row["is_team_total"] and row["team_id"] == game[f"{side}_team_id"]]
             assert sum(total or 0 for total in totals) == int(points)
         by_player: dict[str, int] = {}
-        for row in own:
+        for row in lines_of_game:
             if not row["is_team_total"]:
                 key = f"{row['first_name']} {row['last_name']}"
                 by_player[key] = by_player.get(key, 0) + int(row["PTS"] or 0)
-        assert by_player[leader] == int(most) == max(by_player.values())
+        assert by_player[leader] == int(points_of_leader) == max(by_player.values())
 
 
 def test_a_game_that_is_not_over_is_not_100_percent(report: tuple[str, Path]) -> None:

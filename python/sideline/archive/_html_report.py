@@ -71,7 +71,7 @@ class Facts:
     """The teams of each game, by its id."""
     night: list[dict[str, Any]] = field(default_factory=list)
     """The games of the last night."""
-    unfinished: set[str] = field(default_factory=set)
+    open_games: set[str] = field(default_factory=set)
     """Games that were not over when they were last seen."""
     loads: list[dict[str, Any]] = field(default_factory=list)
     """Of the last night with positions."""
@@ -135,7 +135,7 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
     for row in rows:
         before, at = facts.newest.get(row["operation"]), row["fetched_at"]
         facts.newest[row["operation"]] = at if before is None or (at is not None and at > before) else before
-    facts.unfinished = {
+    facts.open_games = {
         row["game_id"] for row in coverage(store_of(archive)) if row["operation"] == "game" and not row["final"]
     }
     facts.covered = _by_team_and_month(archive, rows, facts)
@@ -174,7 +174,7 @@ def _by_team_and_month(
         month, teams = games.get(row["game_id"], ("", []))
         for team in teams:
             # What is stored of a game that is not over is not all of it.
-            counts[team][month][0] += not is_hole(row) and row["game_id"] not in facts.unfinished
+            counts[team][month][0] += not is_hole(row) and row["game_id"] not in facts.open_games
             counts[team][month][1] += 1
     return {
         team: {month: (have, all_) for month, (have, all_) in sorted(months.items())}
@@ -249,8 +249,8 @@ Section = dict[str, Any]
 """A title, texts before and notes after tables, a heat map and lines; see `report.html`."""
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _worst(facts: Facts) -> dict[str, str]:
@@ -309,7 +309,7 @@ def _night(facts: Facts) -> Section:
     for game in facts.night:
         sides = [str(game[f"{side}_team_name"] or f"team {game[f'{side}_team_id']}") for side in ("away", "home")]
         points = [cell(game["points"][side]) or "?" for side in ("away", "home")]
-        is_over = game["game_id"] not in facts.unfinished
+        is_over = game["game_id"] not in facts.open_games
         leaders = [
             f"{game['leaders'][stat][0]} {game['leaders'][stat][1]}" if stat in game["leaders"] else ""
             for stat in STATS
@@ -374,17 +374,15 @@ def _heat(counts: tuple[int, int] | None) -> dict[str, Any] | None:
 def _missing(facts: Facts) -> Section:
     holes, count = facts.info.holes, facts.info.unfinished
     title = "What is missing, and why"
-    unfinished = (
-        [f"{_count(count, 'game')} {'was' if count == 1 else 'were'} not over when last seen."] if count else []
-    )
+    open_text = [f"{_count(count, 'game')} {'was' if count == 1 else 'were'} not over when last seen."] if count else []
     if not holes:
         text = "There are no holes: every planned unit is stored, or the service has nothing of it."
-        return {"title": title, "texts": [text, *unfinished]}
+        return {"title": title, "texts": [text, *open_text]}
     reasons = Counter(f"{hole['operation']} {hole['status']}" for hole in holes)
     more = [f"and {len(holes) - MAX_ROWS:,} more"] if len(holes) > MAX_ROWS else []
     return {
         "title": title,
-        "texts": unfinished,
+        "texts": open_text,
         "tables": [_table("Holes by operation and status", ("kind", "holes"), reasons.most_common())],
         "lines": [shorten(hole_line(hole), 300) for hole in holes[:MAX_ROWS]],
         "notes": [*more, "The next sync requests them again."],

@@ -83,23 +83,23 @@ def demo(seed: int, out: Path) -> None:
 
 def draw(tracking: Any, box_scores: Sequence[Table], out: Path) -> dict[str, str]:
     """Draw shots by openness, loads and the last made three, and return a caption for each file."""
-    from .. import plot
+    from ..plot import animate, loads as draw_loads, shot_chart
 
     figure = library("matplotlib.figure", "plot").Figure
     names = {row["team_id"]: row["team_name"] for row in box_scores[0].to_dicts()}
     defenders = tracking.defenders()
     shots = figure(figsize=(11, 5.5), layout="constrained")
     for axes, team in zip(shots.subplots(1, len(names)), names, strict=True):
-        plot.shot_chart(defenders, axes, color="openness", team=team, teams=names)
+        shot_chart(defenders, axes, color="openness", team=team, teams=names)
     shots.savefig(out / "shots.png", dpi=120)
     loads = figure(figsize=(9, 7), layout="constrained")
-    plot.loads(tracking.loads(), loads.subplots(), players=tracking.players)
+    draw_loads(tracking.loads(), loads.subplots(), players=tracking.players)
     loads.savefig(out / "loads.png", dpi=120)
     captions = {"shots.png": "each shot, by how open it was", "loads.png": "who ran how much"}
     threes = [row for row in defenders.to_dicts() if row["is_make"] and row["is_3point"] and row["t"]]
     if threes:
         window = tracking.window(threes[-1], before=4, after=1.5)
-        plot.animate(window, fps=10).to_gif(out / "three.gif")
+        animate(window, fps=10).to_gif(out / "three.gif")
         captions["three.gif"] = "the last made three, as it happened"
     return captions
 

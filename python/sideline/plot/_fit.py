@@ -71,12 +71,12 @@ class _Fit:
                 ax.apply_aspect(self._trial)
                 self._inside.scale(scale * min(1.0, self._court_width() / self._width))
                 self._break_lines(share, renderer)
-                moved = _moved(box, ax.get_tightbbox(renderer), share)
+                smaller_box = shrink(box, ax.get_tightbbox(renderer), share)
             finally:
                 self._trial = None
-            if moved is box:
+            if smaller_box is box:
                 break
-            box = moved
+            box = smaller_box
         self._place = box.transformed(to_pixels.inverted())
         return self._place
 
@@ -88,16 +88,16 @@ class _Fit:
     def _break_lines(self, share: Bbox, renderer: Any) -> None:
         inside = self._ax.get_window_extent(renderer)
         middle = (inside.x0 + inside.x1) / 2
-        centred = 2 * min(middle - share.x0, share.x1 - middle)
+        max_width = 2 * min(middle - share.x0, share.x1 - middle)
         for text in (*_titles(self._ax), self._ax.xaxis.label):
-            whole, broken = self._unbroken.get(text, ("", ""))
-            if text.get_text() != broken:
-                whole = text.get_text()
-            if whole:
-                width = share.x1 - inside.x0 if text.get_horizontalalignment() == "left" else centred
-                broken = "\n".join(_lines(whole, width, text, renderer))
-                self._unbroken[text] = whole, broken
-                text.set_text(broken)
+            complete_text, lines_text = self._unbroken.get(text, ("", ""))
+            if text.get_text() != lines_text:
+                complete_text = text.get_text()
+            if complete_text:
+                width = share.x1 - inside.x0 if text.get_horizontalalignment() == "left" else max_width
+                lines_text = "\n".join(_lines(complete_text, width, text, renderer))
+                self._unbroken[text] = complete_text, lines_text
+                text.set_text(lines_text)
 
 
 class _Sizes:
@@ -153,7 +153,7 @@ def _share(ax: Axes, box: Bbox) -> Bbox:
     return Bbox.from_extents(x0 + gap, y0 + gap / 2, x1 - gap / 2, y1 - gap / 2)
 
 
-def _moved(box: Bbox, around: Bbox | None, share: Bbox) -> Bbox:
+def shrink(box: Bbox, around: Bbox | None, share: Bbox) -> Bbox:
     """Return the box without what its texts need beyond the share; the same box where they fit."""
     if around is None:
         return box
@@ -168,17 +168,17 @@ def _moved(box: Bbox, around: Bbox | None, share: Bbox) -> Bbox:
     )
 
 
-def _lines(whole: str, width: float, text: Text, renderer: Any) -> list[str]:
-    """Return the lines of a text, broken between words where one is wider than a number of pixels."""
+def _lines(complete_text: str, width: float, text: Text, renderer: Any) -> list[str]:
+    """Return the lines of a text, divided between words where one is wider than a number of pixels."""
     lines = []
-    for line in whole.split("\n"):
-        kept = ""
+    for line in complete_text.split("\n"):
+        line_text = ""
         for word in line.split(" "):
-            longer = f"{kept} {word}" if kept else word
+            longer = f"{line_text} {word}" if line_text else word
             is_wide = renderer.get_text_width_height_descent(longer, text.get_fontproperties(), False)[0] > width
-            if is_wide and kept:
-                lines.append(kept)
+            if is_wide and line_text:
+                lines.append(line_text)
                 longer = word
-            kept = longer
-        lines.append(kept)
+            line_text = longer
+        lines.append(line_text)
     return lines
