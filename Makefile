@@ -45,7 +45,7 @@ UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dic
 	advisories finish-wheels test-wheel test-wheel-musl sdist build-offline test-published test-published-musl test-attestations
 
 help:
-	@echo "make demo    walk a simulated season; its tables go to $(OUT)/"
+	@echo "make demo    walk a simulated season; its charts and tables go to $(OUT)/"
 	@echo "make check   what a change needs: format, lint, types, unit tests"
 	@echo "make test    everything that proves a promise of the documentation"
 	@echo "make test-all  the same with larger numbers, Spark, a soak, packaging, mutants"
@@ -71,7 +71,7 @@ help:
 	@echo "make rehearse  a release on this machine: wheels, a local index, each Python that is here"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
-demo: $(VENV)/.built $(VENV)/.arrow
+demo: $(VENV)/.built $(VENV)/.plot
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
 
 # Compilers and Python wait for different things, so two go at a time; then the tests take every processor.
@@ -146,7 +146,7 @@ unit-python: $(VENV)/.built $(VENV)/.tested-with
 generate: $(VENV)/.built
 	$(BIN)/python tools/generate.py
 
-docs: $(VENV)/.built $(VENV)/.arrow
+docs: $(VENV)/.built $(VENV)/.plot
 	$(BIN)/python docs/make_tables.py
 	$(BIN)/python docs/make_tracking.py
 
@@ -291,8 +291,8 @@ $(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
 	$(BIN)/maturin develop --locked --features sideline/test-util
 	touch $@
 
-$(VENV)/.arrow: $(VENV)/.made
-	$(PIP) "pyarrow>=16"
+$(VENV)/.plot: $(VENV)/.made
+	$(PIP) "pyarrow>=16" "matplotlib>=3.8"
 	touch $@
 
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)

@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+import readme
 from measure import Row
 from workloads import workloads
 
@@ -155,6 +156,7 @@ def main() -> None:
         "",
     ]
     (HERE / "REPORT.md").write_text("\n".join(text))
+    readme.write()
 
 
 if __name__ == "__main__":

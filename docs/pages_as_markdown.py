@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
 
 ROOT = Path(__file__).parent.parent
-ROW = re.compile(r"^\| \[[^]]+\]\(docs/([\w-]+\.md)\) \| (.+) \|$", re.M)
+ROW = re.compile(r"^\| \[[^]]+\]\(([\w-]+\.md)\) \| (.+) \|$", re.M)
 LINK = re.compile(r"\]\(([\w-]+\.(?:md|png))(#[\w-]+)?\)")
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.M)
 
@@ -58,7 +58,8 @@ def relinked(text: str, folder: str) -> str:
 
 def llms_txt(config: MkDocsConfig) -> str:
     """Return the title, the description, and a line for each page."""
-    about = dict(ROW.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+    about = {"index.md": "installation, a first table, the pages by reader"}
+    about |= ROW.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
     lines = [f"- [{title}]({address}): {about[name]}" for name, (title, address) in _pages.items()]
     return "\n".join([f"# {config.site_name}", "", f"> {config.site_description}", "", "## Pages", "", *lines, ""])
 

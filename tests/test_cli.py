@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from needs import library
+from needs import PLOT, library, needs
 
 import sideline
 from sideline.cli import command_parser, main
@@ -58,11 +58,16 @@ def test_a_folder_that_cannot_be_made_is_reported_before_the_walk(tmp_path: Path
     assert out == "" and str(tmp_path / "notes") in errors and errors.count("\n") == 1
 
 
+@needs(*PLOT, extra="plot")
 def test_the_demo_prints_its_tables_and_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--seed", "3", "--out", str(tmp_path / "out")]) == 0
     text = capsys.readouterr().out
     written = {name: parquet.read_table(tmp_path / "out" / f"{name}.parquet") for name in TABLES}
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{name}.parquet" for name in TABLES)
+    pictures = {"shots.png", "loads.png", "three.gif"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in TABLES} | pictures
+    for name in pictures:
+        assert (tmp_path / "out" / name).stat().st_size > 20_000
+        assert str(tmp_path / "out" / name) in text.rpartition("Open first:")[2]
     for name, table in written.items():
         assert table.num_rows > 0
         assert f"\n{name}: {table.num_rows} rows" in text

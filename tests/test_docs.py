@@ -107,7 +107,7 @@ def test_there_is_no_code_that_nothing_runs() -> None:
 
 def test_every_link_leads_somewhere() -> None:
     """The site's builder looks at the pages of docs/ alone."""
-    for page in [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "benches").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(page for folder in ("docs", "benches", "notebooks") for page in (ROOT / folder).glob("*.md"))]:
         text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
         for link in re.findall(r"\]\(([^)#\s]+)", text):
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
@@ -123,6 +123,20 @@ def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Pat
         assert kept.shape == now.shape
         # Letters differ a little from machine to machine.
         assert (np.abs(kept - now).max(axis=2) > 0.3).mean() < 0.005, f"{drawn.name}: look at it, and copy it to docs/"
+
+
+def prose(text: str) -> str:
+    """A page without code, without addresses of links, and without what a script writes to its end."""
+    text = re.sub(r"^```.*?^```", "", text.partition("<!-- Generated")[0], flags=re.S | re.M)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def test_the_pages_beside_the_reference_can_be_read() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    reference = set(re.findall(r"\((\S+\.md)\)", index.partition("### Reference\n")[2].partition("\n### ")[0]))
+    assert {"reference.md", "tables.md", "wire.md"} < reference
+    words = {page.name: len(re.findall(r"\w[\w'.,/-]*", prose(page.read_text(encoding="utf-8")))) for page in DOCS.glob("*.md") if page.name not in reference}
+    assert sum(words.values()) <= 20_000, words
 
 
 def test_every_page_that_should_show_code_does() -> None:
@@ -189,5 +203,5 @@ def test_every_page_that_the_package_cites_has_that_section() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    told = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
-    assert set(sideline.__all__) - {"__version__"} <= told
+    documented_names = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
+    assert set(sideline.__all__) - {"__version__"} <= documented_names

@@ -140,7 +140,9 @@ def test_the_first_example_of_the_readme_prints_statistics_of_named_players(caps
     readme = (PACKAGE.parent.parent / "README.md").read_text(encoding="utf-8")
     code = re.findall(r"^```python\n(.*?)^```", readme, re.S | re.M)[0]
     exec(code, {})
-    first, heads, *lines = capsys.readouterr().out.splitlines()
+    output = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(f"    {line}" for line in output) in readme, "the README has another output"
+    first, heads, *lines = output
     assert first.startswith("box_score: ")
     assert heads.split()[:6] == ["team_name", "first_name", "last_name", "PTS", "REB", "AST"]
     assert len(code.splitlines()) <= 5

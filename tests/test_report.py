@@ -14,8 +14,8 @@ from archives import frozen, small_season
 from service import Service
 
 import sideline
-from sideline.archive import ArchiveReport
-from sideline.archive._html_report import _heat, last_report_time
+from sideline.archive import SEVERITY, ArchiveReport
+from sideline.archive._html_report import MEANINGS, _heat, last_report_time
 from sideline.cli import main
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
@@ -112,7 +112,7 @@ def test_the_page_loads_nothing_and_can_be_read_by_all(report: ArchiveReport) ->
     assert any(attributes.get("name") == "viewport" for tag, attributes in page.tags if tag == "meta")
     assert sum(tag == "table" for tag, _ in page.tags) == sum(tag == "caption" for tag, _ in page.tags) > 4
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
-    assert [tag for tag, _ in page.tags if tag in ("h1", "h2")] == ["h1", *["h2"] * 7]
+    assert [tag for tag, _ in page.tags if tag in ("h1", "h2")] == ["h1", *["h2"] * 9]
 
 
 def test_an_incomplete_share_is_never_shown_as_100_percent() -> None:
@@ -120,6 +120,10 @@ def test_an_incomplete_share_is_never_shown_as_100_percent() -> None:
     assert [(share["level"], share["percent"]) for share in shares if share] == [(4, "100%"), (3, "99%"), (0, "0%")]
     assert shares[1] == {"level": 3, "have": "999", "all": "1,000", "percent": "99%"}
     assert _heat(None) is None
+
+
+def test_every_verdict_has_a_meaning() -> None:
+    assert tuple(MEANINGS) == SEVERITY
 
 
 def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> None:

@@ -137,8 +137,22 @@ def test_shots_of_a_whole_document_are_shown() -> None:
 
 def test_a_play_has_the_clock_of_its_shot_and_repeats_are_left_out() -> None:
     items = [summary(), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), stats(HOME, 0, 8, {"PTS": 2}, at=5), stats(HOME, 11, 9, {}, "STEAL", at=7)]
-    plays = [{"at": "H1", "team": "Home", "text": "Ada Lane: steal"}, {"at": "H1 10:00", "team": "Home", "text": "Ada Lane: two point make"}]
+    plays = [{"at": "H1", "team": "Home", "text": "Ada Lane: steal"}, {"at": "H1 10:00", "team": "Home", "text": "Ada Lane: made two-pointer"}]
     assert view(*items, *items, stats(HOME, 11, 10, {"DIST": 2.0}, "DISTANCE"))["plays"] == plays
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("THREE_POINT_MISS", "missed three-pointer"),
+        ("DELETED_FREE_THROW_MAKE", "made free throw deleted"),
+        ("UPDATED_TWO_POINT_MAKE_TO_MISS", "two-pointer corrected from made to missed"),
+        ("OFFENSIVE_REBOUND", "offensive rebound"),
+        ("TWO_POINT_MAKE_X", "two point make x"),
+    ],
+)
+def test_a_play_is_told_in_words(code: str, words: str) -> None:
+    assert view(summary(), stats(HOME, 11, 8, {"PTS": 2}, code))["plays"][0]["text"] == f"Ada Lane: {words}"
 
 
 def test_a_recovered_state_counts_and_an_item_of_an_unknown_class_is_a_notice() -> None:
@@ -243,7 +257,7 @@ def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
     assert "12:30" in text
     assert ("nothing was received" if width > 40 else "nothing was rec…") in text
-    assert "two point make" in " ".join(text.split())
+    assert "made two-pointer" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
     assert printed(view(), width).startswith("live g1")
 

@@ -350,7 +350,7 @@ def service() -> Iterator[sideline.Simulator]:
 def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     game_id = service.games[0]["event_id"]
     with service.client() as client:
-        game_tracking = client.tracking(game_id)
+        game_tracking = client.tracking(client.game(game_id))  # a game's payload is its id
         shots = client.game_shots(game_id).table().num_rows
 
     async def fetch() -> list[dict[str, Any]]:

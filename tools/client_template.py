@@ -251,6 +251,7 @@ class AsyncClient(BaseClient):
         """
         from .._answers import Tracking
 
+        game_id = one_id("game_id", game_id)
         game = await self.game(game_id, timeout=timeout)
         spans, teams = tracked_spans(game), game_teams(game)
         sessions = [session_id for session_id, _, _ in spans]

@@ -137,7 +137,7 @@ pub(super) struct NightSettings {
     pub refuses_catch_up: bool,
 }
 
-/// A state without versions that lags more than this, each time, is not known to lag (docs/live.md, "Limits of a recovery").
+/// A state without versions that lags more than this, each time, is not known to lag (docs/streams.md, "Limits of a recovery").
 const MAX_LAG_WITHOUT_VERSIONS: Duration = Duration::from_secs(4);
 
 impl NightSettings {

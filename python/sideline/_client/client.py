@@ -1399,6 +1399,7 @@ class Client(BaseClient):
         """
         from .._answers import Tracking
 
+        game_id = one_id("game_id", game_id)
         game = self.game(game_id, timeout=timeout)
         spans, teams = tracked_spans(game), game_teams(game)
         sessions = [session_id for session_id, _, _ in spans]

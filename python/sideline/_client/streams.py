@@ -100,7 +100,7 @@ class Streams:
             last_event_id: sent with the first request.
             recover: "auto" requests a snapshot (`broadcast_stats`) after a gap that the stream does not close itself
                 within 2 s, at most one for each gap, and yields it as `Recovered`; "off" requests nothing. Without
-                notices nothing is requested (docs/live.md, "Recovery").
+                notices nothing is requested (docs/streams.md, "Recovery").
 
         >>> stream = client.live_stats(live_game_id)
         >>> type(next(stream)).__name__
@@ -167,7 +167,8 @@ class Streams:
             buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
             recover: "auto" requests the state of the game after a gap (`catch_up`; where that is refused, the stats of
                 the game's sessions), once for each gap and at most once in 5 s, and yields it as `Recovered`; "off"
-                requests nothing. Without `game_id` or without notices nothing is requested (docs/live.md, "Recovery").
+                requests nothing. Without `game_id` or without notices nothing is requested (docs/streams.md,
+                "Recovery").
 
         >>> stream = client.live(live_game_id, sources=["stats"])
         >>> type(next(stream)).__name__

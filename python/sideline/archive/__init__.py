@@ -494,8 +494,9 @@ class Archive:
     def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
         """Return one static HTML page about the archive, which a notebook displays.
 
-        It has freshness, coverage by team and month, holes with their reasons, corrections since the last report,
-        schema drift (of the bodies stored last), audit findings, units and requests.
+        It has verdicts, last night's scores and leaders, loads and shot quality, holes with their reasons, corrections
+        since the last report, audit findings, schema drift (of the bodies stored last), coverage by team and month,
+        freshness, units and requests.
 
         Parameters:
             path: the file to write, or "-" for standard output. The archive keeps the time of the last report that was

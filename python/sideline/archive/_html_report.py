@@ -1,5 +1,6 @@
-"""Renders the morning report: one static page with an archive's contents, holes and changes."""
+"""Renders the morning report: one static page with verdicts, the last night, and an archive's holes and changes."""
 
+import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,12 +9,14 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from .._client import ArchiveTable
+from .._client import ArchiveTable, store_of
 from .._core import Payload
 from .._rows import cell, html, library, replaced_file, shorten, visible
 from ..errors import SidelineError
 from ._account import is_hole
-from ._last_night import loads_and_shots
+from ._last_night import STATS, games_of_the_night, loads_and_shots
+from ._life import PROBLEMS, SEVERITY
+from ._read import coverage
 from ._report import ArchiveInfo, hole_line
 from ._store import Store
 from ._writer import rows_to_arrow
@@ -25,6 +28,20 @@ MAX_ROWS = 100
 """Rows shown of a list."""
 MAX_BODIES = 500
 """Bodies checked for unknown fields, the latest first."""
+
+_NUMBER = re.compile(r"[\d,.]+%?")
+
+MEANINGS = {
+    "forbidden": "these credentials may not see it",
+    "missing": "the service did not return it, or it could not be read",
+    "late": "not there, although the game ended longer ago than this table usually takes",
+    "degraded": "there, with a reason for doubt",
+    "withdrawn": "the service no longer lists it",
+    "pending": "the game is not over, or ended a short time ago",
+    "provisional": "complete, but it may still be corrected",
+    "available": "complete and final",
+}
+"""Of the verdicts, as in docs/answers.md."""
 
 
 @dataclass
@@ -48,6 +65,14 @@ class Facts:
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
     audit_error: str | None = None
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    """The rows of `Archive.status`."""
+    games: dict[str, str] = field(default_factory=dict)
+    """The teams of each game, by its id."""
+    night: list[dict[str, Any]] = field(default_factory=list)
+    """The games of the last night."""
+    open_games: set[str] = field(default_factory=set)
+    """Games that were not over when they were last seen."""
     loads: list[dict[str, Any]] = field(default_factory=list)
     """Of the last night with positions."""
     shots: list[dict[str, Any]] = field(default_factory=list)
@@ -110,7 +135,12 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
     for row in rows:
         before, at = facts.newest.get(row["operation"]), row["fetched_at"]
         facts.newest[row["operation"]] = at if before is None or (at is not None and at > before) else before
-    facts.covered = _by_team_and_month(archive, rows)
+    facts.open_games = {
+        row["game_id"] for row in coverage(store_of(archive)) if row["operation"] == "game" and not row["final"]
+    }
+    facts.covered = _by_team_and_month(archive, rows, facts)
+    facts.verdicts = archive.status().to_dicts()
+    facts.night = games_of_the_night(archive)
     corrections = archive.corrections(since)
     facts.corrections = corrections.to_dicts()[::-1]
     _unknown_fields(archive, facts)
@@ -122,7 +152,9 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
     return facts
 
 
-def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, tuple[int, int]]]:
+def _by_team_and_month(
+    archive: "Archive", rows: Iterable[dict[str, Any]], facts: Facts
+) -> dict[str, dict[str, tuple[int, int]]]:
     games: dict[str, tuple[str, list[str]]] = {}
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
     tables: tuple[tuple[ArchiveTable, str, str], ...] = (
@@ -136,11 +168,13 @@ def _by_team_and_month(archive: "Archive", rows: Iterable[dict[str, Any]]) -> di
             sides = [(game[f"{side}_team_name"], game[f"{side}_team_id"]) for side in ("home", "away")]
             teams = [str(name or f"team {number}") for name, number in sides if name or number]
             games.setdefault(game[key], (f"{game[at]:%Y-%m}", teams))
+            facts.games.setdefault(game[key], f"{' – '.join(teams)}, {game[at]:%Y-%m-%d}")
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for row in rows:
         month, teams = games.get(row["game_id"], ("", []))
         for team in teams:
-            counts[team][month][0] += not is_hole(row)
+            # What is stored of a game that is not over is not all of it.
+            counts[team][month][0] += not is_hole(row) and row["game_id"] not in facts.open_games
             counts[team][month][1] += 1
     return {
         team: {month: (have, all_) for month, (have, all_) in sorted(months.items())}
@@ -169,18 +203,21 @@ def render(facts: Facts) -> str:
     """Render the page."""
     return html(
         "report.html",
-        title=f"Report of {visible(facts.info.root)}",
+        title=f"Morning report: {visible(facts.info.root.rstrip('/').rpartition('/')[2])}",
+        headline=_headline(facts),
         made=_moment(facts.made_at),
         since=_moment(facts.since) if facts.since else None,
         tiles=_tiles(facts),
         sections=[
-            _freshness(facts),
+            _verdicts(facts),
+            _night(facts),
             *_last_night(facts),
-            _heat_map(facts.covered),
-            _holes(facts.info.holes),
+            _missing(facts),
             _corrections(facts),
-            _drift(facts),
             _audit(facts),
+            _drift(facts),
+            _heat_map(facts.covered),
+            _freshness(facts),
             _requests(facts),
         ],
     )
@@ -194,7 +231,9 @@ def _moment(at: datetime) -> dict[str, str]:
 def _tiles(facts: Facts) -> list[dict[str, str]]:
     info = facts.info
     violations = "not run" if facts.audit_error else f"{len(facts.violations):,}"
+    attention = sum(row["status"] in PROBLEMS for row in facts.verdicts)
     tiles: list[tuple[str, str, bool | None]] = [
+        ("need attention", f"{attention:,}", not attention),
         ("last fetched", f"{info.fetched_at:%Y-%m-%d %H:%M} UTC" if info.fetched_at else "never", None),
         ("games", f"{info.games:,}", None),
         ("holes", f"{len(info.holes):,}", not info.holes),
@@ -210,11 +249,84 @@ Section = dict[str, Any]
 """A title, texts before and notes after tables, a heat map and lines; see `report.html`."""
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _worst(facts: Facts) -> dict[str, str]:
+    """Return the worst verdict of each game."""
+    worst: dict[str, str] = {}
+    for row in facts.verdicts:
+        before = worst.get(row["game_id"], "available")
+        worst[row["game_id"]] = min(before, row["status"], key=SEVERITY.index)
+    return worst
+
+
+def _headline(facts: Facts) -> str:
+    """Return what the archive can be used for, in a sentence."""
+    worst = Counter(_worst(facts).values())
+    bad = sum(worst[verdict] for verdict in PROBLEMS)
+    if not worst:
+        return "No game is stored yet."
+    if bad:
+        return f"{_count(bad, 'game')} of {sum(worst.values()):,} need{'s' * (bad == 1)} attention."
+    if facts.info.holes:
+        return f"{_count(len(facts.info.holes), 'hole')} outside the games; no game needs attention."
+    if worst["pending"] or worst["provisional"]:
+        return "Nothing is missing. Some numbers may still change: see the verdicts."
+    return "Every game is complete."
+
+
+def _verdicts(facts: Facts) -> Section:
+    games, tables = Counter(_worst(facts).values()), Counter(row["status"] for row in facts.verdicts)
+    rows = [(verdict, games[verdict], tables[verdict], MEANINGS[verdict]) for verdict in SEVERITY if tables[verdict]]
+    problems = [row for row in facts.verdicts if row["status"] in PROBLEMS]
+    lines = [
+        (facts.games.get(row["game_id"], row["game_id"]), row["table"], row["status"], "; ".join(row["reasons"] or ()))
+        for row in problems[:MAX_ROWS]
+    ]
+    attention = [_table("What needs attention", ("game", "table", "verdict", "why"), lines, len(problems))]
+    return {
+        "title": "Verdicts",
+        "texts": [] if rows else ["No game is stored yet."],
+        "tables": [
+            *(
+                [_table("Games by their worst verdict", ("verdict", "games", "tables", "meaning"), rows)]
+                if rows
+                else []
+            ),
+            *(attention if problems else []),
+        ],
+    }
+
+
+def _night(facts: Facts) -> Section:
+    """Return the scores and leaders of the last night."""
+    if not facts.night:
+        return {"title": "Last night", "texts": ["The archive has no box score of a game."]}
+    worst = _worst(facts)
+    rows = []
+    for game in facts.night:
+        sides = [str(game[f"{side}_team_name"] or f"team {game[f'{side}_team_id']}") for side in ("away", "home")]
+        points = [cell(game["points"][side]) or "?" for side in ("away", "home")]
+        is_over = game["game_id"] not in facts.open_games
+        leaders = [
+            f"{game['leaders'][stat][0]} {game['leaders'][stat][1]}" if stat in game["leaders"] else ""
+            for stat in STATS
+        ]
+        score = "–".join(points) + ("" if is_over else ", not over")
+        rows.append((" at ".join(sides), score, *leaders, worst.get(game["game_id"], "")))
+    heads = ("game", "score", "points", "rebounds", "assists", "verdict")
+    return {"title": "Last night", "tables": [_table("Scores and leaders", heads, rows)]}
+
+
 def _table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], total: int | None = None
 ) -> dict[str, Any]:
     """Return a table whose first column has the row headers; numbers are aligned to the right."""
-    shown = [[{"text": _value(value), "is_number": isinstance(value, (int, float))} for value in row] for row in rows]
+    shown = [
+        [{"text": _value(value), "is_number": bool(_NUMBER.fullmatch(_value(value)))} for value in row] for row in rows
+    ]
     left = (total or len(shown)) - len(shown)
     return {"caption": caption, "heads": list(heads), "rows": shown, "more": f"{left:,}" if left > 0 else ""}
 
@@ -232,7 +344,6 @@ def _freshness(facts: Facts) -> Section:
     ]
     return {
         "title": "Freshness",
-        "texts": [f"{facts.info.unfinished:,} games were not over when they were last seen."],
         "tables": [
             _table("Last fetched, in UTC", ("operation", "last fetched"), rows),
             _table("Rows of each table", ("table", "rows"), facts.info.rows.items()),
@@ -260,13 +371,18 @@ def _heat(counts: tuple[int, int] | None) -> dict[str, Any] | None:
     return {"level": level, "have": f"{have:,}", "all": f"{all_:,}", "percent": percent}
 
 
-def _holes(holes: Sequence[dict[str, Any]]) -> Section:
+def _missing(facts: Facts) -> Section:
+    holes, count = facts.info.holes, facts.info.unfinished
+    title = "What is missing, and why"
+    open_text = [f"{_count(count, 'game')} {'was' if count == 1 else 'were'} not over when last seen."] if count else []
     if not holes:
-        return {"title": "Holes", "texts": ["None: every planned unit is stored, or the service has nothing of it."]}
+        text = "There are no holes: every planned unit is stored, or the service has nothing of it."
+        return {"title": title, "texts": [text, *open_text]}
     reasons = Counter(f"{hole['operation']} {hole['status']}" for hole in holes)
     more = [f"and {len(holes) - MAX_ROWS:,} more"] if len(holes) > MAX_ROWS else []
     return {
-        "title": "Holes",
+        "title": title,
+        "texts": open_text,
         "tables": [_table("Holes by operation and status", ("kind", "holes"), reasons.most_common())],
         "lines": [shorten(hole_line(hole), 300) for hole in holes[:MAX_ROWS]],
         "notes": [*more, "The next sync requests them again."],
@@ -276,13 +392,13 @@ def _holes(holes: Sequence[dict[str, Any]]) -> Section:
 def _corrections(facts: Facts) -> Section:
     title = "Corrections since the last report" if facts.since else "Corrections"
     if not facts.corrections:
-        return {"title": title, "texts": ["None."]}
+        return {"title": title, "texts": ["No stored value has changed."]}
     heads = ("seen at", "table", "game", "player", "field", "old", "new")
     rows = [
         (
             row["seen_at"],
             row["table"],
-            (row["game_id"] or "")[:8],
+            facts.games.get(row["game_id"] or "", (row["game_id"] or "")[:8]),
             row["player_id"],
             row["field"],
             row["old"],
@@ -297,13 +413,13 @@ def _corrections(facts: Facts) -> Section:
 
 
 def _drift(facts: Facts) -> Section:
-    scope = f"Of the {facts.bodies:,} bodies that were stored last."
+    scope = f"the {_count(facts.bodies, 'body').replace('bodys', 'bodies')} stored last"
     if not facts.unknown:
-        return {"title": "Schema drift", "texts": [f"No unknown field. {scope}"]}
+        return {"title": "Schema drift", "texts": [f"There is no unknown field in {scope}."]}
     rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]
     return {
         "title": "Schema drift",
-        "tables": [_table(f"Unknown fields. {scope}", ("field", "bodies"), rows, len(facts.unknown))],
+        "tables": [_table(f"Unknown fields in {scope}", ("field", "bodies"), rows, len(facts.unknown))],
     }
 
 
@@ -328,6 +444,7 @@ def _last_night(facts: Facts) -> list[Section]:
     """Return loads and shots beside their coverage; nothing for an archive without positions."""
     if not facts.loads:
         return []
+    teams = {game[f"{side}_team_id"]: game[f"{side}_team_name"] for game in facts.night for side in ("home", "away")}
     loads = [
         (
             row["player"] or row["player_id"],
@@ -340,7 +457,7 @@ def _last_night(facts: Facts) -> list[Section]:
     ]
     shots = [
         (
-            f"team {row['team_id']}",
+            teams.get(row["team_id"]) or f"team {row['team_id']}",
             row["openness"].replace("_", " "),
             row["shots"],
             f"{row['efg']:.0%}",
@@ -351,7 +468,7 @@ def _last_night(facts: Facts) -> list[Section]:
     heads = ("player", "metres", "minutes tracked", "peak m/s", "seen")
     return [
         {
-            "title": "Last night with positions",
+            "title": "Loads and shot quality",
             "tables": [
                 _table("Loads, the farthest first", heads, loads, len(facts.loads)),
                 _table("Shots by openness", ("team", "openness", "shots", "eFG", "with a known defender"), shots),

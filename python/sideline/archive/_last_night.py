@@ -1,4 +1,4 @@
-"""Loads and shots of the last night with positions, for the morning report."""
+"""Scores, leaders, loads and shots of the last night, for the morning report."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,12 @@ _NIGHT = timedelta(hours=24)
 """Sessions that start within this before the last one belong to the same night."""
 
 
+_OPENNESS = ("very_tight", "tight", "open", "wide_open")
+
+STATS = ("PTS", "REB", "AST")
+"""Each has a leader."""
+
+
 def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the load of each player, the farthest first, and the shots of each team by openness.
 
@@ -28,11 +34,48 @@ def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict
     starts: Any = sessions.join(tracked_sessions, on="session_id", how="semi").collect()
     if starts.is_empty():
         return [], []
-    night = starts.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)["session_id"].to_list()
+    night = _last(pl, starts)["session_id"].to_list()
     of_night = pl.col("session_id").is_in(night)
     loads = archive.scan("tracking_loads").filter(of_night).collect()
     shots = archive.scan("tracking_defenders").filter(of_night).collect()
     return _loads(pl, loads, _names(archive, pl)), _shots(pl, shots)
+
+
+def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
+    """Return the games of the last night with a box score: teams, points of each, and the leaders."""
+    pl: Any = library("polars", "archive")
+    columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total", *STATS)
+    names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
+    starts: Any = archive.scan("sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
+    if starts.is_empty():
+        return []
+    night = _last(pl, starts)
+    lines: Any = archive.scan("box_score").filter(pl.col("game_id").is_in(night["game_id"].to_list()))
+    lines = lines.select(columns).collect().unique(("session_id", "team_id", "player_id", "is_team_total"))
+    games: Any = archive.scan("games").select("game_id", "tipoff_at", *names).unique("game_id").collect()
+    rows: list[dict[str, Any]] = games.join(lines, on="game_id", how="semi").sort("tipoff_at", "game_id").to_dicts()
+    return [{**game, **_result(pl, lines.filter(pl.col("game_id") == game["game_id"]), game)} for game in rows]
+
+
+def _last(pl: Any, starts: Any) -> Any:
+    return starts.filter(pl.col("started_at") > starts["started_at"].max() - _NIGHT)
+
+
+def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
+    """Return the points of both teams and the leader of each statistic, added up over the sessions of a game."""
+    totals = lines.filter(pl.col("is_team_total")).group_by("team_id").agg(pl.col("PTS").sum().cast(pl.Int64))
+    points = dict(totals.iter_rows())
+    name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
+    players = (
+        lines.filter(~pl.col("is_team_total"))
+        .group_by("player_id")
+        .agg(name.first().alias("name"), pl.col(STATS).sum().cast(pl.Int64))
+    )
+    leaders = {stat: players.sort(stat, "name", descending=(True, False)).head(1).to_dicts() for stat in STATS}
+    return {
+        "points": {side: points.get(game[f"{side}_team_id"]) for side in ("home", "away")},
+        "leaders": {stat: (best[0]["name"], best[0][stat]) for stat, best in leaders.items() if best and best[0][stat]},
+    }
 
 
 def _names(archive: "Archive", pl: Any) -> "polars.DataFrame":
@@ -61,5 +104,5 @@ def _shots(pl: Any, shots: "polars.DataFrame") -> list[dict[str, Any]]:
     groups = (
         shots.drop_nulls("openness").group_by("team_id", "openness").agg(shots=pl.len(), efg=pl.col("value").mean())
     )
-    rows: list[dict[str, Any]] = groups.join(known_share, on="team_id").sort("team_id", "openness").to_dicts()
-    return rows
+    rows: list[dict[str, Any]] = groups.join(known_share, on="team_id").to_dicts()
+    return sorted(rows, key=lambda row: (row["team_id"], _OPENNESS.index(row["openness"])))

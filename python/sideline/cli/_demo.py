@@ -1,4 +1,4 @@
-"""`sideline demo`: from a season's schedule to the shots of one game and to Parquet files, through the public API."""
+"""`sideline demo`: from a season's schedule to one game's tables and pictures, through the public API."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,10 @@ def add(commands: Commands) -> None:
         commands,
         "demo",
         run,
-        "walk through a simulated season and write its tables as Parquet files",
+        "walk through a simulated season and write its tables and pictures",
         "Serve a season on this machine, walk from its schedule to box score, stat events, possessions and shots, "
-        "print the tables and write them as Parquet files. Needs neither the service nor credentials.",
+        "print the tables and write them as Parquet files, with pictures of the shots, the loads and a made three. "
+        "Needs neither the service nor credentials.",
     )
     parser.add_argument("--seed", type=number("seed", 0, 2**64 - 1), default=7, help="which season (default: 7)")
     parser.add_argument(
@@ -47,10 +48,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo(seed: int, out: Path) -> None:
-    """Print the head of each table, write each table to `out`, and print what to try next."""
+    """Print the head of each table, write tables and pictures to `out`, and print what to try next."""
     from ..simulator import Simulator
 
-    parquet = library("pyarrow.parquet", "arrow")
+    parquet = library("pyarrow.parquet", "plot")
+    library("matplotlib", "plot")
     out.mkdir(parents=True, exist_ok=True)
     with Simulator(seed, now=NOW) as service, service.client() as client:
         print(f"A simulated service at {service.base_url}; the time in its season is {NOW}.")
@@ -72,10 +74,34 @@ def demo(seed: int, out: Path) -> None:
             "possessions": [client.possessions(session).table("possessions") for session in sessions],
             "shots": [client.shots(session).table("shots") for session in sessions],
         }
+        pictures = draw(client.tracking(game["game_id"]), tables["box_score"], out)
     show(tables)
     for name, parts in tables.items():
         parquet.write_table(concatenate(parts), out / f"{name}.parquet")
-    summarize(tables, out)
+    summarize(tables, pictures, out)
+
+
+def draw(tracking: Any, box_scores: Sequence[Table], out: Path) -> dict[str, str]:
+    """Draw shots by openness, loads and the last made three, and return a caption for each file."""
+    from ..plot import animate, loads as draw_loads, shot_chart
+
+    figure = library("matplotlib.figure", "plot").Figure
+    names = {row["team_id"]: row["team_name"] for row in box_scores[0].to_dicts()}
+    defenders = tracking.defenders()
+    shots = figure(figsize=(11, 5.5), layout="constrained")
+    for axes, team in zip(shots.subplots(1, len(names)), names, strict=True):
+        shot_chart(defenders, axes, color="openness", team=team, teams=names)
+    shots.savefig(out / "shots.png", dpi=120)
+    loads = figure(figsize=(9, 7), layout="constrained")
+    draw_loads(tracking.loads(), loads.subplots(), players=tracking.players)
+    loads.savefig(out / "loads.png", dpi=120)
+    captions = {"shots.png": "each shot, by how open it was", "loads.png": "who ran how much"}
+    threes = [row for row in defenders.to_dicts() if row["is_make"] and row["is_3point"] and row["t"]]
+    if threes:
+        window = tracking.window(threes[-1], before=4, after=1.5)
+        animate(window, fps=10).to_gif(out / "three.gif")
+        captions["three.gif"] = "the last made three, as it happened"
+    return captions
 
 
 def last_played(games: Table) -> dict[str, Any]:
@@ -96,7 +122,7 @@ def show(tables: Mapping[str, Sequence[Table]]) -> None:
         print(aligned(parts[0], SHOWN_COLUMNS[name]))
 
 
-def summarize(tables: Mapping[str, Sequence[Table]], out: Path) -> None:
+def summarize(tables: Mapping[str, Sequence[Table]], pictures: Mapping[str, str], out: Path) -> None:
     print("\nWritten:")
     for name, parts in tables.items():
         print(f"  {out / name}.parquet  {sum(map(len, parts))} rows")
@@ -108,3 +134,6 @@ def summarize(tables: Mapping[str, Sequence[Table]], out: Path) -> None:
         f'  sideline.SCHEMAS["shots"]      # every column, with its unit and meaning\n'
         f'  import pyarrow.parquet; pyarrow.parquet.read_table("{out / "shots.parquet"}")'
     )
+    print("\nOpen first:")
+    for name, caption in pictures.items():
+        print(f"  {out / name}  {caption}")

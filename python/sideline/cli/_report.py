@@ -15,8 +15,8 @@ def add(commands: Commands) -> None:
         "report",
         run,
         "write a morning report of an archive as one HTML page",
-        "Write one static page about an archive: freshness, coverage by team and month, holes with their reasons, "
-        "corrections since the last report wherever that was written, schema drift, audit findings. "
+        "Write one static page about an archive: verdicts, last night's scores and leaders, loads and shot quality, "
+        "holes with their reasons, corrections since the last report wherever that was written, audit findings. "
         "Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
     )
     add_archive(parser)

@@ -1,5 +1,6 @@
 """A watched game: the items of its stream as one view, which a terminal or a page shows."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
@@ -340,7 +341,18 @@ def _player(row: Mapping[str, Any]) -> str:
     return _text(name) if name else f"player {row['player_id']}"
 
 
+_SHOT = re.compile(r"(DELETED_|UPDATED_)?(TWO_POINT|THREE_POINT|FREE_THROW)_(MAKE|MISS)(?:_TO_(MAKE|MISS))?")
+_SHOTS = {"TWO_POINT": "two-pointer", "THREE_POINT": "three-pointer", "FREE_THROW": "free throw"}
+_RESULTS = {"MAKE": "made", "MISS": "missed"}
+
+
 def _words(code: str) -> str:
+    """Return a classification or a marker of the service in words."""
+    if shot := _SHOT.fullmatch(code):
+        change, kind, result, corrected = shot.groups()
+        if corrected:
+            return f"{_SHOTS[kind]} corrected from {_RESULTS[result]} to {_RESULTS[corrected]}"
+        return f"{_RESULTS[result]} {_SHOTS[kind]}{' deleted' if change == 'DELETED_' else ''}"
     return _text(code.replace("_", " ").lower())
 
 

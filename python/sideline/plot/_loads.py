@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from ._court import new_axes, nothing
 from ._data import Columns, Named, Numbers, Rows, chosen_id, plain
+from ._fit import fit
 from ._look import MAKE, OTHER
 
 BANDS = tuple(f"distance_band_{number}_m" for number in range(1, 6))
@@ -72,7 +73,7 @@ def loads(
     ax.set_xlim(0, float(start.max()) * 1.15 or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower right", fontsize=7, frameon=False)
-    return ax
+    return fit(ax)
 
 
 def _note_share(ax: Axes, x: float, y: int, shares: Numbers) -> None:
@@ -146,4 +147,4 @@ def matchups(
     ax.set_xlim(0, 1)
     ax.set_xlabel("makes / shots, with 90 % interval", fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return fit(ax)

@@ -12,6 +12,7 @@ from .._rows import library
 from ..metrics import game_state
 from ._court import new_axes, nothing
 from ._data import Columns, Named, Rows, names_of, plain, team_label
+from ._fit import fit
 from ._look import team_colours, text_on
 from ._possessions import period_order
 
@@ -85,7 +86,7 @@ def score_margin(
     above, below = (fill if text_on(to_rgb(fill)) == "white" else "0.25" for fill in fills)
     ax.annotate(f"{names[0]} lead", (0, 1), (4, -12), va="top", color=above, **place)
     ax.annotate(f"{names[1]} lead", (0, 0), (4, 4), va="bottom", color=below, **place)
-    return ax
+    return fit(ax)
 
 
 def _elapsed(states: Any) -> tuple[Any, list[tuple[str, float, float]]]:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from ._court import new_axes, nothing
 from ._data import Columns, Named, Numbers, Rows, moment_text, plain, team_label, teams_of
+from ._fit import fit
 from ._look import team_colours
 
 MINUTE = 60.0
@@ -87,7 +88,7 @@ def possession_timeline(
     ax.tick_params(axis="y", length=0)
     marks = "x: turnover" if bool((turnover > 0).any()) else ""
     ax.set_xlabel("; ".join(filter(None, [axis, marks, note])), fontsize=9, color="0.25")
-    return ax
+    return fit(ax)
 
 
 def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:

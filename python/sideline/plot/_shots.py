@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from ..court import Court
 from ._court import Rules, check_axes, court as draw_court, nothing, on_half, reach, rules
 from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
+from ._fit import fit
 from ._loads import FEW_SHOTS
 from ._look import DENSITY, EFFICIENCY, MAKE, MISS, OPENNESS, efficiency_scale, text_on
 
@@ -161,7 +162,7 @@ def _titled(ax: Axes, shots: Shots, *notes: str) -> Axes:
     ax.set_title(shots.title, loc="left", fontsize=11)
     # A label instead of a text: layout engines make room for it.
     ax.set_xlabel(shots.note(*notes), fontsize=8, color="0.35")
-    return ax
+    return fit(ax)
 
 
 def _marks(ax: Axes, shots: Shots, options: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 from ..court import Court
 from ._court import Football, Rules, court as draw_court, nothing
 from ._data import Columns, Named, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
+from ._fit import fit
 from ._look import BALL, OTHER, team_colours, text_on
 
 MAX_AGE_MS = 1000.0
@@ -119,7 +120,7 @@ def tracking(
     when = moment_text(moment, "milliseconds")
     on_clock = f"game clock {plain(clock)}" if clock else ""
     ax.set_xlabel(f"{when}\n" + "; ".join(filter(None, [f"{shown} positions", on_clock])), fontsize=8, color="0.35")
-    return ax
+    return fit(ax)
 
 
 def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
