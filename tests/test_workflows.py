@@ -169,6 +169,13 @@ def test_each_lock_is_renewed_and_audited_together() -> None:
     assert {"lock", "advisories"} <= {target for target, (_, own) in RULES.items() if "for name in $(LOCKS)" in own}
 
 
+def test_a_package_that_an_audit_cannot_look_up_fails() -> None:
+    """Without --strict, pip-audit passes over each package that its database does not answer for."""
+    audits = re.findall(r"pip-audit [^\n]+", recipe("advisories"))
+    assert [audit for audit in audits if "--strict" not in audit] == []
+    assert audits
+
+
 def test_what_a_release_installs_has_hashes() -> None:
     made = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
     installs = [line for target in made for line in recipe(target).splitlines() if "$(PIP)" in line or "pip install" in line]
