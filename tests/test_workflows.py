@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -182,6 +184,18 @@ def test_what_a_release_installs_has_hashes() -> None:
     assert {"finish-wheels", "sdist", "test-wheel"} <= made
     assert installs == []
     assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
+
+
+def test_the_tests_of_a_wheel_are_collected_without_the_source_tree(tmp_path: Path) -> None:
+    """A file that is read while a module is imported stops all tests, those of the mark `source` or not."""
+    left_out = runpy.run_path(str(ROOT / ".github" / "in_fresh_environment.py"))["LEFT_OUT"]
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*left_out))
+    marked = [str(path.relative_to(ROOT)) for path in sorted(TESTS.rglob("test_*.py")) if "mark.source" in path.read_text(encoding="utf-8")]
+    assert len(marked) > 15
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", "not source", *marked]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_a_container_of_a_target_has_a_digest_and_cannot_write() -> None:
