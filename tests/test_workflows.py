@@ -191,9 +191,9 @@ def test_the_tests_of_a_wheel_are_collected_without_the_source_tree(tmp_path: Pa
     left_out = runpy.run_path(str(ROOT / ".github" / "in_fresh_environment.py"))["LEFT_OUT"]
     tree = tmp_path / "tree"
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*left_out))
-    marked = [str(path.relative_to(ROOT)) for path in sorted(TESTS.rglob("test_*.py")) if "mark.source" in path.read_text(encoding="utf-8")]
-    assert len(marked) > 15
-    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", "not source", *marked]
+    modules = [str(path.relative_to(ROOT)) for path in sorted(TESTS.rglob("test_*.py")) if "mark.source" in path.read_text(encoding="utf-8")]
+    assert len(modules) > 15
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", "not source", *modules]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
 
