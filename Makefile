@@ -269,7 +269,7 @@ advisories: $(VENV)/.made
 	$(LOCKED) tests/lock-audit.txt
 	cargo deny check advisories
 	@set -ex; for lock in Cargo.lock benches/pure/Cargo.lock; do cargo audit --file $$lock; done
-	@set -ex; for name in $(LOCKS); do $(BIN)/pip-audit --progress-spinner off --require-hashes --disable-pip \
+	@set -ex; for name in $(LOCKS); do $(BIN)/pip-audit --strict --progress-spinner off --require-hashes --disable-pip \
 	--requirement tests/lock-$$name.txt; done
 
 # SOAK_SECONDS (default 3600), SOAK_SEED.

@@ -8,8 +8,9 @@ from pathlib import Path
 # Home and work folders of build machines, and where cargo keeps the sources of other crates.
 PATHS = re.compile(rb"(?:/home|/root|/Users|/github|/work|:\\Users)[/\\][\w.+@/\\-]{1,80}|\.cargo[/\\]registry")
 
-# A crate that brings more than it is used for is noticed here. Measured is x86_64 Linux alone (benches/README.md, "Wheel"): 4.33 MB.
-LIMIT = 4_500_000
+# A crate that brings more than it is used for is noticed here. The aim is 4.3 MB; measured is x86_64 Linux alone, and benches/README.md,
+# "Wheel", says what fills it.
+LIMIT = 4_700_000
 
 
 def faults_in(wheel: Path) -> list[str]:

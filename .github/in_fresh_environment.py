@@ -18,7 +18,6 @@ LEFT_OUT = (
     "python",
     "src",
     "crates",
-    "fuzz",
     "Cargo.toml",
     "Cargo.lock",
     "target",

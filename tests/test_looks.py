@@ -137,7 +137,7 @@ def test_completion_in_a_notebook_offers_public_names_alone(module: ModuleType) 
 
 def test_the_first_example_of_the_readme_prints_statistics_of_named_players(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    readme = (PACKAGE.parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     code = re.findall(r"^```python\n(.*?)^```", readme, re.S | re.M)[0]
     exec(code, {})
     output = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

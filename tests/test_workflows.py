@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+import shutil
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -169,12 +171,31 @@ def test_each_lock_is_renewed_and_audited_together() -> None:
     assert {"lock", "advisories"} <= {target for target, (_, own) in RULES.items() if "for name in $(LOCKS)" in own}
 
 
+def test_a_package_that_an_audit_cannot_look_up_fails() -> None:
+    """Without --strict, pip-audit passes over each package that its database does not answer for."""
+    audits = re.findall(r"pip-audit [^\n]+", recipe("advisories"))
+    assert [audit for audit in audits if "--strict" not in audit] == []
+    assert audits
+
+
 def test_what_a_release_installs_has_hashes() -> None:
     made = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
     installs = [line for target in made for line in recipe(target).splitlines() if "$(PIP)" in line or "pip install" in line]
     assert {"finish-wheels", "sdist", "test-wheel"} <= made
     assert installs == []
     assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
+
+
+def test_the_tests_of_a_wheel_are_collected_without_the_source_tree(tmp_path: Path) -> None:
+    """A file that is read while a module is imported stops all tests, those of the mark `source` or not."""
+    left_out = runpy.run_path(str(ROOT / ".github" / "in_fresh_environment.py"))["LEFT_OUT"]
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*left_out))
+    modules = [str(path.relative_to(ROOT)) for path in sorted(TESTS.rglob("test_*.py")) if "mark.source" in path.read_text(encoding="utf-8")]
+    assert len(modules) > 15
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", "not source", *modules]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_a_container_of_a_target_has_a_digest_and_cannot_write() -> None:
