@@ -13,10 +13,9 @@ from .._client import ArchiveTable, store_of
 from .._core import Payload
 from .._rows import cell, html, library, replaced_file, shorten, visible
 from ..errors import SidelineError
-from ._account import is_hole
+from ._baseline import columns_of
 from ._last_night import STATS, games_of_the_night, loads_and_shots
-from ._life import PROBLEMS, SEVERITY
-from ._read import coverage
+from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._report import ArchiveInfo, hole_line
 from ._store import Store
 from ._writer import rows_to_arrow
@@ -65,8 +64,12 @@ class Facts:
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
     audit_error: str | None = None
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
-    """The rows of `Archive.status`."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Tables of games by their status in `Archive.status`."""
+    worst: dict[str, str] = field(default_factory=dict)
+    """The worst verdict of each game."""
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    """The first rows of `Archive.status` that need attention."""
     games: dict[str, str] = field(default_factory=dict)
     """The teams of each game, by its id."""
     night: list[dict[str, Any]] = field(default_factory=list)
@@ -129,17 +132,8 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
     """Read the facts of the report from the archive."""
     info = archive.info()
     facts = Facts(info, now, since)
-    rows = archive.scan("coverage").collect().to_dicts()
-    facts.units.update(row["status"] for row in rows)
-    facts.requests = sum(row["attempts"] for row in rows)
-    for row in rows:
-        before, at = facts.newest.get(row["operation"]), row["fetched_at"]
-        facts.newest[row["operation"]] = at if before is None or (at is not None and at > before) else before
-    facts.open_games = {
-        row["game_id"] for row in coverage(store_of(archive)) if row["operation"] == "game" and not row["final"]
-    }
-    facts.covered = _by_team_and_month(archive, rows, facts)
-    facts.verdicts = archive.status().to_dicts()
+    _count_units(archive, facts)
+    _judge(archive, facts)
     facts.night = games_of_the_night(archive)
     corrections = archive.corrections(since)
     facts.corrections = corrections.to_dicts()[::-1]
@@ -152,9 +146,35 @@ def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
     return facts
 
 
+def _count_units(archive: "Archive", facts: Facts) -> None:
+    """Read what `coverage` says: as columns, because a row for each unit of ten years does not fit into memory."""
+    pl: Any = library("polars", "archive")
+    columns = ("operation", "status", "attempts", "fetched_at", "game_id", "final")
+    units = columns_of(store_of(archive), "coverage", columns)
+    facts.units.update(dict(units["status"].value_counts().iter_rows()))
+    facts.requests = units["attempts"].sum()
+    facts.newest = dict(units.group_by("operation").agg(pl.col("fetched_at").max()).iter_rows())
+    is_open = (pl.col("operation") == "game") & ~pl.col("final").fill_null(False)
+    facts.open_games = set(units.filter(is_open)["game_id"])
+    is_stored = ~pl.col("status").is_in(list(filter(is_lacking, facts.units)))
+    by_game = units.drop_nulls("game_id").group_by("game_id").agg(is_stored.sum().alias("stored"), pl.len())
+    facts.covered = _by_team_and_month(archive, by_game.iter_rows(), facts)
+
+
+def _judge(archive: "Archive", facts: Facts) -> None:
+    """Read the verdicts."""
+    pl: Any = library("polars", "archive")
+    verdicts = archive.status().to_polars()
+    facts.verdicts.update(verdicts["status"])
+    for game, verdict in verdicts.select("game_id", "status").unique().iter_rows():
+        facts.worst[game] = min(facts.worst.get(game, "available"), verdict, key=SEVERITY.index)
+    facts.problems = verdicts.filter(pl.col("status").is_in(PROBLEMS)).head(MAX_ROWS).to_dicts()
+
+
 def _by_team_and_month(
-    archive: "Archive", rows: Iterable[dict[str, Any]], facts: Facts
+    archive: "Archive", units: Iterable[tuple[str, int, int]], facts: Facts
 ) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return the stored and all units of each team and month, from those of each game."""
     games: dict[str, tuple[str, list[str]]] = {}
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
     tables: tuple[tuple[ArchiveTable, str, str], ...] = (
@@ -162,7 +182,7 @@ def _by_team_and_month(
         ("events", "game_id", "started_at"),
     )
     for table, key, at in tables:
-        for game in archive.scan(table).select(key, at, *names).collect().to_dicts():
+        for game in archive.scan(table).select(key, at, *names).collect().iter_rows(named=True):
             if game[key] is None or game[at] is None:
                 continue
             sides = [(game[f"{side}_team_name"], game[f"{side}_team_id"]) for side in ("home", "away")]
@@ -170,14 +190,14 @@ def _by_team_and_month(
             games.setdefault(game[key], (f"{game[at]:%Y-%m}", teams))
             facts.games.setdefault(game[key], f"{' – '.join(teams)}, {game[at]:%Y-%m-%d}")
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for row in rows:
-        month, teams = games.get(row["game_id"], ("", []))
+    for key, stored, total in units:
+        month, teams = games.get(key, ("", []))
         for team in teams:
             # What is stored of a game that is not over is not all of it.
-            counts[team][month][0] += not is_hole(row) and row["game_id"] not in facts.open_games
-            counts[team][month][1] += 1
+            counts[team][month][0] += 0 if key in facts.open_games else stored
+            counts[team][month][1] += total
     return {
-        team: {month: (have, all_) for month, (have, all_) in sorted(months.items())}
+        team: {month: (have, total) for month, (have, total) in sorted(months.items())}
         for team, months in sorted(counts.items())
     }
 
@@ -231,7 +251,7 @@ def _moment(at: datetime) -> dict[str, str]:
 def _tiles(facts: Facts) -> list[dict[str, str]]:
     info = facts.info
     violations = "not run" if facts.audit_error else f"{len(facts.violations):,}"
-    attention = sum(row["status"] in PROBLEMS for row in facts.verdicts)
+    attention = sum(facts.verdicts[verdict] for verdict in PROBLEMS)
     tiles: list[tuple[str, str, bool | None]] = [
         ("need attention", f"{attention:,}", not attention),
         ("last fetched", f"{info.fetched_at:%Y-%m-%d %H:%M} UTC" if info.fetched_at else "never", None),
@@ -253,18 +273,9 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _worst(facts: Facts) -> dict[str, str]:
-    """Return the worst verdict of each game."""
-    worst: dict[str, str] = {}
-    for row in facts.verdicts:
-        before = worst.get(row["game_id"], "available")
-        worst[row["game_id"]] = min(before, row["status"], key=SEVERITY.index)
-    return worst
-
-
 def _headline(facts: Facts) -> str:
     """Return what the archive can be used for, in a sentence."""
-    worst = Counter(_worst(facts).values())
+    worst = Counter(facts.worst.values())
     bad = sum(worst[verdict] for verdict in PROBLEMS)
     if not worst:
         return "No game is stored yet."
@@ -278,14 +289,20 @@ def _headline(facts: Facts) -> str:
 
 
 def _verdicts(facts: Facts) -> Section:
-    games, tables = Counter(_worst(facts).values()), Counter(row["status"] for row in facts.verdicts)
+    games, tables = Counter(facts.worst.values()), facts.verdicts
     rows = [(verdict, games[verdict], tables[verdict], MEANINGS[verdict]) for verdict in SEVERITY if tables[verdict]]
-    problems = [row for row in facts.verdicts if row["status"] in PROBLEMS]
     lines = [
         (facts.games.get(row["game_id"], row["game_id"]), row["table"], row["status"], "; ".join(row["reasons"] or ()))
-        for row in problems[:MAX_ROWS]
+        for row in facts.problems
     ]
-    attention = [_table("What needs attention", ("game", "table", "verdict", "why"), lines, len(problems))]
+    attention = [
+        _table(
+            "What needs attention",
+            ("game", "table", "verdict", "why"),
+            lines,
+            sum(tables[verdict] for verdict in PROBLEMS),
+        )
+    ]
     return {
         "title": "Verdicts",
         "texts": [] if rows else ["No game is stored yet."],
@@ -295,7 +312,7 @@ def _verdicts(facts: Facts) -> Section:
                 if rows
                 else []
             ),
-            *(attention if problems else []),
+            *(attention if facts.problems else []),
         ],
     }
 
@@ -304,7 +321,6 @@ def _night(facts: Facts) -> Section:
     """Return the scores and leaders of the last night."""
     if not facts.night:
         return {"title": "Last night", "texts": ["The archive has no box score of a game."]}
-    worst = _worst(facts)
     rows = []
     for game in facts.night:
         sides = [str(game[f"{side}_team_name"] or f"team {game[f'{side}_team_id']}") for side in ("away", "home")]
@@ -315,7 +331,7 @@ def _night(facts: Facts) -> Section:
             for stat in STATS
         ]
         score = "–".join(points) + ("" if is_over else ", not over")
-        rows.append((" at ".join(sides), score, *leaders, worst.get(game["game_id"], "")))
+        rows.append((" at ".join(sides), score, *leaders, facts.worst.get(game["game_id"], "")))
     heads = ("game", "score", "points", "rebounds", "assists", "verdict")
     return {"title": "Last night", "tables": [_table("Scores and leaders", heads, rows)]}
 
