@@ -2,10 +2,9 @@
 
 use super::declaration::Table;
 use super::schema::schema;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
-};
+use arrow_array::builder::PrimitiveBuilder;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,23 +33,30 @@ pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef
             key
         }
     };
-    let places: Int32Array = values.map(|text| text.map(&mut key)).collect();
+    let places = primitives::<Int32Type>(values.map(|text| text.map(&mut key)));
     Arc::new(DictionaryArray::new(places, Arc::new(StringArray::from(words))))
 }
 
+/// Collecting an array writes a bit for each row; a builder only once there is a null.
+fn primitives<T: ArrowPrimitiveType>(values: impl Iterator<Item = Option<T::Native>>) -> PrimitiveArray<T> {
+    let mut builder = PrimitiveBuilder::<T>::with_capacity(values.size_hint().0);
+    values.for_each(|value| builder.append_option(value));
+    builder.finish()
+}
+
 pub fn integers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(values.collect::<Int64Array>())
+    Arc::new(primitives::<Int64Type>(values))
 }
 
 pub fn floats(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(values.collect::<Float64Array>())
+    Arc::new(primitives::<Float64Type>(values))
 }
 
 pub fn small_integers(values: impl Iterator<Item = Option<i32>>) -> ArrayRef {
-    Arc::new(values.collect::<Int32Array>())
+    Arc::new(primitives::<Int32Type>(values))
 }
 
 /// Of milliseconds since the epoch.
 pub fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(values.collect::<TimestampMillisecondArray>().with_timezone("UTC"))
+    Arc::new(primitives::<TimestampMillisecondType>(values).with_timezone("UTC"))
 }

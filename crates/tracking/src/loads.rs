@@ -67,13 +67,14 @@ impl Load {
 /// The load of a track in each period of its session. `bands` are four rising speeds in m/s.
 pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     let mut loads = vec![Load::default(); session.periods.len()];
-    expect_frames(session, track, &mut loads);
+    count_frames(session, track, &mut loads);
     let Some(rate_hz) = session.rate_hz else { return loads };
     let smoothing = Smoothing::new(rate_hz, false);
     let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
     let noise = track.noise_m.min(if is_low { MAX_NOISE_AT_LOW_RATE_M } else { MAX_NOISE_M });
     for path in smoothing.paths(track) {
         add_steps(session, &path, &smoothing, noise, bands, &mut loads);
+        add_peaks(session, &path, &mut loads);
         if !is_low {
             add_efforts(session, &path, bands[3], &mut loads);
         }
@@ -84,51 +85,79 @@ pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     loads
 }
 
-fn expect_frames(session: &Session, track: &Track, loads: &mut [Load]) {
+fn count_frames(session: &Session, track: &Track, loads: &mut [Load]) {
     let Some((first, last)) = session.extent_ms() else { return };
-    for (period, load) in session.periods.iter().zip(&mut *loads) {
+    let until = |t_ms: i64| track.t_ms.partition_point(|t| *t < t_ms);
+    for (period, load) in session.periods.iter().zip(loads) {
         let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
         // The last frame has no step after it.
         let is_last = u8::from(end == last && start <= last);
         load.frames_expected =
             ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round();
-    }
-    for t in &track.t_ms {
-        loads[session.period_at(*t)].frames_seen += 1.0;
+        load.frames_seen = (until(period.end_ms) - until(period.start_ms)) as f64;
     }
 }
 
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (0.5 / path.step_s).round().max(1.0) as usize);
-    let step_noise = noise * smoothing.step_noise;
-    let way = |a: usize, b: usize| length(path.x[b] - path.x[a], path.y[b] - path.y[a]);
+    let (step_variance, limits) = ((noise * smoothing.step_noise).powi(2), bands.map(|band| band * path.step_s));
+    let second_variance = (MIN_WAY * noise * smoothing.second_noise).powi(2);
+    let square = |a: usize, b: usize| (path.x[b] - path.x[a]).powi(2) + (path.y[b] - path.y[a]).powi(2);
+    let mut period = Period::default();
     for i in 0..n - 1 {
-        let period = session.period_at(path.start_ms + ((i as f64 + 0.5) * path.step_s * 1000.0) as i64);
-        let load = &mut loads[period];
+        let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
         load.tracked_s += path.step_s;
-        load.peak_mps = load.peak_mps.max(peak(path, i));
         let (first, last) = ((i + 1).saturating_sub(reach), (i + reach).min(n - 1));
         let share = ((last - first) as f64 * path.step_s).min(1.0);
-        if noise > 0.0 && way(first, last) <= MIN_WAY * noise * smoothing.second_noise * share.sqrt() {
+        if noise > 0.0 && square(first, last) <= second_variance * share {
             continue;
         }
         // Noise lengthens a step by half its variance over the length; this takes the same away.
-        let metres = (way(i, i + 1).powi(2) - step_noise.powi(2)).max(0.0).sqrt();
-        load.bands_m[bands.partition_point(|band| *band <= metres / path.step_s)] += metres;
+        let metres = (square(i, i + 1) - step_variance).max(0.0).sqrt();
+        load.bands_m[limits.iter().filter(|limit| **limit <= metres).count()] += metres;
     }
 }
 
-/// The mean velocity around a point over a fifth of a second: a shorter peak is noise.
-fn peak(path: &Path, i: usize) -> f64 {
-    let reach = (PEAK_S / 2.0 / path.step_s).round() as usize;
-    let (first, last) = (i.saturating_sub(reach), (i + reach).min(path.x.len() - 1));
-    let count = (last - first + 1) as f64;
-    let sum = |v: &[f64]| v[first..=last].iter().sum::<f64>();
-    length(sum(&path.vx), sum(&path.vy)) / count
+/// The period of a path's points, which are asked for in order.
+#[derive(Default)]
+struct Period(Option<(usize, i64)>);
+
+impl Period {
+    fn at(&mut self, session: &Session, path: &Path, point: f64) -> usize {
+        let t_ms = path.start_ms + (point * path.step_s * 1000.0) as i64;
+        match self.0 {
+            Some((period, end_ms)) if t_ms < end_ms => period,
+            _ => {
+                let period = session.period_at(t_ms);
+                self.0 = Some((period, session.periods[period].end_ms));
+                period
+            }
+        }
+    }
+}
+
+/// Raises each peak to the largest mean velocity over a fifth of a second: a shorter peak is noise.
+fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
+    let (n, reach) = (path.x.len(), (PEAK_S / 2.0 / path.step_s).round() as usize);
+    let (mut sum, mut first, mut end) = ((0.0, 0.0), 0, 0);
+    let mut period = Period::default();
+    for i in 0..n - 1 {
+        while end < (i + reach + 1).min(n) {
+            sum = (sum.0 + path.vx[end], sum.1 + path.vy[end]);
+            end += 1;
+        }
+        while first + reach < i {
+            sum = (sum.0 - path.vx[first], sum.1 - path.vy[first]);
+            first += 1;
+        }
+        let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
+        load.peak_mps = load.peak_mps.max(length(sum.0, sum.1) / (end - first) as f64);
+    }
 }
 
 fn add_efforts(session: &Session, path: &Path, sprint_mps: f64, loads: &mut [Load]) {
-    let (speeds, accelerations) = (path.speeds(), path.accelerations());
+    let speeds = path.speeds();
+    let accelerations = path.accelerations(&speeds);
     let braking: Vec<f64> = accelerations.iter().map(|value| -value).collect();
     let mut count = |values: &[f64], least: f64, seconds: f64, add: fn(&mut Load, usize), kind: usize| {
         for start in efforts(values, least, seconds, path.step_s) {
@@ -149,20 +178,14 @@ fn efforts(values: &[f64], least: f64, seconds: f64, step_s: f64) -> Vec<f64> {
         let (before, after) = (values[i - 1] - least, values[i] - least);
         (i as f64 - 1.0 + before / (before - after)) * step_s
     };
-    let mut starts = Vec::new();
-    let mut since = values.first().filter(|value| **value > least).map(|_| 0.0);
-    for i in 1..=values.len() {
-        let is_above = values.get(i).is_some_and(|value| *value > least);
-        match (since, is_above) {
-            (None, true) => since = Some(crossing(i)),
-            (Some(start), false) => {
-                let end = if i < values.len() { crossing(i) } else { (i - 1) as f64 * step_s };
-                if end - start >= seconds - 1e-6 {
-                    starts.push(start);
-                }
-                since = None;
-            }
-            _ => {}
+    let is_above = |value: &f64| *value > least;
+    let (mut starts, mut end) = (Vec::new(), 0);
+    while let Some(first) = values[end..].iter().position(is_above).map(|i| end + i) {
+        end = values[first..].iter().position(|value| !is_above(value)).map_or(values.len(), |i| first + i);
+        let start_s = if first == 0 { 0.0 } else { crossing(first) };
+        let end_s = if end < values.len() { crossing(end) } else { (end - 1) as f64 * step_s };
+        if end_s - start_s >= seconds - 1e-6 {
+            starts.push(start_s);
         }
     }
     starts

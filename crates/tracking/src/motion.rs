@@ -4,6 +4,7 @@ use crate::curve;
 use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
 use crate::length;
 use crate::track::Track;
+use std::borrow::Cow;
 
 /// Points a second at least on a path: below, points on the curve are added between the frames.
 const MIN_POINTS_HZ: f64 = 10.0;
@@ -31,9 +32,8 @@ impl Path {
         (0..self.x.len()).map(|i| self.speed(i)).collect()
     }
 
-    /// The change of the speed around each point; it has the same length as the path.
-    pub fn accelerations(&self) -> Vec<f64> {
-        let speeds = self.speeds();
+    /// The change of the speed around each point, from the speeds at all points.
+    pub fn accelerations(&self, speeds: &[f64]) -> Vec<f64> {
         let reach = (ACCELERATION_S / 2.0 / self.step_s).round().max(1.0) as usize;
         let around = |i: usize| (i.saturating_sub(reach), (i + reach).min(speeds.len() - 1));
         let change = |(first, last): (usize, usize)| match last - first {
@@ -101,12 +101,14 @@ impl Smoothing {
         let is_even = count + 1 == t.len() && t.iter().enumerate().all(|(i, t)| (t - i as f64 * step_s).abs() < 1e-9);
         let [(x, vx), (y, vy)] = [&track.x, &track.y].map(|values| {
             let points = match is_even {
-                true => values[start..end].to_vec(),
-                false => resample(&t, &values[start..end], step_s, count + 1),
+                true => Cow::Borrowed(&values[start..end]),
+                false => Cow::Owned(resample(&t, &values[start..end], step_s, count + 1)),
             };
-            let points = self.filter.map_or_else(|| points.clone(), |filter| filter.smooth(&points));
-            let times: Vec<f64> = (0..points.len()).map(|i| i as f64 * step_s).collect();
-            let slopes = curve::slopes(&times, &points);
+            let points = match self.filter {
+                Some(filter) => filter.smooth(&points),
+                None => points.into_owned(),
+            };
+            let slopes = curve::even_slopes(step_s, &points);
             (points, slopes)
         });
         Path { start_ms, step_s, x, y, vx, vy }

@@ -147,11 +147,10 @@ impl Track {
     }
 
     fn drop_off_court(&mut self, court: &Court) {
-        let is_finite = |i: usize| self.x[i].is_finite() && self.y[i].is_finite();
-        let kinds: Vec<(bool, bool)> =
-            (0..self.len()).map(|i| (is_finite(i), court.is_possible(self.x[i], self.y[i]))).collect();
-        self.off_court = kinds.iter().filter(|(finite, possible)| *finite && !possible).count();
-        self.retain(|i| kinds[i].0 && kinds[i].1);
+        let is_given = |i: usize| !self.x[i].is_nan() && !self.y[i].is_nan();
+        let is_kept: Vec<bool> = (0..self.len()).map(|i| court.is_possible(self.x[i], self.y[i])).collect();
+        self.off_court = (0..self.len()).filter(|i| is_given(*i) && !is_kept[*i]).count();
+        self.retain(|i| is_kept[i]);
     }
 
     /// Keeps the longest chain of positions in which no step needs more than the largest speed.

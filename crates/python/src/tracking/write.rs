@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::table::PyTable;
 use arrow_array::builder::{Int64Builder, ListBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use tables::{Table, from_rows};
@@ -34,7 +34,7 @@ impl Writer {
     }
 
     pub(super) fn numbers(&mut self, values: impl Iterator<Item = Option<f64>>) -> &mut Self {
-        self.push(Arc::new(values.collect::<Float64Array>()))
+        self.push(from_rows::floats(values))
     }
 
     pub(super) fn flags(&mut self, values: impl Iterator<Item = Option<bool>>) -> &mut Self {

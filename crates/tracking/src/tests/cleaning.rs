@@ -53,8 +53,9 @@ fn positions_off_the_court_are_left_out_and_counted() {
     samples.x[5] = 9.7;
     samples.y[8] = -16.5;
     samples.x[9] = f64::NAN;
+    samples.y[12] = f64::NEG_INFINITY;
     let track = Track::new(player(1), samples, &COURT);
-    assert_eq!((track.off_court, track.teleports, track.len()), (2, 0, 98));
+    assert_eq!((track.off_court, track.teleports, track.len()), (3, 0, 97));
 }
 
 #[test]
