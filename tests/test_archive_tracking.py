@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,9 +125,14 @@ def test_a_table_names_what_it_needs(tmp_path: Path, client: sideline.Client, se
 def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sideline.Archive, tmp_path: Path, client: sideline.Client) -> None:
     html = archive.report().html
     assert "Last night with positions" in html
-    farthest = max(archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts(), key=lambda row: row["distance_m"])
-    assert f">{round(farthest['distance_m']):,}<" in html
-    assert f"{farthest['seen_share']:.0%}" in html
+    game_loads = archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts()
+    by_distance = sorted(game_loads, key=lambda row: row["distance_m"])
+    # In one half a player without a position is a player who was not seen.
+    of_one_half = next(row for row in by_distance if row["session_id"] is not None)
+    for row in (by_distance[-1], of_one_half):
+        shown = re.search(rf">{round(row['distance_m']):,}<.*?>(\d+)%<", html, re.DOTALL)
+        assert shown is not None
+        assert int(shown[1]) == pytest.approx(100 * row["seen_share"], abs=1)
     assert "with a known defender" in html
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])

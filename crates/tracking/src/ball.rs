@@ -4,7 +4,7 @@ use crate::motion::Smoothing;
 use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
-use crate::track::Object;
+use crate::track::{Object, Track};
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
@@ -176,9 +176,13 @@ fn way(session: &Session, touch: &Touch) -> f64 {
     let smoothing = Smoothing::new(rate, false);
     let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
     let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);
-    let mut part = track.clone();
-    (part.t_ms, part.x, part.y) =
-        (track.t_ms[first..last].to_vec(), track.x[first..last].to_vec(), track.y[first..last].to_vec());
+    let part = Track {
+        t_ms: track.t_ms[first..last].to_vec(),
+        x: track.x[first..last].to_vec(),
+        y: track.y[first..last].to_vec(),
+        z: track.z[first..last].to_vec(),
+        ..*track
+    };
     let inside = |path: &crate::motion::Path, i: usize| {
         let t = path.start_ms as f64 + i as f64 * path.step_s * 1000.0;
         t >= touch.start_ms as f64 - 1e-6 && t < touch.end_ms as f64 - 1e-6

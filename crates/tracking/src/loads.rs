@@ -3,7 +3,7 @@
 use crate::filter::MIN_RATE_HZ;
 use crate::length;
 use crate::motion::{Path, Smoothing};
-use crate::session::Session;
+use crate::session::{Period, Session};
 use crate::track::Track;
 
 /// A player whose way of a second is shorter than this many standard deviations of its noise stands.
@@ -86,16 +86,20 @@ pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
 }
 
 fn count_frames(session: &Session, track: &Track, loads: &mut [Load]) {
-    let Some((first, last)) = session.extent_ms() else { return };
     let until = |t_ms: i64| track.t_ms.partition_point(|t| *t < t_ms);
     for (period, load) in session.periods.iter().zip(loads) {
-        let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
-        // The last frame has no step after it.
-        let is_last = u8::from(end == last && start <= last);
-        load.frames_expected =
-            ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round();
+        load.frames_expected = frames_expected(session, period);
         load.frames_seen = (until(period.end_ms) - until(period.start_ms)) as f64;
     }
+}
+
+/// The frames of a period of a session at its rate.
+pub(crate) fn frames_expected(session: &Session, period: &Period) -> f64 {
+    let Some((first, last)) = session.extent_ms() else { return 0.0 };
+    let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
+    // The last frame has no step after it.
+    let is_last = u8::from(end == last && start <= last);
+    ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round()
 }
 
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {
@@ -103,7 +107,7 @@ fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, 
     let (step_variance, limits) = ((noise * smoothing.step_noise).powi(2), bands.map(|band| band * path.step_s));
     let second_variance = (MIN_WAY * noise * smoothing.second_noise).powi(2);
     let square = |a: usize, b: usize| (path.x[b] - path.x[a]).powi(2) + (path.y[b] - path.y[a]).powi(2);
-    let mut period = Period::default();
+    let mut period = PeriodCursor::default();
     for i in 0..n - 1 {
         let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
         load.tracked_s += path.step_s;
@@ -120,9 +124,9 @@ fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, 
 
 /// The period of a path's points, which are asked for in order.
 #[derive(Default)]
-struct Period(Option<(usize, i64)>);
+struct PeriodCursor(Option<(usize, i64)>);
 
-impl Period {
+impl PeriodCursor {
     fn at(&mut self, session: &Session, path: &Path, point: f64) -> usize {
         let t_ms = path.start_ms + (point * path.step_s * 1000.0) as i64;
         match self.0 {
@@ -140,7 +144,7 @@ impl Period {
 fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (PEAK_S / 2.0 / path.step_s).round() as usize);
     let (mut sum, mut first, mut end) = ((0.0, 0.0), 0, 0);
-    let mut period = Period::default();
+    let mut period = PeriodCursor::default();
     for i in 0..n - 1 {
         while end < (i + reach + 1).min(n) {
             sum = (sum.0 + path.vx[end], sum.1 + path.vy[end]);
