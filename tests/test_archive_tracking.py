@@ -60,6 +60,23 @@ def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Arc
     assert season.to_dicts() == live.defenders().to_polars().select(columns).sort("occurred_at", "player_id").to_dicts()
 
 
+def test_positions_of_football_are_those_of_a_field(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=7, sport="football", teams=4, games=4, now=NOW) as service, service.client() as client:
+        archive = sideline.Archive(tmp_path / "football", client)
+        archive.sync(game_ids=[game_id(service)], tables=["tracking_loads"]).raise_if_incomplete()
+        live = client.tracking(game_id(service), progress=False)
+        locations = client.locations(*client.game(game_id(service)).to_polars("sessions").select("session_id", "started_at", "ended_at").row(0))
+        sessions = client.game(game_id(service)).to_polars("sessions")
+    stored_tracking = archive.tracking(game_id(service))
+    assert stored_tracking.court == "football"
+    assert rows(stored_tracking.loads()) == rows(live.loads())
+    assert set(stored_tracking.coverage()["frames_off_court"]) == {0}
+    # A jump on the field, 40 m from its middle.
+    frame = locations.to_polars().filter(pl.col("player_id") == live.loads()["player_id"][0]).sort("t")
+    far = frame.with_columns(x=pl.lit(0.0), y=pl.when(pl.int_range(pl.len()) == 50).then(pl.lit(-40_000.0)).otherwise(pl.lit(40_000.0)))
+    assert "no_teleport" in set(sideline.audit(sessions=sessions, locations=far)["rule"])
+
+
 def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
     scanned_loads = archive.scan("tracking_loads").collect()
     assert scanned_loads.columns == sideline.SCHEMAS["tracking_loads"].names

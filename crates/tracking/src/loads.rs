@@ -4,13 +4,12 @@ use crate::filter::MIN_RATE_HZ;
 use crate::length;
 use crate::motion::{Path, Smoothing};
 use crate::session::{Period, Session};
-use crate::track::Track;
+use crate::track::{MAX_NOISE_M, MAX_PLAYER_MPS, Track};
 
 /// A player whose way of a second is shorter than this many standard deviations of its noise stands.
 const MIN_WAY: f64 = 2.0;
 
-/// The largest noise that is believed; at few frames a second the estimate has movement in it.
-const MAX_NOISE_M: f64 = 0.35;
+/// The largest noise that is believed at few frames a second, where the estimate has movement in it.
 const MAX_NOISE_AT_LOW_RATE_M: f64 = 0.1;
 
 /// Seconds over which a peak speed is a mean.
@@ -155,7 +154,11 @@ fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
             first += 1;
         }
         let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
-        load.peak_mps = load.peak_mps.max(length(sum.0, sum.1) / (end - first) as f64);
+        let mean_mps = length(sum.0, sum.1) / (end - first) as f64;
+        // Between two positions beside a gap the curve may be steeper than any way that a player runs.
+        if mean_mps <= MAX_PLAYER_MPS {
+            load.peak_mps = load.peak_mps.max(mean_mps);
+        }
     }
 }
 

@@ -66,6 +66,9 @@ pub const MAX_GAP_MS: i64 = 1000;
 pub const MAX_PLAYER_MPS: f64 = 12.0;
 const MAX_BALL_MPS: f64 = 40.0;
 
+/// The largest noise that is believed: the estimate of few positions has jumps and movement in it.
+pub(crate) const MAX_NOISE_M: f64 = 0.35;
+
 /// How many fragments back a fragment looks for its predecessor.
 const MAX_LOOKBACK: usize = 64;
 
@@ -202,7 +205,8 @@ impl Track {
         let seconds = (self.t_ms[to] - self.t_ms[from]) as f64 / 1000.0;
         let distance = (self.x[to] - self.x[from]).hypot(self.y[to] - self.y[from]);
         // Five standard deviations of the difference of two positions: noise alone is no teleport.
-        distance <= limit * seconds + 5.0 * std::f64::consts::SQRT_2 * self.noise_m + 1e-9
+        let noise_m = self.noise_m.min(MAX_NOISE_M);
+        distance <= limit * seconds + 5.0 * std::f64::consts::SQRT_2 * noise_m + 1e-9
     }
 
     fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
