@@ -99,18 +99,15 @@ impl Smoothing {
         let step_s = duration_s / count as f64;
         // The times are whole milliseconds.
         let is_even = count + 1 == t.len() && t.iter().enumerate().all(|(i, t)| (t - i as f64 * step_s).abs() < 1e-9);
-        let [(x, vx), (y, vy)] = [&track.x, &track.y].map(|values| {
-            let points = match is_even {
-                true => Cow::Borrowed(&values[start..end]),
-                false => Cow::Owned(resample(&t, &values[start..end], step_s, count + 1)),
-            };
-            let points = match self.filter {
-                Some(filter) => filter.smooth(&points),
-                None => points.into_owned(),
-            };
-            let slopes = curve::even_slopes(step_s, &points);
-            (points, slopes)
+        let [x, y] = [&track.x, &track.y].map(|values| match is_even {
+            true => Cow::Borrowed(&values[start..end]),
+            false => Cow::Owned(resample(&t, &values[start..end], step_s, count + 1)),
         });
+        let [x, y] = match self.filter {
+            Some(filter) => filter.smooth([&x, &y]),
+            None => [x.into_owned(), y.into_owned()],
+        };
+        let [vx, vy] = [&x, &y].map(|values| curve::even_slopes(step_s, values));
         Path { start_ms, step_s, x, y, vx, vy }
     }
 }
@@ -134,7 +131,7 @@ fn noise_left(filter: &Butterworth, points_hz: f64, points_per_frame: f64) -> (f
     let (half, second) = ((4.0 * points_hz).ceil() as usize, points_hz.round() as usize);
     let mut pulse = vec![0.0; 2 * half + 1];
     pulse[half] = 1.0;
-    let response = filter.smooth(&pulse);
+    let [response] = filter.smooth([&pulse]);
     let change = |lag: usize| -> f64 { (lag..response.len()).map(|i| (response[i] - response[i - lag]).powi(2)).sum() };
     // Between frames the curve spreads the noise of a frame over several points.
     ((change(1) * points_per_frame).sqrt(), (change(second) * points_per_frame).sqrt())

@@ -60,7 +60,11 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn position(&self, track: usize, t_ms: i64) -> Option<(f64, f64)> {
-        self.session.tracks[track].position_near(t_ms as f64, self.next[track])
+        let (track, next) = (&self.session.tracks[track], self.next[track]);
+        match track.t_ms.get(next) {
+            Some(t) if *t == t_ms => Some((track.x[next], track.y[next])),
+            _ => track.position_near(t_ms as f64, next),
+        }
     }
 }
 
@@ -70,8 +74,15 @@ fn median_step_ms(track: &Track) -> i64 {
     steps.get(steps.len() / 2).copied().unwrap_or(MAX_GAP_MS)
 }
 
-/// The nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
+/// The nearest opponent of every player at every frame, in the order of [`visit_opponents`].
 pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Opponent> {
+    let mut rows = Vec::new();
+    visit_opponents(session, times, is_resampled, |row| rows.push(row));
+    rows
+}
+
+/// Visits the nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
+pub fn visit_opponents(session: &Session, times: &[i64], is_resampled: bool, mut visit: impl FnMut(Opponent)) {
     let mut cursor = Cursor::with_steps(session);
     let players = players(session);
     let mut sides: Vec<Side> = Vec::new();
@@ -83,7 +94,6 @@ pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Op
         })
     };
     let side_of: Vec<usize> = players.iter().map(side_of).collect();
-    let mut rows = Vec::with_capacity(times.len() * players.len());
     let mut places: Vec<Option<(f64, f64)>> = vec![None; players.len()];
     for (frame, t_ms) in times.iter().enumerate() {
         cursor.advance(*t_ms);
@@ -93,15 +103,14 @@ pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Op
         for side in &mut sides {
             side.look(session, &players, &places, *t_ms);
         }
-        for (number, (track, ..)) in players.iter().enumerate() {
-            let Some(place) = places[number] else { continue };
+        for ((number, (track, ..)), place) in players.iter().enumerate().zip(&places) {
+            let Some(place) = *place else { continue };
             if is_resampled || cursor.is_exact(*track, *t_ms) || cursor.is_dropout(*track, *t_ms) {
                 let nearest = sides[side_of[number]].nearest(place);
-                rows.push(Opponent { frame: frame as u32, track: *track as u32, nearest });
+                visit(Opponent { frame: frame as u32, track: *track as u32, nearest });
             }
         }
     }
-    rows
 }
 
 /// The position in [`Session::tracks`], team and id of each player.

@@ -49,7 +49,7 @@ impl Writer {
         self.push(Arc::new(lists.finish()))
     }
 
-    fn push(&mut self, column: ArrayRef) -> &mut Self {
+    pub(super) fn push(&mut self, column: ArrayRef) -> &mut Self {
         self.0.push(column);
         self
     }
