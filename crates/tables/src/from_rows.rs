@@ -2,7 +2,7 @@
 
 use super::declaration::Table;
 use super::schema::schema;
-use arrow_array::builder::PrimitiveBuilder;
+use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
@@ -15,7 +15,9 @@ pub fn from_columns(table: &'static Table, columns: Vec<ArrayRef>) -> Result<Rec
 }
 
 pub fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(values.collect::<StringArray>())
+    let mut builder = StringBuilder::with_capacity(values.size_hint().0, 0);
+    values.for_each(|value| builder.append_option(value));
+    Arc::new(builder.finish())
 }
 
 pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {

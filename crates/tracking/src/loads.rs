@@ -165,27 +165,27 @@ fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
 fn add_efforts(session: &Session, path: &Path, sprint_mps: f64, loads: &mut [Load]) {
     let speeds = path.speeds();
     let accelerations = path.accelerations(&speeds);
-    let braking: Vec<f64> = accelerations.iter().map(|value| -value).collect();
-    let mut count = |values: &[f64], least: f64, seconds: f64, add: fn(&mut Load, usize), kind: usize| {
-        for start in efforts(values, least, seconds, path.step_s) {
-            let period = session.period_at(path.start_ms + (start * 1000.0) as i64);
-            add(&mut loads[period], kind);
+    let mut count = |starts: Vec<f64>, add: &dyn Fn(&mut Load)| {
+        for start in starts {
+            add(&mut loads[session.period_at(path.start_ms + (start * 1000.0) as i64)]);
         }
     };
-    count(&speeds, sprint_mps, SPRINT_S, |load, _| load.sprints += 1, 0);
+    count(efforts(&speeds, 1.0, sprint_mps, SPRINT_S, path.step_s), &|load| load.sprints += 1);
     for (kind, least) in [2.0, 3.0].into_iter().enumerate() {
-        count(&accelerations, least, EFFORT_S, |load, kind| load.accelerations[kind] += 1, kind);
-        count(&braking, least, EFFORT_S, |load, kind| load.decelerations[kind] += 1, kind);
+        let starts = |sign: f64| efforts(&accelerations, sign, least, EFFORT_S, path.step_s);
+        count(starts(1.0), &|load| load.accelerations[kind] += 1);
+        count(starts(-1.0), &|load| load.decelerations[kind] += 1);
     }
 }
 
-/// When values begin to be above a limit for at least some seconds; the crossings are interpolated.
-fn efforts(values: &[f64], least: f64, seconds: f64, step_s: f64) -> Vec<f64> {
+/// When values, or with the other sign their opposites, begin to be above a limit for at least some seconds; the crossings are
+/// interpolated.
+fn efforts(values: &[f64], sign: f64, least: f64, seconds: f64, step_s: f64) -> Vec<f64> {
     let crossing = |i: usize| {
-        let (before, after) = (values[i - 1] - least, values[i] - least);
+        let (before, after) = (sign * values[i - 1] - least, sign * values[i] - least);
         (i as f64 - 1.0 + before / (before - after)) * step_s
     };
-    let is_above = |value: &f64| *value > least;
+    let is_above = |value: &f64| sign * *value > least;
     let (mut starts, mut end) = (Vec::new(), 0);
     while let Some(first) = values[end..].iter().position(is_above).map(|i| end + i) {
         end = values[first..].iter().position(|value| !is_above(value)).map_or(values.len(), |i| first + i);

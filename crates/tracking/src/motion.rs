@@ -92,13 +92,16 @@ impl Smoothing {
 
     fn path(&self, track: &Track, start: usize, end: usize) -> Path {
         let (start_ms, end_ms) = (track.t_ms[start], track.t_ms[end - 1]);
-        let t: Vec<f64> = track.t_ms[start..end].iter().map(|t| (t - start_ms) as f64 / 1000.0).collect();
-        let duration_s = (end_ms - start_ms) as f64 / 1000.0;
+        let t_ms = &track.t_ms[start..end];
+        let seconds = |t: i64| (t - start_ms) as f64 / 1000.0;
+        let duration_s = seconds(end_ms);
         // The last point is the last position: the step is rounded.
         let count = (duration_s * self.points_hz).round().max(1.0) as usize;
         let step_s = duration_s / count as f64;
         // The times are whole milliseconds.
-        let is_even = count + 1 == t.len() && t.iter().enumerate().all(|(i, t)| (t - i as f64 * step_s).abs() < 1e-9);
+        let is_at = |(i, t): (usize, &i64)| (seconds(*t) - i as f64 * step_s).abs() < 1e-9;
+        let is_even = count + 1 == t_ms.len() && t_ms.iter().enumerate().all(is_at);
+        let t: Vec<f64> = if is_even { Vec::new() } else { t_ms.iter().map(|t| seconds(*t)).collect() };
         let [x, y] = [&track.x, &track.y].map(|values| match is_even {
             true => Cow::Borrowed(&values[start..end]),
             false => Cow::Owned(resample(&t, &values[start..end], step_s, count + 1)),
