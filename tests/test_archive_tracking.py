@@ -73,8 +73,8 @@ def test_positions_of_football_are_those_of_a_field(tmp_path: Path) -> None:
     assert set(stored_tracking.coverage()["frames_off_court"]) == {0}
     # A jump on the field, 40 m from its middle.
     frame = locations.to_polars().filter(pl.col("player_id") == live.loads()["player_id"][0]).sort("t")
-    far = frame.with_columns(x=pl.lit(0.0), y=pl.when(pl.int_range(pl.len()) == 50).then(pl.lit(-40_000.0)).otherwise(pl.lit(40_000.0)))
-    assert "no_teleport" in set(sideline.audit(sessions=sessions, locations=far)["rule"])
+    far_frame = frame.with_columns(x=pl.lit(0.0), y=pl.when(pl.int_range(pl.len()) == 50).then(pl.lit(-40_000.0)).otherwise(pl.lit(40_000.0)))
+    assert "no_teleport" in set(sideline.audit(sessions=sessions, locations=far_frame)["rule"])
 
 
 def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sid
     # In one half a player without a position is a player who was not seen.
     of_one_half = next(row for row in by_distance if row["session_id"] is not None)
     for row in (by_distance[-1], of_one_half):
-        shown = re.search(rf">{round(row['distance_m']):,}<.*?>(\d+)%<", html, re.DOTALL)
-        assert shown is not None
-        assert int(shown[1]) == pytest.approx(100 * row["seen_share"], abs=1)
+        text = re.search(rf">{round(row['distance_m']):,}<.*?>(\d+)%<", html, re.DOTALL)
+        assert text is not None
+        assert int(text[1]) == pytest.approx(100 * row["seen_share"], abs=1)
     assert "with a known defender" in html
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])

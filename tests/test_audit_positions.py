@@ -52,8 +52,8 @@ def test_a_shot_from_elsewhere() -> None:
 
 def test_clocks_that_no_offset_brings_together() -> None:
     game = TrackedGame(Sensors(offset_s=-20, ball_of_shooter=True))
-    found = [row["rule"] for row in audit(game).to_dicts()]
-    assert found.count("shooter_is_at_the_shot") > 0.5 * len(game.shots_at)
+    violated_rules = [row["rule"] for row in audit(game).to_dicts()]
+    assert violated_rules.count("shooter_is_at_the_shot") > 0.5 * len(game.shots_at)
 
 
 def test_a_defender_who_is_far() -> None:

@@ -313,7 +313,7 @@ def test_a_session_without_a_player_is_unseen_time() -> None:
     assert shares.pop(player(HOME, 2)) == 0.5
     assert set(shares.values()) == {1.0}
     assert {row["seen_share"] for row in both_halves.loads(by=["player_id", "session_id"]).to_dicts()} == {1.0}
-    # A session of another game is none of the player's time.
+    # A session of another game does not count.
     other_game = without.set_column(1, "game_id", pa.array(["g-2"] * len(without)))
     assert {row["seen_share"] for row in sideline.Tracking([first, other_game]).loads(by="player_id").to_dicts()} == {1.0}
 

@@ -37,7 +37,7 @@ pub struct Lineups {
     /// The two teams, by their time inside the court.
     pub teams: Vec<i64>,
     /// For each team its line-up by the possessions, from each time on at which it changes.
-    stated: BTreeMap<i64, Vec<(i64, Option<Five>)>>,
+    timelines: BTreeMap<i64, Vec<(i64, Option<Five>)>>,
     /// For each team its line-up at each second, by presence.
     present: BTreeMap<i64, Vec<Result<Five, Reason>>>,
     start_ms: i64,
@@ -62,7 +62,10 @@ impl Lineups {
         teams.truncate(2);
         Lineups {
             teams,
-            stated: spans_of(possessions, &presence).into_iter().map(|(team, spans)| (team, stated(&spans))).collect(),
+            timelines: spans_of(possessions, &presence)
+                .into_iter()
+                .map(|(team, spans)| (team, timeline(&spans)))
+                .collect(),
             present: presence
                 .iter()
                 .map(|(team, players)| {
@@ -91,15 +94,15 @@ impl Lineups {
     pub(crate) fn next_change(&self, team_id: i64, t_ms: i64) -> i64 {
         let second = (t_ms.max(self.start_ms) - self.start_ms) / 1000;
         let next_second = self.start_ms.saturating_add(1000 * (second + 1));
-        let stated = self.stated.get(&team_id).map_or(&[][..], Vec::as_slice);
-        let next = stated.get(stated.partition_point(|(start_ms, _)| *start_ms <= t_ms));
+        let timeline = self.timelines.get(&team_id).map_or(&[][..], Vec::as_slice);
+        let next = timeline.get(timeline.partition_point(|(start_ms, _)| *start_ms <= t_ms));
         next.map_or(next_second, |(start_ms, _)| next_second.min(*start_ms))
     }
 
     /// The line-up of the possessions around a moment, if they agree.
     fn stated_at(&self, team_id: i64, t_ms: i64) -> Option<Five> {
-        let stated = self.stated.get(&team_id)?;
-        stated[..stated.partition_point(|(start_ms, _)| *start_ms <= t_ms)].last()?.1
+        let timeline = self.timelines.get(&team_id)?;
+        timeline[..timeline.partition_point(|(start_ms, _)| *start_ms <= t_ms)].last()?.1
     }
 
     fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
@@ -172,15 +175,15 @@ fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Ve
 }
 
 /// The line-up from each time on at which it changes. Where spans overlap, and between two spans, both must agree.
-fn stated(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
+fn timeline(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
     // At one time, ends come before starts.
     let starts = spans.iter().map(|(start_ms, _, five)| (*start_ms, true, *five));
     let ends = spans.iter().map(|(_, end_ms, five)| (end_ms.saturating_add(1), false, *five));
     let mut edges: Vec<(i64, bool, Five)> = starts.chain(ends).collect();
     edges.sort_unstable();
-    let (mut active, mut stated) = (BTreeMap::<Five, u32>::new(), Vec::new());
+    let (mut active, mut timeline) = (BTreeMap::<Five, u32>::new(), Vec::new());
     if let Some((first_ms, _, five)) = edges.first() {
-        stated.push((first_ms.saturating_sub(MAX_EXTENSION_MS), Some(*five)));
+        timeline.push((first_ms.saturating_sub(MAX_EXTENSION_MS), Some(*five)));
     }
     for (i, (t_ms, is_start, five)) in edges.iter().enumerate() {
         let count = active.entry(*five).or_default();
@@ -191,17 +194,17 @@ fn stated(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
             continue;
         }
         let mut fives = active.keys();
-        let agreed = match (fives.next(), fives.next()) {
+        let common_five = match (fives.next(), fives.next()) {
             (Some(only), None) => Some(*only),
             (Some(_), Some(_)) => None,
             (None, _) => Some(*five).filter(|five| next.is_none_or(|next| next.2 == *five)),
         };
-        stated.push((*t_ms, agreed));
+        timeline.push((*t_ms, common_five));
     }
     if let Some((last_ms, ..)) = edges.last() {
-        stated.push((last_ms.saturating_add(MAX_EXTENSION_MS), None));
+        timeline.push((last_ms.saturating_add(MAX_EXTENSION_MS), None));
     }
-    stated
+    timeline
 }
 
 fn five(players: &[i64]) -> Option<Five> {

@@ -121,7 +121,7 @@ fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, 
     }
 }
 
-/// The period of a path's points, which are asked for in order.
+/// The period of a path's points, visited in order.
 #[derive(Default)]
 struct PeriodCursor(Option<(usize, i64)>);
 

@@ -87,8 +87,8 @@ pub fn visit_opponents(session: &Session, times: &[i64], is_resampled: bool, mut
     let players = players(session);
     let mut sides: Vec<Side> = Vec::new();
     let side_of = |(_, team_id, _): &(usize, i64, i64)| {
-        let known = sides.iter().position(|side| side.team_id == *team_id);
-        known.unwrap_or_else(|| {
+        let existing_place = sides.iter().position(|side| side.team_id == *team_id);
+        existing_place.unwrap_or_else(|| {
             sides.push(Side::new(*team_id));
             sides.len() - 1
         })
@@ -101,7 +101,7 @@ pub fn visit_opponents(session: &Session, times: &[i64], is_resampled: bool, mut
             *place = cursor.position(*track, *t_ms);
         }
         for side in &mut sides {
-            side.look(session, &players, &places, *t_ms);
+            side.read(session, &players, &places, *t_ms);
         }
         for ((number, (track, ..)), place) in players.iter().enumerate().zip(&places) {
             let Some(place) = *place else { continue };
@@ -134,12 +134,12 @@ struct Side {
 
 impl Side {
     fn new(team_id: i64) -> Self {
-        let unknown = Reason::TooFewOpponents;
-        Side { team_id, five: Err(unknown), until_ms: i64::MIN, near: Err(unknown) }
+        let reason = Reason::TooFewOpponents;
+        Side { team_id, five: Err(reason), until_ms: i64::MIN, near: Err(reason) }
     }
 
     /// Moves to a frame, which is not before that of the last call.
-    fn look(&mut self, session: &Session, players: &[(usize, i64, i64)], places: &[Option<(f64, f64)>], t_ms: i64) {
+    fn read(&mut self, session: &Session, players: &[(usize, i64, i64)], places: &[Option<(f64, f64)>], t_ms: i64) {
         if t_ms >= self.until_ms {
             let is_theirs =
                 |(_, team_id, id): &(usize, i64, i64), five: &Five| *team_id != self.team_id && five.contains(id);
@@ -149,10 +149,10 @@ impl Side {
             self.until_ms = session.lineups.next_change(other, t_ms);
         }
         self.near = self.five.as_ref().map_err(|reason| *reason).and_then(|five| {
-            let found = five.iter().filter_map(|i| Some((players[*i].2, places[*i]?)));
+            let opponents = five.iter().filter_map(|i| Some((players[*i].2, places[*i]?)));
             let mut near = [(0, (0.0, 0.0)); 5];
             let mut count = 0;
-            for opponent in found {
+            for opponent in opponents {
                 if let Some(slot) = near.get_mut(count) {
                     *slot = opponent;
                 }

@@ -101,19 +101,19 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
 /// The sessions of a game without a position of one of its players, with team and id of the player.
 fn absences(sessions: &[RecordedSession]) -> Vec<(&RecordedSession, (i64, i64))> {
     let mut players: BTreeMap<&str, BTreeSet<(i64, i64)>> = BTreeMap::new();
-    let of = |entry: &RecordedSession| {
+    let players_of = |entry: &RecordedSession| {
         entry.session.tracks.iter().filter_map(|track| player(track)).collect::<BTreeSet<_>>()
     };
     for entry in sessions {
         if let Some(game) = &entry.game_id {
-            players.entry(game).or_default().extend(of(entry));
+            players.entry(game).or_default().extend(players_of(entry));
         }
     }
     let mut absences = Vec::new();
     for entry in sessions {
-        let (own, of_game) = (of(entry), entry.game_id.as_deref().and_then(|game| players.get(game)));
+        let (own_players, of_game) = (players_of(entry), entry.game_id.as_deref().and_then(|game| players.get(game)));
         absences.extend(
-            of_game.into_iter().flatten().filter(|player| !own.contains(player)).map(|player| (entry, *player)),
+            of_game.into_iter().flatten().filter(|player| !own_players.contains(player)).map(|player| (entry, *player)),
         );
     }
     absences

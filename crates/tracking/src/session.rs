@@ -45,8 +45,8 @@ impl Session {
     pub fn new(mut tracks: Vec<Track>, events: Events, court: Court) -> Self {
         tracks.sort_by_key(|track| track.object);
         let rate_hz = rate_hz(&tracks);
-        let given = events.offset_s.map(|seconds| Offset { seconds, is_confirmed: true });
-        let offset = given.or_else(|| offset::estimate(&tracks, &events.shots));
+        let known_offset = events.offset_s.map(|seconds| Offset { seconds, is_confirmed: true });
+        let offset = known_offset.or_else(|| offset::estimate(&tracks, &events.shots));
         let closest_offset_s = offset.map(|offset| offset.seconds);
         let offset_s = offset.filter(|offset| offset.is_confirmed).map(|offset| offset.seconds);
         let shift = (offset_s.unwrap_or(0.0) * 1000.0).round() as i64;

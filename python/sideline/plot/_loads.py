@@ -86,13 +86,15 @@ def _seen_shares(columns: Columns) -> dict[float, float]:
     longest: dict[Any, float] = {}
     for part, tracked_min in zip(parts, np.nan_to_num(minutes, nan=1.0), strict=True):
         longest[part] = max(longest.get(part, 0.0), float(tracked_min))
-    own_parts = {own: {parts[row] for row in np.flatnonzero(team == own)} for own in np.unique(team)}
-    of_team = {own: sum(longest[part] for part in sorted(own_parts[own], key=str)) for own in own_parts}
+    own_parts = {team_id: {parts[row] for row in np.flatnonzero(team == team_id)} for team_id in np.unique(team)}
+    of_team = {
+        team_id: sum(longest[part] for part in sorted(team_parts, key=str)) for team_id, team_parts in own_parts.items()
+    }
     shares: dict[float, float] = {}
     for row in np.flatnonzero(np.isfinite(player) & np.isfinite(share)):
-        own, total = float(player[row]), of_team.get(team[row], 0.0)
+        player_id, total = float(player[row]), of_team.get(team[row], 0.0)
         if total > 0:
-            shares[own] = shares.get(own, 0.0) + float(share[row]) * longest[parts[row]] / total
+            shares[player_id] = shares.get(player_id, 0.0) + float(share[row]) * longest[parts[row]] / total
     return shares
 
 

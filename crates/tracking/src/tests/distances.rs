@@ -80,8 +80,8 @@ fn no_peak_is_faster_than_a_player() {
     let mut samples = sample(&|_| (0.0, -5.0), 30.0, 2.0, 0.0, 0);
     for i in [20, 22] {
         samples.y[i] = 6.0;
-        for lost in [i - 1, i + 1] {
-            samples.x[lost] = f64::NAN;
+        for gap in [i - 1, i + 1] {
+            samples.x[gap] = f64::NAN;
         }
     }
     let load = load_of(samples);
