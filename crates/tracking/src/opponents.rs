@@ -122,6 +122,9 @@ pub(crate) fn players(session: &Session) -> Vec<(usize, i64, i64)> {
     session.tracks.iter().enumerate().filter_map(player).collect()
 }
 
+/// A player's id and place.
+type Placed = (i64, (f64, f64));
+
 /// The opponents of a team.
 struct Side {
     team_id: i64,
@@ -129,7 +132,7 @@ struct Side {
     five: Result<Vec<usize>, Reason>,
     until_ms: i64,
     /// Ids and places at the current frame.
-    near: Result<[(i64, (f64, f64)); 5], Reason>,
+    near: Result<[Placed; 5], Reason>,
 }
 
 impl Side {

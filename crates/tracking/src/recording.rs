@@ -101,9 +101,7 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
 /// The sessions of a game without a position of one of its players, with team and id of the player.
 fn absences(sessions: &[RecordedSession]) -> Vec<(&RecordedSession, (i64, i64))> {
     let mut players: BTreeMap<&str, BTreeSet<(i64, i64)>> = BTreeMap::new();
-    let players_of = |entry: &RecordedSession| {
-        entry.session.tracks.iter().filter_map(|track| player(track)).collect::<BTreeSet<_>>()
-    };
+    let players_of = |entry: &RecordedSession| entry.session.tracks.iter().filter_map(player).collect::<BTreeSet<_>>();
     for entry in sessions {
         if let Some(game) = &entry.game_id {
             players.entry(game).or_default().extend(players_of(entry));
