@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,23 @@ def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Arc
     columns = [name for name in sideline.SCHEMAS["tracking_defenders"].names if name != "row"]
     season = archive.scan("tracking_defenders").collect().select(columns).sort("occurred_at", "player_id")
     assert season.to_dicts() == live.defenders().to_polars().select(columns).sort("occurred_at", "player_id").to_dicts()
+
+
+def test_positions_of_football_are_those_of_a_field(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=7, sport="football", teams=4, games=4, now=NOW) as service, service.client() as client:
+        archive = sideline.Archive(tmp_path / "football", client)
+        archive.sync(game_ids=[game_id(service)], tables=["tracking_loads"]).raise_if_incomplete()
+        live = client.tracking(game_id(service), progress=False)
+        locations = client.locations(*client.game(game_id(service)).to_polars("sessions").select("session_id", "started_at", "ended_at").row(0))
+        sessions = client.game(game_id(service)).to_polars("sessions")
+    stored_tracking = archive.tracking(game_id(service))
+    assert stored_tracking.court == "football"
+    assert rows(stored_tracking.loads()) == rows(live.loads())
+    assert set(stored_tracking.coverage()["frames_off_court"]) == {0}
+    # A jump on the field, 40 m from its middle.
+    frame = locations.to_polars().filter(pl.col("player_id") == live.loads()["player_id"][0]).sort("t")
+    far_frame = frame.with_columns(x=pl.lit(0.0), y=pl.when(pl.int_range(pl.len()) == 50).then(pl.lit(-40_000.0)).otherwise(pl.lit(40_000.0)))
+    assert "no_teleport" in set(sideline.audit(sessions=sessions, locations=far_frame)["rule"])
 
 
 def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_path: Path) -> None:
@@ -124,9 +142,14 @@ def test_a_table_names_what_it_needs(tmp_path: Path, client: sideline.Client, se
 def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sideline.Archive, tmp_path: Path, client: sideline.Client) -> None:
     html = archive.report().html
     assert "Last night with positions" in html
-    farthest = max(archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts(), key=lambda row: row["distance_m"])
-    assert f">{round(farthest['distance_m']):,}<" in html
-    assert f"{farthest['seen_share']:.0%}" in html
+    game_loads = archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts()
+    by_distance = sorted(game_loads, key=lambda row: row["distance_m"])
+    # In one half a player without a position is a player who was not seen.
+    of_one_half = next(row for row in by_distance if row["session_id"] is not None)
+    for row in (by_distance[-1], of_one_half):
+        text = re.search(rf">{round(row['distance_m']):,}<.*?>(\d+)%<", html, re.DOTALL)
+        assert text is not None
+        assert int(text[1]) == pytest.approx(100 * row["seen_share"], abs=1)
     assert "with a known defender" in html
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])

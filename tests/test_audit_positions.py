@@ -50,6 +50,12 @@ def test_a_shot_from_elsewhere() -> None:
     assert (row["session_id"], row["player_id"], row["found"]) == ("s-1", player(HOME, 3), "3.00 m")
 
 
+def test_clocks_that_no_offset_brings_together() -> None:
+    game = TrackedGame(Sensors(offset_s=-20, ball_of_shooter=True))
+    violated_rules = [row["rule"] for row in audit(game).to_dicts()]
+    assert violated_rules.count("shooter_is_at_the_shot") > 0.5 * len(game.shots_at)
+
+
 def test_a_defender_who_is_far() -> None:
     game = TrackedGame(Sensors(ball_of_shooter=True))
     second, slot = game.shots_at[2]

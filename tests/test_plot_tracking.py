@@ -70,6 +70,10 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
     assert ends == pytest.approx(sorted(distances.values()))
     assert "Ezra Vance" in [label.get_text() for label in axes.get_yticklabels()]
     assert texts(axes).count("seen 100%") == 5
+    # Without a row for one of two periods of equal length, half of the time is unseen.
+    is_absent = [row["player_id"] == player(HOME, 0) and row["period"] == "Q1" for row in loads.to_dicts()]
+    axes = sideline.plot.loads(loads.to_polars().filter([not absent for absent in is_absent]), Figure().subplots(), team_id=HOME)
+    assert (texts(axes).count("seen 100%"), texts(axes).count("seen 50%")) == (4, 1)
     with pytest.raises(ValueError, match="team 9 is not among these"):
         sideline.plot.loads(loads, team_id=9)
 

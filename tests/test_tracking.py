@@ -133,6 +133,11 @@ def test_rows_of_another_clock_take_no_offset() -> None:
     rows = game_tracking.defenders(by_position).to_dicts()
     assert [row["defender_id"] for row in rows] == game_tracking.defenders()["defender_id"]
     assert {row["offset_s"] for row in rows} == {None}
+    # Shots that no offset of 3 s brings near: what they would say about the clocks is not believed.
+    far_off = tracking(TrackedGame(Sensors(offset_s=-20)))
+    assert set(far_off.defenders()["reason"]) == {"clock_unknown"}
+    assert set(far_off.coverage()["offset_s"]) == {None}
+    assert set(far_off.defenders(by_position)["reason"]) == {None}
     without_shots = tracking(game, shots=False)
     assert set(without_shots.defenders(by_position)["reason"]) == {None}
     assert set(without_shots.defenders(game.shots())["reason"]) == {"clock_unknown"}
@@ -296,6 +301,21 @@ def test_two_sessions_without_periods_are_two_periods() -> None:
     assert {row["session_id"] for row in game_tracking.loads().to_dicts()} == {"s-1", "s-2"}
     assert {row["session_id"] for row in game_tracking.loads(by="player_id").to_dicts()} == {None}
     assert set(game_tracking.loads()["period"]) == {None}
+
+
+def test_a_session_without_a_player_is_unseen_time() -> None:
+    first = TrackedGame(Sensors(seconds=30)).locations()
+    second = first.set_column(0, "session_id", pa.array(["s-2"] * len(first)))
+    second = second.set_column(2, "t", pa.compute.add(second["t"], pa.scalar(3_600_000, pa.duration("ms"))))
+    without = second.filter(pa.compute.not_equal(pa.compute.fill_null(second["player_id"], 0), player(HOME, 2)))
+    both_halves = sideline.Tracking([first, without])
+    shares = {row["player_id"]: row["seen_share"] for row in both_halves.loads(by="player_id").to_dicts()}
+    assert shares.pop(player(HOME, 2)) == 0.5
+    assert set(shares.values()) == {1.0}
+    assert {row["seen_share"] for row in both_halves.loads(by=["player_id", "session_id"]).to_dicts()} == {1.0}
+    # A session of another game does not count.
+    other_game = without.set_column(1, "game_id", pa.array(["g-2"] * len(without)))
+    assert {row["seen_share"] for row in sideline.Tracking([first, other_game]).loads(by="player_id").to_dicts()} == {1.0}
 
 
 def test_a_window_is_a_small_tracking(perfect: sideline.Tracking) -> None:

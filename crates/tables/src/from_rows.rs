@@ -2,10 +2,9 @@
 
 use super::declaration::Table;
 use super::schema::schema;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray,
-};
+use arrow_array::builder::{PrimitiveBuilder, StringBuilder};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +14,24 @@ pub fn from_columns(table: &'static Table, columns: Vec<ArrayRef>) -> Result<Rec
     RecordBatch::try_new(schema(table), columns)
 }
 
-/// One loop for all columns of a type: a loop for each column of each table was a twentieth of the wheel.
+/// One loop for all columns of a type: a loop for each column of each table was a twentieth of the wheel. Collecting an array
+/// writes a bit for each row; a builder only once there is a null.
 #[inline(never)]
-fn collect<T, A: FromIterator<T>>(values: &mut dyn Iterator<Item = T>) -> A {
-    values.collect()
+fn primitives<T: ArrowPrimitiveType>(values: &mut dyn Iterator<Item = Option<T::Native>>) -> PrimitiveArray<T> {
+    let mut builder = PrimitiveBuilder::<T>::with_capacity(values.size_hint().0);
+    values.for_each(|value| builder.append_option(value));
+    builder.finish()
 }
 
 pub fn texts<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(collect::<_, StringArray>(&mut values))
+    Arc::new(strings(&mut values))
+}
+
+#[inline(never)]
+fn strings<'a>(values: &mut dyn Iterator<Item = Option<&'a str>>) -> StringArray {
+    let mut builder = StringBuilder::with_capacity(values.size_hint().0, 0);
+    values.for_each(|value| builder.append_option(value));
+    builder.finish()
 }
 
 pub fn categories<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
@@ -45,27 +54,23 @@ fn dictionary<'a>(values: &mut dyn Iterator<Item = Option<&'a str>>) -> ArrayRef
             key
         }
     };
-    let places: Int32Array = values.map(|text| text.map(&mut key)).collect();
+    let places = primitives::<Int32Type>(&mut values.map(|text| text.map(&mut key)));
     Arc::new(DictionaryArray::new(places, Arc::new(StringArray::from(words))))
 }
 
 pub fn integers(mut values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(collect::<_, Int64Array>(&mut values))
+    Arc::new(primitives::<Int64Type>(&mut values))
 }
 
 pub fn floats(mut values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(collect::<_, Float64Array>(&mut values))
+    Arc::new(primitives::<Float64Type>(&mut values))
 }
 
 pub fn small_integers(mut values: impl Iterator<Item = Option<i32>>) -> ArrayRef {
-    Arc::new(collect::<_, Int32Array>(&mut values))
-}
-
-pub fn flags(mut values: impl Iterator<Item = Option<bool>>) -> ArrayRef {
-    Arc::new(collect::<_, BooleanArray>(&mut values))
+    Arc::new(primitives::<Int32Type>(&mut values))
 }
 
 /// Of milliseconds since the epoch.
 pub fn times(mut values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(collect::<_, TimestampMillisecondArray>(&mut values).with_timezone("UTC"))
+    Arc::new(primitives::<TimestampMillisecondType>(&mut values).with_timezone("UTC"))
 }

@@ -4,11 +4,14 @@ use crate::motion::Smoothing;
 use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
-use crate::track::Object;
+use crate::track::{Object, Track};
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
 const MAX_HOLD_M: f64 = 1.5;
+
+/// A ball that is faster than this beside a player, from the start to the end of a contact, flies past.
+const MAX_HELD_MPS: f64 = 4.0;
 
 /// A ball higher than this is in nobody's hands.
 const MAX_HEIGHT_M: f64 = 2.8;
@@ -101,46 +104,64 @@ fn pass(session: &Session, from: &Touch, to: &Touch) -> Option<Pass> {
     })
 }
 
+/// A player at the ball; the places are those of the ball beside the player at the start and the end of the touch.
+struct Contact {
+    track: usize,
+    touch: Touch,
+    first: (f64, f64),
+    last: (f64, f64),
+}
+
+impl Contact {
+    /// Whether the ball only flew past the player.
+    fn is_flight(&self) -> bool {
+        let seconds = (self.touch.end_ms - self.touch.start_ms) as f64 / 1000.0;
+        (self.last.0 - self.first.0).hypot(self.last.1 - self.first.1) > MAX_HELD_MPS * seconds
+    }
+}
+
 /// Intervals in which one player is at the ball.
 fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
     let ball = session.ball().ok_or(Reason::NoBall)?;
     let players = players(session);
     let mut cursor = Cursor::new(session);
-    let mut holder: Option<(usize, Touch)> = None;
-    let mut touches: Vec<Touch> = Vec::new();
+    let mut holder: Option<Contact> = None;
+    let mut contacts: Vec<Contact> = Vec::new();
     for i in 0..ball.len() {
-        let (t_ms, at) = (ball.t_ms[i], (ball.x[i], ball.y[i]));
+        let t_ms = ball.t_ms[i];
         cursor.advance(t_ms);
-        let distance =
-            |track: usize| cursor.position(track, t_ms).map_or(f64::INFINITY, |(x, y)| (x - at.0).hypot(y - at.1));
+        let beside = |track: usize| cursor.position(track, t_ms).map(|(x, y)| (ball.x[i] - x, ball.y[i] - y));
+        let distance = |track: usize| beside(track).map_or(f64::INFINITY, |(x, y)| x.hypot(y));
         let is_high = ball.z[i] > MAX_HEIGHT_M;
         let nearest = players.iter().map(|player| (distance(player.0), player));
         let nearest = nearest.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|near| near.0 <= MAX_START_M && !is_high);
-        if let Some((track, touch)) = &mut holder {
-            let is_held = distance(*track) <= MAX_HOLD_M && !is_high;
-            let is_taken = nearest.is_some_and(|(_, player)| player.0 != *track && distance(*track) > MAX_START_M);
+        if let Some(contact) = &mut holder {
+            let metres = distance(contact.track);
+            let is_held = metres <= MAX_HOLD_M && !is_high;
+            let is_taken = nearest.is_some_and(|(_, player)| player.0 != contact.track && metres > MAX_START_M);
             if is_held && !is_taken {
                 // A touch ends when the ball was last close.
-                if distance(*track) <= MAX_START_M {
-                    touch.end_ms = t_ms;
+                if metres <= MAX_START_M {
+                    contact.touch.end_ms = t_ms;
+                    contact.last = beside(contact.track).unwrap_or(contact.last);
                 }
                 continue;
             }
-            touches.extend(holder.take().map(|(_, touch)| touch));
+            contacts.extend(holder.take());
         }
-        holder = nearest.map(|(_, (track, team_id, player_id))| {
-            let (team_id, player_id) = (*team_id, *player_id);
+        holder = nearest.and_then(|(_, (track, team_id, player_id))| {
+            let (team_id, player_id, first) = (*team_id, *player_id, beside(*track)?);
             let touch =
                 Touch { team_id, player_id, start_ms: t_ms, end_ms: t_ms, distance_m: 0.0, ending: Ending::Other };
-            (*track, touch)
+            Some(Contact { track: *track, touch, first, last: first })
         });
     }
-    touches.extend(holder.map(|(_, touch)| touch));
-    Ok(join(touches))
+    contacts.extend(holder);
+    Ok(join(contacts.into_iter().filter(|contact| !contact.is_flight()).map(|contact| contact.touch)))
 }
 
 /// Joins the parts of interrupted touches, and leaves out contacts that are too short.
-fn join(contacts: Vec<Touch>) -> Vec<Touch> {
+fn join(contacts: impl Iterator<Item = Touch>) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     for contact in contacts {
         match touches.last_mut() {
@@ -176,9 +197,13 @@ fn way(session: &Session, touch: &Touch) -> f64 {
     let smoothing = Smoothing::new(rate, false);
     let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
     let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);
-    let mut part = track.clone();
-    (part.t_ms, part.x, part.y) =
-        (track.t_ms[first..last].to_vec(), track.x[first..last].to_vec(), track.y[first..last].to_vec());
+    let part = Track {
+        t_ms: track.t_ms[first..last].to_vec(),
+        x: track.x[first..last].to_vec(),
+        y: track.y[first..last].to_vec(),
+        z: track.z[first..last].to_vec(),
+        ..*track
+    };
     let inside = |path: &crate::motion::Path, i: usize| {
         let t = path.start_ms as f64 + i as f64 * path.step_s * 1000.0;
         t >= touch.start_ms as f64 - 1e-6 && t < touch.end_ms as f64 - 1e-6

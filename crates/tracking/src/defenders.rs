@@ -47,8 +47,12 @@ pub fn openness(distance_m: f64) -> &'static str {
 
 /// The time of a moment in the clock of the positions.
 pub fn time_of(session: &Session, moment: &Moment) -> Result<i64, Reason> {
+    time_at(session.offset_s, moment)
+}
+
+fn time_at(offset_s: Option<f64>, moment: &Moment) -> Result<i64, Reason> {
     let t_ms = moment.t_ms.ok_or(Reason::ClockUnknown)?;
-    match (moment.is_event_time, session.offset_s) {
+    match (moment.is_event_time, offset_s) {
         (false, _) => Ok(t_ms),
         (true, Some(offset)) => Ok(t_ms.saturating_add((offset * 1000.0).round() as i64)),
         (true, None) => Err(Reason::ClockUnknown),
@@ -100,10 +104,10 @@ pub struct Surroundings {
     pub named_m: Option<f64>,
 }
 
-/// The distances of a player at a moment, whatever else is unknown.
+/// The distances of a player at a moment, whatever else is unknown: also where no offset is confirmed.
 pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surroundings {
     let distances = || {
-        let t_ms = time_of(session, moment).ok()? as f64;
+        let t_ms = time_at(session.closest_offset_s, moment).ok()? as f64;
         let place = session.player(moment.player_id?)?.position(t_ms)?;
         let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
         let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);

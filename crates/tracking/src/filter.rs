@@ -1,5 +1,6 @@
 //! A Butterworth filter of second order, run forwards and backwards: no lag, and the gain of one pass squared.
 
+use std::array::from_fn;
 use std::f64::consts::{PI, SQRT_2};
 
 /// Frames a second below which nothing is smoothed, and neither accelerations nor sprints are counted.
@@ -33,32 +34,36 @@ impl Butterworth {
         }
     }
 
-    /// Smooths equally spaced values. Both ends are continued by a point reflection about a parabola's value there, so that a
-    /// line stays a line and the noise of the last value is not pinned down.
-    pub fn smooth(&self, values: &[f64]) -> Vec<f64> {
-        let (n, pad) = (values.len(), self.settling.min(values.len().saturating_sub(1)));
+    /// Smooths equally spaced values of one or more coordinates. Both ends are continued by a point reflection about a parabola's
+    /// value there, so that a line stays a line and the noise of the last value is not pinned down.
+    pub fn smooth<const N: usize>(&self, values: [&[f64]; N]) -> [Vec<f64>; N] {
+        let n = values.first().map_or(0, |values| values.len());
+        let pad = self.settling.min(n.saturating_sub(1));
         if n < 2 {
-            return values.to_vec();
+            return values.map(<[f64]>::to_vec);
         }
         let reach = (self.settling / 6).max(4).min(n);
-        let first = end_value(values[..reach].iter().copied());
-        let last = end_value(values[n - reach..].iter().rev().copied());
-        let head = (1..=pad).rev().map(|i| 2.0 * first - values[i]);
-        let tail = (1..=pad).map(|i| 2.0 * last - values[n - 1 - i]);
-        let mut extension: Vec<f64> = head.chain(values.iter().copied()).chain(tail).collect();
-        for _ in 0..2 {
-            self.pass(&mut extension);
-            extension.reverse();
-        }
-        extension[pad..pad + n].to_vec()
+        let first = values.map(|values| end_value(values[..reach].iter().copied()));
+        let last = values.map(|values| end_value(values[n - reach..].iter().rev().copied()));
+        let value = |k: usize, i: usize| match i.checked_sub(pad) {
+            None => 2.0 * first[k] - values[k][pad - i],
+            Some(i) if i < n => values[k][i],
+            Some(i) => 2.0 * last[k] - values[k][2 * n - 2 - i],
+        };
+        let mut extension: Vec<[f64; N]> = (0..n + 2 * pad).map(|i| from_fn(|k| value(k, i))).collect();
+        self.pass(extension.iter_mut());
+        self.pass(extension.iter_mut().rev());
+        from_fn(|k| extension[pad..pad + n].iter().map(|point| point[k]).collect())
     }
 
-    /// One pass; it starts as if the first value had always been there.
-    fn pass(&self, values: &mut [f64]) {
+    /// One pass; it starts as if the first value had always been there. The coordinates do not wait for each other.
+    fn pass<'a, const N: usize>(&self, values: impl Iterator<Item = &'a mut [f64; N]>) {
         let [a1, a2] = self.feedback;
-        let (mut x1, mut x2, mut y1, mut y2) = (values[0], values[0], values[0], values[0]);
+        let mut values = values.peekable();
+        let start = values.peek().map_or([0.0; N], |first| **first);
+        let (mut x1, mut x2, mut y1, mut y2) = (start, start, start, start);
         for value in values {
-            let y = self.gain * (*value + 2.0 * x1 + x2) - a1 * y1 - a2 * y2;
+            let y = from_fn(|k| self.gain * (value[k] + 2.0 * x1[k] + x2[k]) - a1 * y1[k] - a2 * y2[k]);
             (x2, x1, y2, y1) = (x1, *value, y1, y);
             *value = y;
         }

@@ -46,7 +46,7 @@ impl Course {
 pub fn frames(session: &Session, times: &[i64], is_resampled: bool, is_exact: bool) -> Vec<Frame> {
     let Some(rate_hz) = session.rate_hz else { return lone_frames(session, times) };
     let smoothing = Smoothing::new(rate_hz, is_exact);
-    let course = |path: Path| Course { accelerations: path.accelerations(), path };
+    let course = |path: Path| Course { accelerations: path.accelerations(&path.speeds()), path };
     let courses: Vec<Vec<Course>> =
         session.tracks.iter().map(|track| smoothing.paths(track).map(course).collect()).collect();
     let mut next = vec![0; courses.len()];

@@ -36,7 +36,8 @@ const MIN_DIFFERENCE: f64 = 0.4;
 pub struct Lineups {
     /// The two teams, by their time inside the court.
     pub teams: Vec<i64>,
-    spans: BTreeMap<i64, Vec<(i64, i64, Five)>>,
+    /// For each team its line-up by the possessions, from each time on at which it changes.
+    timelines: BTreeMap<i64, Vec<(i64, Option<Five>)>>,
     /// For each team its line-up at each second, by presence.
     present: BTreeMap<i64, Vec<Result<Five, Reason>>>,
     start_ms: i64,
@@ -61,7 +62,10 @@ impl Lineups {
         teams.truncate(2);
         Lineups {
             teams,
-            spans: spans_of(possessions, &presence),
+            timelines: spans_of(possessions, &presence)
+                .into_iter()
+                .map(|(team, spans)| (team, timeline(&spans)))
+                .collect(),
             present: presence
                 .iter()
                 .map(|(team, players)| {
@@ -86,21 +90,19 @@ impl Lineups {
         self.stated_at(team_id, t_ms).map_or_else(|| self.present_at(team_id, t_ms), Ok)
     }
 
+    /// The first time after a moment at which a line-up may be another one.
+    pub(crate) fn next_change(&self, team_id: i64, t_ms: i64) -> i64 {
+        let second = (t_ms.max(self.start_ms) - self.start_ms) / 1000;
+        let next_second = self.start_ms.saturating_add(1000 * (second + 1));
+        let timeline = self.timelines.get(&team_id).map_or(&[][..], Vec::as_slice);
+        let next = timeline.get(timeline.partition_point(|(start_ms, _)| *start_ms <= t_ms));
+        next.map_or(next_second, |(start_ms, _)| next_second.min(*start_ms))
+    }
+
     /// The line-up of the possessions around a moment, if they agree.
     fn stated_at(&self, team_id: i64, t_ms: i64) -> Option<Five> {
-        let spans = self.spans.get(&team_id)?;
-        let mut around = spans.iter().filter(|(start, end, _)| (*start..=*end).contains(&t_ms)).map(|span| span.2);
-        if let Some(five) = around.next() {
-            return around.all(|other| other == five).then_some(five);
-        }
-        let before = spans.iter().filter(|span| span.1 < t_ms).max_by_key(|span| span.1);
-        let after = spans.iter().filter(|span| span.0 > t_ms).min_by_key(|span| span.0);
-        match (before, after) {
-            (Some(before), Some(after)) => (before.2 == after.2).then_some(before.2),
-            (Some(before), None) => (t_ms.saturating_sub(before.1) <= MAX_EXTENSION_MS).then_some(before.2),
-            (None, Some(after)) => (after.0.saturating_sub(t_ms) <= MAX_EXTENSION_MS).then_some(after.2),
-            (None, None) => None,
-        }
+        let timeline = self.timelines.get(&team_id)?;
+        timeline[..timeline.partition_point(|(start_ms, _)| *start_ms <= t_ms)].last()?.1
     }
 
     fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
@@ -162,12 +164,47 @@ fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Ve
     for possession in possessions {
         let other = team_of(&possession.opponents).filter(|team| *team != possession.team_id);
         for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
-            if let Some((team, five)) = team.zip(five(players)) {
+            if let Some((team, five)) = team.zip(five(players))
+                && possession.start_ms <= possession.end_ms
+            {
                 spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));
             }
         }
     }
     spans
+}
+
+/// The line-up from each time on at which it changes. Where spans overlap, and between two spans, both must agree.
+fn timeline(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
+    // At one time, ends come before starts.
+    let starts = spans.iter().map(|(start_ms, _, five)| (*start_ms, true, *five));
+    let ends = spans.iter().map(|(_, end_ms, five)| (end_ms.saturating_add(1), false, *five));
+    let mut edges: Vec<(i64, bool, Five)> = starts.chain(ends).collect();
+    edges.sort_unstable();
+    let (mut active, mut timeline) = (BTreeMap::<Five, u32>::new(), Vec::new());
+    if let Some((first_ms, _, five)) = edges.first() {
+        timeline.push((first_ms.saturating_sub(MAX_EXTENSION_MS), Some(*five)));
+    }
+    for (i, (t_ms, is_start, five)) in edges.iter().enumerate() {
+        let count = active.entry(*five).or_default();
+        *count = if *is_start { *count + 1 } else { *count - 1 };
+        active.retain(|_, count| *count > 0);
+        let next = edges.get(i + 1);
+        if next.is_some_and(|next| next.0 == *t_ms) {
+            continue;
+        }
+        let mut fives = active.keys();
+        let common_five = match (fives.next(), fives.next()) {
+            (Some(only), None) => Some(*only),
+            (Some(_), Some(_)) => None,
+            (None, _) => Some(*five).filter(|five| next.is_none_or(|next| next.2 == *five)),
+        };
+        timeline.push((*t_ms, common_five));
+    }
+    if let Some((last_ms, ..)) = edges.last() {
+        timeline.push((last_ms.saturating_add(MAX_EXTENSION_MS), None));
+    }
+    timeline
 }
 
 fn five(players: &[i64]) -> Option<Five> {

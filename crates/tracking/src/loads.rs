@@ -3,14 +3,13 @@
 use crate::filter::MIN_RATE_HZ;
 use crate::length;
 use crate::motion::{Path, Smoothing};
-use crate::session::Session;
-use crate::track::Track;
+use crate::session::{Period, Session};
+use crate::track::{MAX_NOISE_M, MAX_PLAYER_MPS, Track};
 
 /// A player whose way of a second is shorter than this many standard deviations of its noise stands.
 const MIN_WAY: f64 = 2.0;
 
-/// The largest noise that is believed; at few frames a second the estimate has movement in it.
-const MAX_NOISE_M: f64 = 0.35;
+/// The largest noise that is believed at few frames a second, where the estimate has movement in it.
 const MAX_NOISE_AT_LOW_RATE_M: f64 = 0.1;
 
 /// Seconds over which a peak speed is a mean.
@@ -67,13 +66,14 @@ impl Load {
 /// The load of a track in each period of its session. `bands` are four rising speeds in m/s.
 pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     let mut loads = vec![Load::default(); session.periods.len()];
-    expect_frames(session, track, &mut loads);
+    count_frames(session, track, &mut loads);
     let Some(rate_hz) = session.rate_hz else { return loads };
     let smoothing = Smoothing::new(rate_hz, false);
     let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
     let noise = track.noise_m.min(if is_low { MAX_NOISE_AT_LOW_RATE_M } else { MAX_NOISE_M });
     for path in smoothing.paths(track) {
         add_steps(session, &path, &smoothing, noise, bands, &mut loads);
+        add_peaks(session, &path, &mut loads);
         if !is_low {
             add_efforts(session, &path, bands[3], &mut loads);
         }
@@ -84,85 +84,115 @@ pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     loads
 }
 
-fn expect_frames(session: &Session, track: &Track, loads: &mut [Load]) {
-    let Some((first, last)) = session.extent_ms() else { return };
-    for (period, load) in session.periods.iter().zip(&mut *loads) {
-        let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
-        // The last frame has no step after it.
-        let is_last = u8::from(end == last && start <= last);
-        load.frames_expected =
-            ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round();
+fn count_frames(session: &Session, track: &Track, loads: &mut [Load]) {
+    let until = |t_ms: i64| track.t_ms.partition_point(|t| *t < t_ms);
+    for (period, load) in session.periods.iter().zip(loads) {
+        load.frames_expected = frames_expected(session, period);
+        load.frames_seen = (until(period.end_ms) - until(period.start_ms)) as f64;
     }
-    for t in &track.t_ms {
-        loads[session.period_at(*t)].frames_seen += 1.0;
-    }
+}
+
+/// The frames of a period of a session at its rate.
+pub(crate) fn frames_expected(session: &Session, period: &Period) -> f64 {
+    let Some((first, last)) = session.extent_ms() else { return 0.0 };
+    let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
+    // The last frame has no step after it.
+    let is_last = u8::from(end == last && start <= last);
+    ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round()
 }
 
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (0.5 / path.step_s).round().max(1.0) as usize);
-    let step_noise = noise * smoothing.step_noise;
-    let way = |a: usize, b: usize| length(path.x[b] - path.x[a], path.y[b] - path.y[a]);
+    let (step_variance, limits) = ((noise * smoothing.step_noise).powi(2), bands.map(|band| band * path.step_s));
+    let second_variance = (MIN_WAY * noise * smoothing.second_noise).powi(2);
+    let square = |a: usize, b: usize| (path.x[b] - path.x[a]).powi(2) + (path.y[b] - path.y[a]).powi(2);
+    let mut period = PeriodCursor::default();
     for i in 0..n - 1 {
-        let period = session.period_at(path.start_ms + ((i as f64 + 0.5) * path.step_s * 1000.0) as i64);
-        let load = &mut loads[period];
+        let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
         load.tracked_s += path.step_s;
-        load.peak_mps = load.peak_mps.max(peak(path, i));
         let (first, last) = ((i + 1).saturating_sub(reach), (i + reach).min(n - 1));
         let share = ((last - first) as f64 * path.step_s).min(1.0);
-        if noise > 0.0 && way(first, last) <= MIN_WAY * noise * smoothing.second_noise * share.sqrt() {
+        if noise > 0.0 && square(first, last) <= second_variance * share {
             continue;
         }
         // Noise lengthens a step by half its variance over the length; this takes the same away.
-        let metres = (way(i, i + 1).powi(2) - step_noise.powi(2)).max(0.0).sqrt();
-        load.bands_m[bands.partition_point(|band| *band <= metres / path.step_s)] += metres;
+        let metres = (square(i, i + 1) - step_variance).max(0.0).sqrt();
+        load.bands_m[limits.iter().filter(|limit| **limit <= metres).count()] += metres;
     }
 }
 
-/// The mean velocity around a point over a fifth of a second: a shorter peak is noise.
-fn peak(path: &Path, i: usize) -> f64 {
-    let reach = (PEAK_S / 2.0 / path.step_s).round() as usize;
-    let (first, last) = (i.saturating_sub(reach), (i + reach).min(path.x.len() - 1));
-    let count = (last - first + 1) as f64;
-    let sum = |v: &[f64]| v[first..=last].iter().sum::<f64>();
-    length(sum(&path.vx), sum(&path.vy)) / count
+/// The period of a path's points, visited in order.
+#[derive(Default)]
+struct PeriodCursor(Option<(usize, i64)>);
+
+impl PeriodCursor {
+    fn at(&mut self, session: &Session, path: &Path, point: f64) -> usize {
+        let t_ms = path.start_ms + (point * path.step_s * 1000.0) as i64;
+        match self.0 {
+            Some((period, end_ms)) if t_ms < end_ms => period,
+            _ => {
+                let period = session.period_at(t_ms);
+                self.0 = Some((period, session.periods[period].end_ms));
+                period
+            }
+        }
+    }
+}
+
+/// Raises each peak to the largest mean velocity over a fifth of a second: a shorter peak is noise.
+fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
+    let (n, reach) = (path.x.len(), (PEAK_S / 2.0 / path.step_s).round() as usize);
+    let (mut sum, mut first, mut end) = ((0.0, 0.0), 0, 0);
+    let mut period = PeriodCursor::default();
+    for i in 0..n - 1 {
+        while end < (i + reach + 1).min(n) {
+            sum = (sum.0 + path.vx[end], sum.1 + path.vy[end]);
+            end += 1;
+        }
+        while first + reach < i {
+            sum = (sum.0 - path.vx[first], sum.1 - path.vy[first]);
+            first += 1;
+        }
+        let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
+        let mean_mps = length(sum.0, sum.1) / (end - first) as f64;
+        // Between two positions beside a gap the curve may be steeper than any way that a player runs.
+        if mean_mps <= MAX_PLAYER_MPS {
+            load.peak_mps = load.peak_mps.max(mean_mps);
+        }
+    }
 }
 
 fn add_efforts(session: &Session, path: &Path, sprint_mps: f64, loads: &mut [Load]) {
-    let (speeds, accelerations) = (path.speeds(), path.accelerations());
-    let braking: Vec<f64> = accelerations.iter().map(|value| -value).collect();
-    let mut count = |values: &[f64], least: f64, seconds: f64, add: fn(&mut Load, usize), kind: usize| {
-        for start in efforts(values, least, seconds, path.step_s) {
-            let period = session.period_at(path.start_ms + (start * 1000.0) as i64);
-            add(&mut loads[period], kind);
+    let speeds = path.speeds();
+    let accelerations = path.accelerations(&speeds);
+    let mut count = |starts: Vec<f64>, add: &dyn Fn(&mut Load)| {
+        for start in starts {
+            add(&mut loads[session.period_at(path.start_ms + (start * 1000.0) as i64)]);
         }
     };
-    count(&speeds, sprint_mps, SPRINT_S, |load, _| load.sprints += 1, 0);
+    count(efforts(&speeds, 1.0, sprint_mps, SPRINT_S, path.step_s), &|load| load.sprints += 1);
     for (kind, least) in [2.0, 3.0].into_iter().enumerate() {
-        count(&accelerations, least, EFFORT_S, |load, kind| load.accelerations[kind] += 1, kind);
-        count(&braking, least, EFFORT_S, |load, kind| load.decelerations[kind] += 1, kind);
+        let starts = |sign: f64| efforts(&accelerations, sign, least, EFFORT_S, path.step_s);
+        count(starts(1.0), &|load| load.accelerations[kind] += 1);
+        count(starts(-1.0), &|load| load.decelerations[kind] += 1);
     }
 }
 
-/// When values begin to be above a limit for at least some seconds; the crossings are interpolated.
-fn efforts(values: &[f64], least: f64, seconds: f64, step_s: f64) -> Vec<f64> {
+/// When values, or with the other sign their opposites, begin to be above a limit for at least some seconds; the crossings are
+/// interpolated.
+fn efforts(values: &[f64], sign: f64, least: f64, seconds: f64, step_s: f64) -> Vec<f64> {
     let crossing = |i: usize| {
-        let (before, after) = (values[i - 1] - least, values[i] - least);
+        let (before, after) = (sign * values[i - 1] - least, sign * values[i] - least);
         (i as f64 - 1.0 + before / (before - after)) * step_s
     };
-    let mut starts = Vec::new();
-    let mut since = values.first().filter(|value| **value > least).map(|_| 0.0);
-    for i in 1..=values.len() {
-        let is_above = values.get(i).is_some_and(|value| *value > least);
-        match (since, is_above) {
-            (None, true) => since = Some(crossing(i)),
-            (Some(start), false) => {
-                let end = if i < values.len() { crossing(i) } else { (i - 1) as f64 * step_s };
-                if end - start >= seconds - 1e-6 {
-                    starts.push(start);
-                }
-                since = None;
-            }
-            _ => {}
+    let is_above = |value: &f64| sign * *value > least;
+    let (mut starts, mut end) = (Vec::new(), 0);
+    while let Some(first) = values[end..].iter().position(is_above).map(|i| end + i) {
+        end = values[first..].iter().position(|value| !is_above(value)).map_or(values.len(), |i| first + i);
+        let start_s = if first == 0 { 0.0 } else { crossing(first) };
+        let end_s = if end < values.len() { crossing(end) } else { (end - 1) as f64 * step_s };
+        if end_s - start_s >= seconds - 1e-6 {
+            starts.push(start_s);
         }
     }
     starts

@@ -4,6 +4,7 @@ use crate::curve;
 use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
 use crate::length;
 use crate::track::Track;
+use std::borrow::Cow;
 
 /// Points a second at least on a path: below, points on the curve are added between the frames.
 const MIN_POINTS_HZ: f64 = 10.0;
@@ -31,9 +32,8 @@ impl Path {
         (0..self.x.len()).map(|i| self.speed(i)).collect()
     }
 
-    /// The change of the speed around each point; it has the same length as the path.
-    pub fn accelerations(&self) -> Vec<f64> {
-        let speeds = self.speeds();
+    /// The change of the speed around each point, from the speeds at all points.
+    pub fn accelerations(&self, speeds: &[f64]) -> Vec<f64> {
         let reach = (ACCELERATION_S / 2.0 / self.step_s).round().max(1.0) as usize;
         let around = |i: usize| (i.saturating_sub(reach), (i + reach).min(speeds.len() - 1));
         let change = |(first, last): (usize, usize)| match last - first {
@@ -92,23 +92,25 @@ impl Smoothing {
 
     fn path(&self, track: &Track, start: usize, end: usize) -> Path {
         let (start_ms, end_ms) = (track.t_ms[start], track.t_ms[end - 1]);
-        let t: Vec<f64> = track.t_ms[start..end].iter().map(|t| (t - start_ms) as f64 / 1000.0).collect();
-        let duration_s = (end_ms - start_ms) as f64 / 1000.0;
+        let t_ms = &track.t_ms[start..end];
+        let seconds = |t: i64| (t - start_ms) as f64 / 1000.0;
+        let duration_s = seconds(end_ms);
         // The last point is the last position: the step is rounded.
         let count = (duration_s * self.points_hz).round().max(1.0) as usize;
         let step_s = duration_s / count as f64;
         // The times are whole milliseconds.
-        let is_even = count + 1 == t.len() && t.iter().enumerate().all(|(i, t)| (t - i as f64 * step_s).abs() < 1e-9);
-        let [(x, vx), (y, vy)] = [&track.x, &track.y].map(|values| {
-            let points = match is_even {
-                true => values[start..end].to_vec(),
-                false => resample(&t, &values[start..end], step_s, count + 1),
-            };
-            let points = self.filter.map_or_else(|| points.clone(), |filter| filter.smooth(&points));
-            let times: Vec<f64> = (0..points.len()).map(|i| i as f64 * step_s).collect();
-            let slopes = curve::slopes(&times, &points);
-            (points, slopes)
+        let is_at = |(i, t): (usize, &i64)| (seconds(*t) - i as f64 * step_s).abs() < 1e-9;
+        let is_even = count + 1 == t_ms.len() && t_ms.iter().enumerate().all(is_at);
+        let t: Vec<f64> = if is_even { Vec::new() } else { t_ms.iter().map(|t| seconds(*t)).collect() };
+        let [x, y] = [&track.x, &track.y].map(|values| match is_even {
+            true => Cow::Borrowed(&values[start..end]),
+            false => Cow::Owned(resample(&t, &values[start..end], step_s, count + 1)),
         });
+        let [x, y] = match self.filter {
+            Some(filter) => filter.smooth([&x, &y]),
+            None => [x.into_owned(), y.into_owned()],
+        };
+        let [vx, vy] = [&x, &y].map(|values| curve::even_slopes(step_s, values));
         Path { start_ms, step_s, x, y, vx, vy }
     }
 }
@@ -132,7 +134,7 @@ fn noise_left(filter: &Butterworth, points_hz: f64, points_per_frame: f64) -> (f
     let (half, second) = ((4.0 * points_hz).ceil() as usize, points_hz.round() as usize);
     let mut pulse = vec![0.0; 2 * half + 1];
     pulse[half] = 1.0;
-    let response = filter.smooth(&pulse);
+    let [response] = filter.smooth([&pulse]);
     let change = |lag: usize| -> f64 { (lag..response.len()).map(|i| (response[i] - response[i - lag]).powi(2)).sum() };
     // Between frames the curve spreads the noise of a frame over several points.
     ((change(1) * points_per_frame).sqrt(), (change(second) * points_per_frame).sqrt())

@@ -1,6 +1,5 @@
 //! The nearest opponent of each player at each frame.
 
-use crate::length;
 use crate::lineups::Five;
 use crate::reason::Reason;
 use crate::session::Session;
@@ -61,7 +60,11 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn position(&self, track: usize, t_ms: i64) -> Option<(f64, f64)> {
-        self.session.tracks[track].position_near(t_ms as f64, self.next[track])
+        let (track, next) = (&self.session.tracks[track], self.next[track]);
+        match track.t_ms.get(next) {
+            Some(t) if *t == t_ms => Some((track.x[next], track.y[next])),
+            _ => track.position_near(t_ms as f64, next),
+        }
     }
 }
 
@@ -71,29 +74,43 @@ fn median_step_ms(track: &Track) -> i64 {
     steps.get(steps.len() / 2).copied().unwrap_or(MAX_GAP_MS)
 }
 
-/// The nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
+/// The nearest opponent of every player at every frame, in the order of [`visit_opponents`].
 pub fn opponents(session: &Session, times: &[i64], is_resampled: bool) -> Vec<Opponent> {
+    let mut rows = Vec::new();
+    visit_opponents(session, times, is_resampled, |row| rows.push(row));
+    rows
+}
+
+/// Visits the nearest opponent of every player at every frame, in the order of the frames and then of the tracks.
+pub fn visit_opponents(session: &Session, times: &[i64], is_resampled: bool, mut visit: impl FnMut(Opponent)) {
     let mut cursor = Cursor::with_steps(session);
-    let players: Vec<(usize, i64, i64)> = players(session);
-    let mut rows = Vec::with_capacity(times.len() * players.len());
-    let mut places: Vec<Option<(f64, f64)>> = vec![None; session.tracks.len()];
+    let players = players(session);
+    let mut sides: Vec<Side> = Vec::new();
+    let side_of = |(_, team_id, _): &(usize, i64, i64)| {
+        let existing_place = sides.iter().position(|side| side.team_id == *team_id);
+        existing_place.unwrap_or_else(|| {
+            sides.push(Side::new(*team_id));
+            sides.len() - 1
+        })
+    };
+    let side_of: Vec<usize> = players.iter().map(side_of).collect();
+    let mut places: Vec<Option<(f64, f64)>> = vec![None; players.len()];
     for (frame, t_ms) in times.iter().enumerate() {
         cursor.advance(*t_ms);
-        for (track, ..) in &players {
-            places[*track] = cursor.position(*track, *t_ms);
+        for ((track, ..), place) in players.iter().zip(&mut places) {
+            *place = cursor.position(*track, *t_ms);
         }
-        let mut sides = Sides::default();
-        for (track, team_id, _) in &players {
-            let Some(place) = places[*track] else { continue };
-            if !is_resampled && !cursor.is_exact(*track, *t_ms) && !cursor.is_dropout(*track, *t_ms) {
-                continue;
+        for side in &mut sides {
+            side.read(session, &players, &places, *t_ms);
+        }
+        for ((number, (track, ..)), place) in players.iter().enumerate().zip(&places) {
+            let Some(place) = *place else { continue };
+            if is_resampled || cursor.is_exact(*track, *t_ms) || cursor.is_dropout(*track, *t_ms) {
+                let nearest = sides[side_of[number]].nearest(place);
+                visit(Opponent { frame: frame as u32, track: *track as u32, nearest });
             }
-            let side = sides.of(session, *team_id, *t_ms);
-            let nearest = side.and_then(|five| nearest_of(place, &five, &players, &places, *team_id));
-            rows.push(Opponent { frame: frame as u32, track: *track as u32, nearest });
         }
     }
-    rows
 }
 
 /// The position in [`Session::tracks`], team and id of each player.
@@ -105,45 +122,62 @@ pub(crate) fn players(session: &Session) -> Vec<(usize, i64, i64)> {
     session.tracks.iter().enumerate().filter_map(player).collect()
 }
 
-/// The opponents' line-up of each team at one frame, looked up once.
-#[derive(Default)]
-pub(crate) struct Sides(Vec<(i64, Result<Five, Reason>)>);
+/// A player's id and place.
+type Placed = (i64, (f64, f64));
 
-impl Sides {
-    pub(crate) fn of(&mut self, session: &Session, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
-        if let Some((_, side)) = self.0.iter().find(|(team, _)| *team == team_id) {
-            return *side;
+/// The opponents of a team.
+struct Side {
+    team_id: i64,
+    /// The positions of the line-up among the players, until a time.
+    five: Result<Vec<usize>, Reason>,
+    until_ms: i64,
+    /// Ids and places at the current frame.
+    near: Result<[Placed; 5], Reason>,
+}
+
+impl Side {
+    fn new(team_id: i64) -> Self {
+        let reason = Reason::TooFewOpponents;
+        Side { team_id, five: Err(reason), until_ms: i64::MIN, near: Err(reason) }
+    }
+
+    /// Moves to a frame, which is not before that of the last call.
+    fn read(&mut self, session: &Session, players: &[(usize, i64, i64)], places: &[Option<(f64, f64)>], t_ms: i64) {
+        if t_ms >= self.until_ms {
+            let is_theirs =
+                |(_, team_id, id): &(usize, i64, i64), five: &Five| *team_id != self.team_id && five.contains(id);
+            let five = opposing_five(session, self.team_id, t_ms);
+            self.five = five.map(|five| (0..players.len()).filter(|i| is_theirs(&players[*i], &five)).collect());
+            let other = session.lineups.opponent(self.team_id).unwrap_or(self.team_id);
+            self.until_ms = session.lineups.next_change(other, t_ms);
         }
-        let side = opposing_five(session, team_id, t_ms);
-        self.0.push((team_id, side));
-        side
+        self.near = self.five.as_ref().map_err(|reason| *reason).and_then(|five| {
+            let opponents = five.iter().filter_map(|i| Some((players[*i].2, places[*i]?)));
+            let mut near = [(0, (0.0, 0.0)); 5];
+            let mut count = 0;
+            for opponent in opponents {
+                if let Some(slot) = near.get_mut(count) {
+                    *slot = opponent;
+                }
+                count += 1;
+            }
+            if count == near.len() { Ok(near) } else { Err(Reason::TooFewOpponents) }
+        });
+    }
+
+    fn nearest(&self, place: (f64, f64)) -> Result<(i64, f64), Reason> {
+        let mut nearest = (0, f64::INFINITY);
+        for (player_id, (x, y)) in self.near? {
+            let square = (x - place.0).powi(2) + (y - place.1).powi(2);
+            if square < nearest.1 {
+                nearest = (player_id, square);
+            }
+        }
+        Ok((nearest.0, nearest.1.sqrt()))
     }
 }
 
 pub(crate) fn opposing_five(session: &Session, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
     let other = session.lineups.opponent(team_id).ok_or(Reason::TooFewOpponents)?;
     session.lineups.at(other, t_ms)
-}
-
-fn nearest_of(
-    place: (f64, f64),
-    five: &Five,
-    players: &[(usize, i64, i64)],
-    places: &[Option<(f64, f64)>],
-    own_team: i64,
-) -> Result<(i64, f64), Reason> {
-    let mut nearest: Option<(i64, f64)> = None;
-    let mut count = 0;
-    for (track, team_id, player_id) in players {
-        if *team_id == own_team || !five.contains(player_id) {
-            continue;
-        }
-        let Some((x, y)) = places[*track] else { continue };
-        count += 1;
-        let distance = length(x - place.0, y - place.1);
-        if nearest.is_none_or(|(_, least)| distance < least) {
-            nearest = Some((*player_id, distance));
-        }
-    }
-    nearest.filter(|_| count == 5).ok_or(Reason::TooFewOpponents)
 }

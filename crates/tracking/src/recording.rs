@@ -1,9 +1,9 @@
 //! The sessions of a game, or of many.
 
-use crate::loads::{Load, loads};
+use crate::loads::{Load, frames_expected, loads};
 use crate::session::Session;
-use crate::track::Object;
-use std::collections::BTreeMap;
+use crate::track::{Object, Track};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A session with its ids.
 #[derive(Debug)]
@@ -58,18 +58,17 @@ pub struct GroupLoad {
 
 type GroupKey = (Option<String>, Option<String>, Option<(Option<String>, Option<String>)>, i64, i64);
 
-/// The loads of every player by group, in the order of the sessions, periods and players.
+/// The loads of every player by group, in the order of the sessions, periods and players. In a group of several sessions, those
+/// of the player's game in which the player has no position have frames too, all of them unseen.
 pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [f64; 4]) -> Vec<GroupLoad> {
     let mut places: BTreeMap<GroupKey, usize> = BTreeMap::new();
     let mut rows: Vec<GroupLoad> = Vec::new();
     for entry in sessions {
-        let of_tracks = entry.session.tracks.iter().filter_map(|track| match track.object {
-            Object::Player { team_id, player_id } => Some((team_id, player_id, loads(&entry.session, track, bands))),
-            Object::Ball => None,
-        });
-        let of_tracks: Vec<(i64, i64, Vec<Load>)> = of_tracks.collect();
+        let of_tracks = entry.session.tracks.iter();
+        let of_tracks = of_tracks.filter_map(|track| Some((player(track)?, loads(&entry.session, track, bands))));
+        let of_tracks: Vec<((i64, i64), Vec<Load>)> = of_tracks.collect();
         for (number, period) in entry.session.periods.iter().enumerate() {
-            for (team_id, player_id, loads) in &of_tracks {
+            for ((team_id, player_id), loads) in &of_tracks {
                 let row = GroupLoad {
                     session_id: entry.session_id.clone(),
                     game_id: entry.game_id.clone(),
@@ -78,7 +77,9 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
                     player_id: *player_id,
                     load: loads[number],
                 };
-                let place = *places.entry(key(&row, groups)).or_insert(rows.len());
+                let place = *places
+                    .entry(key((entry, period.label.as_ref()), (*team_id, *player_id), groups))
+                    .or_insert(rows.len());
                 match rows.get_mut(place) {
                     Some(group) => merge(group, &row),
                     None => rows.push(row),
@@ -86,19 +87,57 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
             }
         }
     }
+    for (entry, player) in absences(sessions) {
+        for period in &entry.session.periods {
+            let place = places.get(&key((entry, period.label.as_ref()), player, groups));
+            if let Some(group) = place.and_then(|place| rows.get_mut(*place)) {
+                group.load.frames_expected += frames_expected(&entry.session, period);
+            }
+        }
+    }
     rows
 }
 
-fn key(row: &GroupLoad, groups: LoadGroups) -> GroupKey {
+/// The sessions of a game without a position of one of its players, with team and id of the player.
+fn absences(sessions: &[RecordedSession]) -> Vec<(&RecordedSession, (i64, i64))> {
+    let mut players: BTreeMap<&str, BTreeSet<(i64, i64)>> = BTreeMap::new();
+    let players_of = |entry: &RecordedSession| entry.session.tracks.iter().filter_map(player).collect::<BTreeSet<_>>();
+    for entry in sessions {
+        if let Some(game) = &entry.game_id {
+            players.entry(game).or_default().extend(players_of(entry));
+        }
+    }
+    let mut absences = Vec::new();
+    for entry in sessions {
+        let (own_players, of_game) = (players_of(entry), entry.game_id.as_deref().and_then(|game| players.get(game)));
+        absences.extend(
+            of_game.into_iter().flatten().filter(|player| !own_players.contains(player)).map(|player| (entry, *player)),
+        );
+    }
+    absences
+}
+
+fn player(track: &Track) -> Option<(i64, i64)> {
+    match track.object {
+        Object::Player { team_id, player_id } => Some((team_id, player_id)),
+        Object::Ball => None,
+    }
+}
+
+fn key(
+    (entry, label): (&RecordedSession, Option<&String>),
+    (team_id, player_id): (i64, i64),
+    groups: LoadGroups,
+) -> GroupKey {
     // Periods of one name in two games are two; a session without labels is a period of its own.
-    let game = row.game_id.clone().or_else(|| row.session_id.clone());
-    let label = row.period.clone().or_else(|| row.session_id.clone());
+    let game = entry.game_id.clone().or_else(|| entry.session_id.clone());
+    let label = label.cloned().or_else(|| entry.session_id.clone());
     (
-        groups.by_game.then(|| row.game_id.clone()).flatten(),
-        groups.by_session.then(|| row.session_id.clone()).flatten(),
+        groups.by_game.then(|| entry.game_id.clone()).flatten(),
+        groups.by_session.then(|| entry.session_id.clone()).flatten(),
         groups.by_period.then_some((game, label)),
-        row.team_id,
-        row.player_id,
+        team_id,
+        player_id,
     )
 }
 

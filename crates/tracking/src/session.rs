@@ -2,7 +2,7 @@
 
 use crate::court::Court;
 use crate::lineups::{Lineups, Possession};
-use crate::offset::{self, Shot};
+use crate::offset::{self, Offset, Shot};
 use crate::track::{MAX_GAP_MS, Object, Track};
 
 /// A period of a session; its ends are open where no other period follows or precedes.
@@ -20,8 +20,11 @@ pub struct Session {
     pub tracks: Vec<Track>,
     /// Frames a second; `None` if no track has two positions.
     pub rate_hz: Option<f64>,
-    /// Seconds to add to the time of an event for the time of its positions; `None` without a shot to compare.
+    /// Seconds to add to the time of an event for the time of its positions; `None` without a shot to compare, and where most
+    /// shots are elsewhere at any offset.
     pub offset_s: Option<f64>,
+    /// The offset that comes closest, confirmed or not: what compares events with positions needs one.
+    pub(crate) closest_offset_s: Option<f64>,
     pub periods: Vec<Period>,
     pub lineups: Lineups,
     pub possessions: Vec<Possession>,
@@ -42,7 +45,10 @@ impl Session {
     pub fn new(mut tracks: Vec<Track>, events: Events, court: Court) -> Self {
         tracks.sort_by_key(|track| track.object);
         let rate_hz = rate_hz(&tracks);
-        let offset_s = events.offset_s.or_else(|| offset::estimate(&tracks, &events.shots));
+        let known_offset = events.offset_s.map(|seconds| Offset { seconds, is_confirmed: true });
+        let offset = known_offset.or_else(|| offset::estimate(&tracks, &events.shots));
+        let closest_offset_s = offset.map(|offset| offset.seconds);
+        let offset_s = offset.filter(|offset| offset.is_confirmed).map(|offset| offset.seconds);
         let shift = (offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
         let mut possessions = events.possessions;
         for possession in &mut possessions {
@@ -51,7 +57,7 @@ impl Session {
         }
         let marks = events.periods.into_iter().map(|(t, label)| (t.saturating_add(shift), label)).collect();
         let lineups = Lineups::new(&tracks, &possessions, rate_hz, &court);
-        Session { court, tracks, rate_hz, offset_s, periods: periods(marks), lineups, possessions }
+        Session { court, tracks, rate_hz, offset_s, closest_offset_s, periods: periods(marks), lineups, possessions }
     }
 
     pub fn track(&self, object: Object) -> Option<&Track> {
@@ -120,8 +126,11 @@ impl Session {
     }
 }
 
+/// Whether every time is one of others; both are in order.
 fn is_subset(sample: &[i64], all: &[i64]) -> bool {
-    sample.len() <= all.len() && sample.iter().all(|t| all.binary_search(t).is_ok())
+    let first = sample.first().map_or(0, |first| all.partition_point(|t| t < first));
+    let mut others = all[first..].iter();
+    sample.len() <= all.len() && sample.iter().all(|t| others.find(|other| *other >= t) == Some(t))
 }
 
 fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {

@@ -66,6 +66,9 @@ pub const MAX_GAP_MS: i64 = 1000;
 pub const MAX_PLAYER_MPS: f64 = 12.0;
 const MAX_BALL_MPS: f64 = 40.0;
 
+/// The largest noise that is believed: the estimate of few positions has jumps and movement in it.
+pub(crate) const MAX_NOISE_M: f64 = 0.35;
+
 /// How many fragments back a fragment looks for its predecessor.
 const MAX_LOOKBACK: usize = 64;
 
@@ -147,11 +150,10 @@ impl Track {
     }
 
     fn drop_off_court(&mut self, court: &Court) {
-        let is_finite = |i: usize| self.x[i].is_finite() && self.y[i].is_finite();
-        let kinds: Vec<(bool, bool)> =
-            (0..self.len()).map(|i| (is_finite(i), court.is_possible(self.x[i], self.y[i]))).collect();
-        self.off_court = kinds.iter().filter(|(finite, possible)| *finite && !possible).count();
-        self.retain(|i| kinds[i].0 && kinds[i].1);
+        let is_given = |i: usize| !self.x[i].is_nan() && !self.y[i].is_nan();
+        let is_kept: Vec<bool> = (0..self.len()).map(|i| court.is_possible(self.x[i], self.y[i])).collect();
+        self.off_court = (0..self.len()).filter(|i| is_given(*i) && !is_kept[*i]).count();
+        self.retain(|i| is_kept[i]);
     }
 
     /// Keeps the longest chain of positions in which no step needs more than the largest speed.
@@ -203,7 +205,8 @@ impl Track {
         let seconds = (self.t_ms[to] - self.t_ms[from]) as f64 / 1000.0;
         let distance = (self.x[to] - self.x[from]).hypot(self.y[to] - self.y[from]);
         // Five standard deviations of the difference of two positions: noise alone is no teleport.
-        distance <= limit * seconds + 5.0 * std::f64::consts::SQRT_2 * self.noise_m + 1e-9
+        let noise_m = self.noise_m.min(MAX_NOISE_M);
+        distance <= limit * seconds + 5.0 * std::f64::consts::SQRT_2 * noise_m + 1e-9
     }
 
     fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {

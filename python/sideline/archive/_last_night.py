@@ -85,12 +85,17 @@ def _names(archive: "Archive", pl: Any) -> "polars.DataFrame":
 
 
 def _loads(pl: Any, loads: "polars.DataFrame", names: "polars.DataFrame") -> list[dict[str, Any]]:
-    # Of all expected minutes, not the mean over the periods.
-    expected_min = (pl.col("tracked_min") / pl.col("seen_share")).fill_nan(0)
-    groups = loads.group_by("player_id", maintain_order=True).agg(
-        pl.col("distance_m", "tracked_min", "sprints").sum(),
-        pl.col("peak_speed_mps").max(),
-        seen_share=pl.col("tracked_min").sum() / expected_min.sum(),
+    # Of the whole night of the player's team: a period without a row of the player is unseen.
+    loads = loads.with_columns(period_min=pl.col("tracked_min").max().over("session_id", "period"))
+    nights = loads.unique(["session_id", "period", "team_id"]).group_by("team_id").agg(night_min=pl.sum("period_min"))
+    groups = (
+        loads.join(nights, on="team_id", maintain_order="left")
+        .group_by("player_id", maintain_order=True)
+        .agg(
+            pl.col("distance_m", "tracked_min").sum(),
+            pl.col("peak_speed_mps").max(),
+            seen_share=(pl.col("seen_share") * pl.col("period_min")).sum() / pl.col("night_min").first(),
+        )
     )
     groups = groups.filter(pl.col("tracked_min") > 0).join(names, on="player_id", how="left", maintain_order="left")
     rows: list[dict[str, Any]] = groups.sort("distance_m", descending=True).to_dicts()

@@ -6,7 +6,7 @@ session's rows come from, so that a sync computes them again when one of the bod
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._rows import library
 from ..errors import IncompleteError
@@ -65,7 +65,9 @@ def _tracking(store: Store, sessions: Sequence[str]) -> "Tracking":
     names = ("locations", "shots", "stat_events", "possessions")
     locations, shots, stat_events, possessions = map(rows, names)
     players = scan(store, "players").select("player_id", "first_name", "last_name").collect()
-    return Tracking(locations, shots, stat_events, possessions, players)
+    kinds = rows("sessions")["type"].cast(pl.String).str.to_uppercase()
+    court: Literal["football"] | None = "football" if kinds.str.starts_with("FOOTBALL").any() else None
+    return Tracking(locations, shots, stat_events, possessions, players, court=court)
 
 
 def signatures(units: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from ._court import new_axes, nothing
-from ._data import Columns, Named, Numbers, Rows, chosen_id, plain
+from ._data import Columns, Named, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import MAKE, OTHER
 
@@ -58,14 +58,14 @@ def loads(
         return ax
     order = np.argsort(sums.sum(axis=1), kind="stable")
     ids, sums = ids[order], sums[order]
-    labels, seen = columns.player_names(players), columns.numbers("seen_share")
+    labels, shares = columns.player_names(players), _seen_shares(columns)
     shades, start = colormaps["viridis_r"](np.linspace(0.05, 0.95, len(BANDS))), np.zeros(len(ids))
     for number, name in enumerate(("lowest band", "second", "third", "fourth", "highest band")):
         width = sums[:, number]
         ax.barh(np.arange(len(ids)), width, left=start, **{"color": shades[number], "label": name, **options})
         start = start + width
     for place, player_id in enumerate(ids):
-        _note_share(ax, float(start[place]), place, seen[player == player_id])
+        _note_share(ax, float(start[place]), place, shares.get(float(player_id)))
     ax.set_yticks(
         np.arange(len(ids)), [plain(labels.get(int(player_id), str(int(player_id)))) for player_id in ids], fontsize=8
     )
@@ -76,11 +76,32 @@ def loads(
     return fit(ax)
 
 
-def _note_share(ax: Axes, x: float, y: int, shares: Numbers) -> None:
+def _seen_shares(columns: Columns) -> dict[float, float]:
+    """Return the share of frames in which each player was seen, of all periods of the player's team.
+
+    A period counts by its minutes: those of whoever was tracked longest.
+    """
+    player, share, minutes = map(columns.numbers, ("player_id", "seen_share", "tracked_min"))
+    team = np.nan_to_num(columns.numbers("team_id"), nan=-1)
+    parts = list(zip(*map(columns.texts, ("session_id", "game_id", "period")), strict=True))
+    longest: dict[Any, float] = {}
+    for part, tracked_min in zip(parts, np.nan_to_num(minutes, nan=1.0), strict=True):
+        longest[part] = max(longest.get(part, 0.0), float(tracked_min))
+    own_parts = {team_id: {parts[row] for row in np.flatnonzero(team == team_id)} for team_id in np.unique(team)}
+    of_team = {
+        team_id: sum(longest[part] for part in sorted(team_parts, key=str)) for team_id, team_parts in own_parts.items()
+    }
+    shares: dict[float, float] = {}
+    for row in np.flatnonzero(np.isfinite(player) & np.isfinite(share)):
+        player_id, total = float(player[row]), of_team.get(team[row], 0.0)
+        if total > 0:
+            shares[player_id] = shares.get(player_id, 0.0) + float(share[row]) * longest[parts[row]] / total
+    return shares
+
+
+def _note_share(ax: Axes, x: float, y: int, share: float | None) -> None:
     """Write the share of frames in which a player was seen, in bold where it is low."""
-    shares = shares[np.isfinite(shares)]
-    if len(shares):
-        share = float(shares.mean())
+    if share is not None:
         weight = "bold" if share < LOW_SHARE else "normal"
         ax.annotate(
             f"seen {share:.0%}", (x, y), (3, 0), textcoords="offset points", va="center", fontsize=7, weight=weight

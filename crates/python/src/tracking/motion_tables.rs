@@ -2,14 +2,18 @@
 
 use super::ids;
 use super::write::Writer;
-use arrow_array::RecordBatch;
+use arrow_array::builder::{Float64Builder, Int64Builder};
+use arrow_array::{Int32Array, Int64Array, RecordBatch, TimestampMillisecondArray};
 use sideline::resource::tracking as declared;
+use std::iter::repeat_n;
+use std::sync::Arc;
 use tracking::frames::{Frame, frames as frames_of};
 use tracking::loads::Load;
-use tracking::opponents::{Opponent, opponents as opponents_of};
+use tracking::opponents::{Opponent, visit_opponents};
 use tracking::reason::Reason;
 use tracking::recording::{GroupLoad, LoadGroups, RecordedSession, loads_by_group};
-use tracking::track::Track;
+use tracking::session::Session;
+use tracking::track::{Object, Track};
 
 type Batch = Result<RecordBatch, String>;
 
@@ -85,19 +89,67 @@ pub(super) fn frames(sessions: &[RecordedSession], rate: Option<f64>, is_exact: 
         .finish(&declared::FRAMES)
 }
 
+/// The columns of opponents: a game has nearly a million rows, which are written once.
+struct OpponentColumns {
+    frames: Vec<i32>,
+    times: Vec<i64>,
+    teams: Vec<i64>,
+    players: Vec<i64>,
+    nearest: Int64Builder,
+    distances: Float64Builder,
+    reasons: Vec<Option<Reason>>,
+}
+
+impl OpponentColumns {
+    fn with_capacity(rows: usize) -> Self {
+        OpponentColumns {
+            frames: Vec::with_capacity(rows),
+            times: Vec::with_capacity(rows),
+            teams: Vec::with_capacity(rows),
+            players: Vec::with_capacity(rows),
+            nearest: Int64Builder::with_capacity(rows),
+            distances: Float64Builder::with_capacity(rows),
+            reasons: Vec::with_capacity(rows),
+        }
+    }
+
+    fn add(&mut self, session: &Session, times: &[i64], row: &Opponent) {
+        let Object::Player { team_id, player_id } = session.tracks[row.track as usize].object else { return };
+        self.frames.push(row.frame as i32);
+        self.times.push(times[row.frame as usize]);
+        self.teams.push(team_id);
+        self.players.push(player_id);
+        let nearest = row.nearest.ok();
+        self.nearest.append_option(nearest.map(|nearest| nearest.0));
+        self.distances.append_option(nearest.map(|nearest| nearest.1));
+        self.reasons.push(row.nearest.err());
+    }
+}
+
 pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batch {
-    let parts = parts(sessions, rate, |entry, times| opponents_of(&entry.session, times, rate.is_some()));
-    let rows = || iterate::<Opponent>(&parts);
-    Writer::default()
-        .texts(rows().map(|(part, _)| part.session_id()))
-        .categories(rows().map(|(part, row)| part.period(row.frame)))
-        .positions(rows().map(|(_, row)| i32::try_from(row.frame).ok()))
-        .times(rows().map(|(part, row)| part.times.get(row.frame as usize).copied()))
-        .integers(rows().map(|(part, row)| part.ids(row.track).0))
-        .integers(rows().map(|(part, row)| part.ids(row.track).1))
-        .integers(rows().map(|(_, row)| row.nearest.ok().map(|nearest| nearest.0)))
-        .numbers(rows().map(|(_, row)| row.nearest.ok().map(|nearest| nearest.1)))
-        .categories(rows().map(|(_, row)| row.nearest.err().map(Reason::name)))
+    let positions = sessions.iter().flat_map(|entry| &entry.session.tracks).map(Track::len);
+    let mut columns = OpponentColumns::with_capacity(positions.sum());
+    let mut ends = Vec::new();
+    for entry in sessions {
+        let times = entry.session.frame_times(rate);
+        visit_opponents(&entry.session, &times, rate.is_some(), |row| columns.add(&entry.session, &times, &row));
+        ends.push((entry, columns.times.len()));
+    }
+    let OpponentColumns { frames, times, teams, players, mut nearest, mut distances, reasons } = columns;
+    let starts = [0].into_iter().chain(ends.iter().map(|(_, end)| *end));
+    let parts: Vec<(&RecordedSession, &[i64])> =
+        ends.iter().zip(starts).map(|((entry, end), start)| (*entry, &times[start..*end])).collect();
+    let session_ids = parts.iter().flat_map(|(entry, times)| repeat_n(entry.session_id.as_deref(), times.len()));
+    let periods = parts.iter().flat_map(|(entry, times)| times.iter().map(|t_ms| period_at(entry, *t_ms)));
+    let mut writer = Writer::default();
+    writer.texts(session_ids).categories(periods).push(Arc::new(Int32Array::from(frames)));
+    writer
+        .push(Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC")))
+        .push(Arc::new(Int64Array::from(teams)))
+        .push(Arc::new(Int64Array::from(players)))
+        .push(Arc::new(nearest.finish()))
+        .push(Arc::new(distances.finish()))
+        .categories(reasons.iter().map(|reason| reason.map(Reason::name)))
         .finish(&declared::OPPONENTS)
 }
 

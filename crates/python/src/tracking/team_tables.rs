@@ -18,14 +18,17 @@ fn session_touches<'a>(
     sessions: &'a [RecordedSession],
     shots: &[EventRow],
 ) -> Result<Vec<(&'a RecordedSession, Vec<Touch>)>, String> {
-    let touches = |(place, entry): (usize, &'a RecordedSession)| {
-        let own_shots = shots.iter().filter(|shot| shot.session_place(sessions) == Some(place));
-        let times =
-            own_shots.filter_map(|shot| Some((time_of(&entry.session, &shot.moment).ok()?, shot.moment.player_id?)));
-        let touches = touches_of(&entry.session, &times.collect::<Vec<_>>());
+    let mut times: Vec<Vec<(i64, i64)>> = vec![Vec::new(); sessions.len()];
+    for shot in shots {
+        let Some(place) = shot.session_place(sessions) else { continue };
+        let t_ms = time_of(&sessions[place].session, &shot.moment).ok();
+        times[place].extend(t_ms.zip(shot.moment.player_id));
+    }
+    let touches = |(entry, times): (&'a RecordedSession, Vec<(i64, i64)>)| {
+        let touches = touches_of(&entry.session, &times);
         touches.map(|touches| (entry, touches)).map_err(|reason| explain(entry, reason))
     };
-    sessions.iter().enumerate().map(touches).collect()
+    sessions.iter().zip(times).map(touches).collect()
 }
 
 fn explain(entry: &RecordedSession, reason: Reason) -> String {

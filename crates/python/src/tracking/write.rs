@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::table::PyTable;
 use arrow_array::builder::{Int64Builder, ListBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use tables::{Table, from_rows};
@@ -38,7 +38,7 @@ impl Writer {
     }
 
     pub(super) fn flags(&mut self, values: impl Iterator<Item = Option<bool>>) -> &mut Self {
-        self.push(from_rows::flags(values))
+        self.push(Arc::new(values.collect::<BooleanArray>()))
     }
 
     pub(super) fn id_lists<'a>(&mut self, values: impl Iterator<Item = Option<&'a [i64]>>) -> &mut Self {
@@ -49,7 +49,7 @@ impl Writer {
         self.push(Arc::new(lists.finish()))
     }
 
-    fn push(&mut self, column: ArrayRef) -> &mut Self {
+    pub(super) fn push(&mut self, column: ArrayRef) -> &mut Self {
         self.0.push(column);
         self
     }

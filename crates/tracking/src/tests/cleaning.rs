@@ -24,6 +24,16 @@ fn teleports_are_left_out_and_counted() {
 }
 
 #[test]
+fn a_jump_among_few_positions_is_no_noise() {
+    for rate in [2.0, 5.0, 25.0] {
+        let mut samples = sample(&circle(3.0, 1.0), 7.0 / rate, rate, 0.0, 1);
+        samples.y[3] += 11.0;
+        let track = Track::new(player(1), samples, &COURT);
+        assert_eq!((track.teleports, track.len()), (1, 7), "{rate} Hz, noise {}", track.noise_m);
+    }
+}
+
+#[test]
 fn a_jump_at_either_end_is_left_out() {
     let (samples, _) = with_jumps(10.0, 0.0, |i| i == 0 || i == 400);
     let track = Track::new(player(1), samples, &COURT);
@@ -53,8 +63,9 @@ fn positions_off_the_court_are_left_out_and_counted() {
     samples.x[5] = 9.7;
     samples.y[8] = -16.5;
     samples.x[9] = f64::NAN;
+    samples.y[12] = f64::NEG_INFINITY;
     let track = Track::new(player(1), samples, &COURT);
-    assert_eq!((track.off_court, track.teleports, track.len()), (2, 0, 98));
+    assert_eq!((track.off_court, track.teleports, track.len()), (3, 0, 97));
 }
 
 #[test]

@@ -75,6 +75,20 @@ fn peak_speed_is_that_of_the_path() {
 }
 
 #[test]
+fn no_peak_is_faster_than_a_player() {
+    // Two jumps of 11 m, each with a second before and after it: 11 m/s, of which the curve makes more.
+    let mut samples = sample(&|_| (0.0, -5.0), 30.0, 2.0, 0.0, 0);
+    for i in [20, 22] {
+        samples.y[i] = 6.0;
+        for gap in [i - 1, i + 1] {
+            samples.x[gap] = f64::NAN;
+        }
+    }
+    let load = load_of(samples);
+    assert!(load.peak_mps > 1.0 && load.peak_mps <= 12.0, "{}", load.peak_mps);
+}
+
+#[test]
 fn efforts_are_counted_once() {
     // Ten rounds of a second each at 6 m/s², at 6 m/s, and at -6 m/s².
     let load = load_of(sample(&stop_and_go(6.0), 40.0, 25.0, 0.0, 0));

@@ -72,7 +72,7 @@ fn shots_with_wrong_places_do_not_move_the_offset() {
         crate::offset::Shot { t_ms: at(t - 0.5), player_id: id(HOME, slot), x, y }
     });
     let offset = crate::offset::estimate(&tracks, &shots.collect::<Vec<_>>());
-    assert!(offset.is_some_and(|offset| (offset - 0.5).abs() < 0.02), "{offset:?}");
+    assert!(offset.is_some_and(|offset| offset.is_confirmed && (offset.seconds - 0.5).abs() < 0.02), "{offset:?}");
 }
 
 #[test]
@@ -174,6 +174,68 @@ fn one_shot_of_a_player_who_stands_hardly_moves_the_offset() {
         let track = Track::new(player(1), sample(&|_| (3.0, 2.0), 60.0, 2.0, 0.3, seed), &COURT);
         let shot = crate::offset::Shot { t_ms: at(30.2), player_id: 1, x: 3.0, y: 2.0 };
         let offset = crate::offset::estimate(&[track], &[shot]);
-        assert!(offset.is_some_and(|offset| offset.abs() < 1.5), "{seed}: {offset:?}");
+        assert!(offset.is_some_and(|offset| offset.seconds.abs() < 1.5), "{seed}: {offset:?}");
+    }
+}
+
+#[test]
+fn an_offset_out_of_reach_is_unknown() {
+    for offset in [-20.0, 5.0] {
+        let session = game(Sensors { offset, ..PERFECT });
+        assert_eq!(session.offset_s, None, "{offset}");
+        assert!(session.closest_offset_s.is_some(), "{offset}");
+    }
+    assert!(game(Sensors { offset: 3.0, ..PERFECT }).offset_s.is_some());
+}
+
+#[test]
+fn line_ups_of_possessions_agree_or_are_unknown() {
+    // Presence cannot decide: six players of the team are inside the court.
+    let mut tracks = game(PERFECT).tracks;
+    let mut sixth = tracks[9].clone();
+    sixth.object = Object::Player { team_id: AWAY, player_id: id(AWAY, 5) };
+    tracks.push(sixth);
+    let five = |first: i64| (first..first + 5).map(|slot| id(AWAY, slot)).collect::<Vec<i64>>();
+    let possession = |(start, end, first): (f64, f64, i64)| Possession {
+        team_id: AWAY,
+        number: 0,
+        start_ms: at(start),
+        end_ms: at(end),
+        players: five(first),
+        opponents: Vec::new(),
+    };
+    // The last one ends before it starts, and says nothing.
+    let spans = [(20.0, 30.0, 0), (40.0, 60.0, 0), (55.0, 70.0, 1), (80.0, 90.0, 0), (200.0, 150.0, 0)];
+    let events = Events { possessions: spans.map(possession).to_vec(), offset_s: Some(0.0), ..Events::default() };
+    let lineups = Session::new(tracks, events, COURT).lineups;
+    let first = |t: f64| lineups.at(AWAY, at(t)).ok().map(|five| five[0] - id(AWAY, 0));
+    for (t, expected) in [
+        (14.9, None),
+        (15.0, Some(0)),
+        (25.0, Some(0)),
+        (35.0, Some(0)),
+        (50.0, Some(0)),
+        (57.0, None),
+        (60.0, None),
+        (60.1, Some(1)),
+        (75.0, None),
+        (85.0, Some(0)),
+        (95.0, Some(0)),
+        (95.1, None),
+        (180.0, None),
+    ] {
+        assert_eq!(first(t), expected, "{t}");
+    }
+}
+
+#[test]
+fn slopes_at_equal_steps_are_those_of_the_spline() {
+    let mut random = Random(3);
+    for count in [1, 2, 3, 4, 5, 6, 40, 500] {
+        let v: Vec<f64> = (0..count).map(|_| random.normal()).collect();
+        let t: Vec<f64> = (0..count).map(|i| 0.04 * f64::from(i)).collect();
+        let (even, any) = (crate::curve::even_slopes(0.04, &v), crate::curve::slopes(&t, &v));
+        assert!(even.iter().zip(&any).all(|(a, b)| (a - b).abs() < 1e-8), "{count}");
+        assert_eq!(even.len(), any.len());
     }
 }

@@ -54,6 +54,24 @@ fn touches_and_passes_are_those_of_the_ball() {
 }
 
 #[test]
+fn a_pass_beside_an_opponent_is_no_turnover() {
+    for rate in [5.0, 10.0, 25.0, 50.0] {
+        let with_ball = session(rate, &[0, 1, 0, 1], true);
+        let mut tracks = with_ball.tracks;
+        // Half a metre from the way of the ball, which is 8 m/s fast.
+        let mut opponent = tracks[2].clone();
+        opponent.x.fill(0.0);
+        opponent.y.fill(0.5);
+        tracks[2] = opponent;
+        let session = Session::new(tracks, Events::default(), COURT);
+        let all_touches = touches(&session, &[]).unwrap_or_default();
+        let players: Vec<i64> = all_touches.iter().map(|touch| touch.player_id).collect();
+        assert_eq!(players, [11, 12, 11, 12], "{rate} Hz");
+        assert_eq!(passes(&session, &all_touches).len(), 3, "{rate} Hz");
+    }
+}
+
+#[test]
 fn touches_need_a_ball_and_a_rate() {
     assert_eq!(touches(&session(25.0, &[0, 1], false), &[]).err(), Some(Reason::NoBall));
     assert_eq!(touches(&session(2.0, &[0, 1], true), &[]).err(), Some(Reason::RateTooLow));

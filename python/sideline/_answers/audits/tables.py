@@ -103,7 +103,9 @@ class Tables:
     @cached_property
     def tracking(self) -> Tracking:
         """The positions, with the shots and possessions that were passed."""
-        return Tracking(self["locations"], self.frames.get("shots"), possessions=self.frames.get("possessions"))
+        locations, shots, possessions = (self.frames.get(name) for name in ("locations", "shots", "possessions"))
+        is_field = locations is not None and not locations.filter(self.is_football).is_empty()
+        return Tracking(locations, shots, possessions=possessions, court="football" if is_field else None)
 
     def _has_rows_after(self, served_at: datetime) -> bool:
         """Return whether something happened later than the responses were sent: then their clock is another one."""
