@@ -152,7 +152,7 @@ def _count_units(archive: "Archive", facts: Facts) -> None:
     columns = ("operation", "status", "attempts", "fetched_at", "game_id", "final")
     units = columns_of(store_of(archive), "coverage", columns)
     facts.units.update(dict(units["status"].value_counts().iter_rows()))
-    facts.requests = units["attempts"].sum()
+    facts.requests = int(units["attempts"].sum())
     facts.newest = dict(units.group_by("operation").agg(pl.col("fetched_at").max()).iter_rows())
     is_open = (pl.col("operation") == "game") & ~pl.col("final").fill_null(False)
     facts.open_games = set(units.filter(is_open)["game_id"])
