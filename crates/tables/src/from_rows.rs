@@ -28,7 +28,7 @@ pub fn texts<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef 
 }
 
 #[inline(never)]
-fn strings<'a>(values: &mut dyn Iterator<Item = Option<&'a str>>) -> StringArray {
+fn strings(values: &mut dyn Iterator<Item = Option<&str>>) -> StringArray {
     let mut builder = StringBuilder::with_capacity(values.size_hint().0, 0);
     values.for_each(|value| builder.append_option(value));
     builder.finish()
