@@ -141,7 +141,7 @@ def test_a_table_names_what_it_needs(tmp_path: Path, client: sideline.Client, se
 
 def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sideline.Archive, tmp_path: Path, client: sideline.Client) -> None:
     html = archive.report().html
-    assert "Last night with positions" in html
+    assert "Loads and shot quality" in html
     game_loads = archive.tracking(archive.scan("sessions").collect()["game_id"][0]).loads(by="player_id").to_dicts()
     by_distance = sorted(game_loads, key=lambda row: row["distance_m"])
     # In one half a player without a position is a player who was not seen.
@@ -153,4 +153,4 @@ def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sid
     assert "with a known defender" in html
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])
-    assert "Last night" not in without_positions.report().html
+    assert "Loads and shot quality" not in without_positions.report().html

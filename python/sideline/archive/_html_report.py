@@ -190,11 +190,11 @@ def _by_team_and_month(
             games.setdefault(game[key], (f"{game[at]:%Y-%m}", teams))
             facts.games.setdefault(game[key], f"{' – '.join(teams)}, {game[at]:%Y-%m-%d}")
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for key, stored, total in units:
+    for key, without_holes, total in units:
         month, teams = games.get(key, ("", []))
         for team in teams:
             # What is stored of a game that is not over is not all of it.
-            counts[team][month][0] += 0 if key in facts.open_games else stored
+            counts[team][month][0] += 0 if key in facts.open_games else without_holes
             counts[team][month][1] += total
     return {
         team: {month: (have, total) for month, (have, total) in sorted(months.items())}
