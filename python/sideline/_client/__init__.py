@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         sport_of_score as sport_of_score,
         store_of as store_of,
         table_from_arrow as table_from_arrow,
+        take_rows as take_rows,
         title_of as title_of,
         units_of as units_of,
         waits as waits,
@@ -79,7 +80,7 @@ else:
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
                 "is_entered keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of "
-                "sport_of_score store_of table_from_arrow title_of units_of waits with_texts"
+                "sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

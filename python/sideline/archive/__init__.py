@@ -47,6 +47,7 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,6 +146,9 @@ __all__ = [
 
 _MIN_EPOCH_MS = 1_000_000_000
 """Times in epoch milliseconds are larger, versions of an archive are smaller."""
+
+_ROWS_AT_ONCE = 4096
+"""Rows of a report that are Python values at the same time."""
 
 _CORRECTION_WINDOW = timedelta(days=7)
 _RETENTION = timedelta(days=7)
@@ -794,8 +798,13 @@ def _to_datetime(name: str, when: "Time") -> datetime:
 
 
 def _table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Table:
-    target = public_schema(name)
-    return table_from_arrow(name, _read.conform(rows_to_arrow([*rows], name).select(target.names), target))
+    pa: Any = library("pyarrow", "archive")
+    target, remaining = public_schema(name), iter(rows)
+    # A dict of each row of a season would take more memory than the rest of its sync.
+    parts = [rows_to_arrow([], name)]
+    while part := [*islice(remaining, _ROWS_AT_ONCE)]:
+        parts.append(rows_to_arrow(part, name))
+    return table_from_arrow(name, _read.conform(pa.concat_tables(parts).select(target.names), target))
 
 
 def _drift_counts(client: "_client.Client") -> dict[tuple[str, str], int]:

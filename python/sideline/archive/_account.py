@@ -1,6 +1,6 @@
 """The one account of what an archive lacks: every report and exit status is a view of the rows of `coverage`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -44,22 +44,29 @@ class Scope:
         )
 
 
-def account(store: Store, rows: Sequence[Row], scope: Scope) -> list[Row]:
-    """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
+def account(store: Store, rows: Iterable[Row], lacking_units: Sequence[str], scope: Scope) -> Iterator[Row]:
+    """Yield the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
-    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
+    Another process may have closed a hole of this sync, one of `lacking_units`, meanwhile. A unit that is not in
+    `coverage` keeps its row.
     """
+    current = _holes_and(store, lacking_units)
+    own_units = set()
+    for row in rows:
+        own_units.add(row["unit"])
+        yield current.get(row["unit"], row) if is_hole(row) else row
+    yield from (row for unit, row in current.items() if unit not in own_units and is_hole(row) and scope.contains(row))
+
+
+def _holes_and(store: Store, units: Sequence[str]) -> dict[str, Row]:
+    """Return the rows of all holes of `coverage`, and of some units."""
     table = store.reopen("coverage")
     if table is None:
-        return [*rows]
-    holes = [row["unit"] for row in rows if is_hole(row)]
+        return {}
     statuses = {status for batch in store.select(table, ["status"]) for status in batch["status"].unique().to_pylist()}
     selections = [store.select(table, texts=("status", set(filter(is_lacking, statuses))))]
-    if holes:
-        selections.append(store.select(table, texts=("unit", holes)))
-    selected_rows = [row for batches in selections for batch in batches for row in to_dicts(batch)]
+    if units:
+        selections.append(store.select(table, texts=("unit", units)))
+    rows: dict[str, Row] = {row["unit"]: row for batches in selections for batch in batches for row in to_dicts(batch)}
     store.keep(table)
-    current = {row["unit"]: row for row in selected_rows}
-    own_rows = {row["unit"]: current.get(row["unit"], row) if is_hole(row) else row for row in rows}
-    others = [row for row in current.values() if row["unit"] not in own_rows and is_hole(row) and scope.contains(row)]
-    return [*own_rows.values(), *others]
+    return rows

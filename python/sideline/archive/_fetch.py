@@ -50,7 +50,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
     """How a unit ended; `status` is a status of the table `coverage`."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from . import _arrow, _commits
 from ._fetch import Outcome
-from ._plan import LISTS, TEAMS_LIST, Unit, is_list, partition
+from ._plan import LISTS, TEAMS_LIST, UNDATED, Unit, is_list, partition
 from ._read import coverage_of
 from ._store import MONTH, Store, internal_schemas, now
 from ._writer import Row, coverage_row, rows_to_arrow
@@ -44,7 +44,8 @@ def update_holes(
         return None if rows == before else [*rows.values(), *({"unit": name} for name in closed if name not in rows)]
 
     names = [outcome.unit.name for outcome in holes]
-    _replace(store, change, [*LISTS, *names], prefixes=(TEAMS_LIST, _UNREADABLE))
+    months = {UNDATED, *(partition(outcome.unit) for outcome in holes)}
+    _replace(store, change, [*LISTS, *names], prefixes=(TEAMS_LIST, _UNREADABLE), months=months)
 
 
 def remove_holes(store: Store, units: Collection[str], is_closed: Callable[[Row], bool] = lambda _: True) -> None:
@@ -109,11 +110,20 @@ def mark_listed(
         raise store.error_of_contention("listings")
 
 
-def _replace(store: Store, change: Any, units: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
-    """Replace rows of units in one transaction. A row with only a unit removes that unit's row."""
+def _replace(
+    store: Store,
+    change: Any,
+    units: Collection[str],
+    prefixes: tuple[str, ...] = (),
+    months: Collection[str] | None = None,
+) -> None:
+    """Replace rows of units in one transaction. A row with only a unit removes that unit's row.
+
+    `months`: the only ones that may have them; `None`: any.
+    """
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage_of(store, table, units, prefixes))
+        rows = change(coverage_of(store, table, units, prefixes, months))
         if rows is None:
             store.keep(table)
             return

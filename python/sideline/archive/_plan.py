@@ -56,7 +56,7 @@ LIST_OPERATIONS = ("teams", "schedule", "game", "team_events")
 """Operations whose bodies are entries of lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One body to request, with the keys known from the plan."""
 

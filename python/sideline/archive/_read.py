@@ -1,6 +1,6 @@
 """Reads the archive. No client is needed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -241,11 +241,18 @@ def coverage(
 
 
 def coverage_of(
-    store: Store, table: "DeltaTable", units: Iterable[str], prefixes: tuple[str, ...] = ()
+    store: Store,
+    table: "DeltaTable",
+    units: Iterable[str],
+    prefixes: tuple[str, ...] = (),
+    months: Collection[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return rows of an opened table `coverage`: those of units, and of undated ones whose names begin so."""
+    """Return rows of an opened table `coverage`: those of units, and of undated ones whose names begin so.
+
+    `months`: the only ones that may have the units; `None`: any.
+    """
     names = set(units)
-    found = [row for batch in store.select(table, texts=("unit", names)) for row in to_dicts(batch)]
+    found = [row for batch in store.select(table, texts=("unit", names), months=months) for row in to_dicts(batch)]
     undated_rows = store.select(table, months=[UNDATED]) if prefixes else ()
     rows = (row for batch in undated_rows for row in to_views(batch))
     return found + [dict(row) for row in rows if row["unit"] not in names and row["unit"].startswith(prefixes)]

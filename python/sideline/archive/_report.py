@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from .._client import take_rows
 from .._core import Table
 from .._rows import Part, facts_part, notebook_html, rows_part, visible
 from ..batch import MAX_HOLES_SHOWN
 from ..errors import IncompleteSync
-from ._account import is_hole
+from ._life import is_lacking
 
 
 def _count(table: Table, what: str) -> str:
@@ -29,7 +30,9 @@ class SyncReport:
         self.drift = drift
         """The table `drift`: the unknown fields in the responses of this sync, with their number. The bodies are kept
         in `raw`."""
-        self.holes: list[dict[str, Any]] = [row for row in coverage.to_dicts() if is_hole(row)]
+        statuses = coverage.to_arrow(["status"])["status"].to_pylist()
+        places = [place for place, status in enumerate(statuses) if is_lacking(status)]
+        self.holes: list[dict[str, Any]] = take_rows(coverage, places).to_dicts()
         """The rows of `coverage` that are forbidden, missing or failed."""
 
     @property
@@ -61,7 +64,7 @@ class SyncReport:
         return f"<sideline.archive.SyncReport {units}, {state}, {corrections}{drift}>"
 
     def _repr_html_(self) -> str:
-        ended = Counter(row["status"] for row in self.coverage.to_dicts())
+        ended = Counter(self.coverage.to_arrow(["status"])["status"].to_pylist())
         facts = {"units": self.coverage.num_rows, **dict(sorted(ended.items()))}
         facts |= {"corrections": self.corrections.num_rows, "unknown fields": self.drift.num_rows}
         title = "sync: complete" if self.complete else f"sync: {self._holes()}"

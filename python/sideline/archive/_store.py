@@ -447,6 +447,8 @@ class Store:
         parquet: Any = library("pyarrow.parquet", "archive")
         schema = internal_schemas()[name_of(table)]
         column, wanted = texts or (None, ())
+        if column is not None and not wanted:
+            return
         bounds = (min(wanted, default=""), max(wanted, default=""))
         for file in listed_files(table, column):
             month = file.get(MONTH_OF_FILE)
@@ -455,7 +457,8 @@ class Store:
                 continue
             with self.open_file(table, file) as opened:
                 stored = parquet.ParquetFile(opened)
-                names = [name for name in {*columns, column} if name in stored.schema_arrow.names]
+                # pyarrow converts the whole schema for each use.
+                names = list({*columns, column} & {*stored.schema_arrow.names})
                 groups = list(range(stored.num_row_groups))
                 if column is not None:
                     keys = (stored.read_row_group(group, [column])[column] for group in groups)

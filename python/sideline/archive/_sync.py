@@ -139,9 +139,10 @@ class Sync:
         self.outcomes += outcomes
         self._report(outcomes)
 
-    def account(self) -> list[Row]:
+    def account(self) -> Iterator[Row]:
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
-        return account(self._store, [coverage_row(outcome) for outcome in self.outcomes], self._scope)
+        lacking_units = [outcome.unit.name for outcome in self.outcomes if is_lacking(outcome.status)]
+        return account(self._store, map(coverage_row, self.outcomes), lacking_units, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
