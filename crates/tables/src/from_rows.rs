@@ -23,23 +23,13 @@ fn primitives<T: ArrowPrimitiveType>(values: &mut dyn Iterator<Item = Option<T::
     builder.finish()
 }
 
-pub fn texts<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(strings(&mut values))
-}
-
-#[inline(never)]
-fn strings(values: &mut dyn Iterator<Item = Option<&str>>) -> StringArray {
+pub fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let mut builder = StringBuilder::with_capacity(values.size_hint().0, 0);
     values.for_each(|value| builder.append_option(value));
-    builder.finish()
+    Arc::new(builder.finish())
 }
 
-pub fn categories<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    dictionary(&mut values)
-}
-
-#[inline(never)]
-fn dictionary<'a>(values: &mut dyn Iterator<Item = Option<&'a str>>) -> ArrayRef {
+pub fn categories<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
     let (mut keys, mut words): (HashMap<&str, i32>, Vec<&str>) = Default::default();
     // Neighbours are most often the same text.
     let mut last: Option<(&str, i32)> = None;
@@ -54,8 +44,9 @@ fn dictionary<'a>(values: &mut dyn Iterator<Item = Option<&'a str>>) -> ArrayRef
             key
         }
     };
-    let places = primitives::<Int32Type>(&mut values.map(|text| text.map(&mut key)));
-    Arc::new(DictionaryArray::new(places, Arc::new(StringArray::from(words))))
+    let mut places = PrimitiveBuilder::<Int32Type>::with_capacity(values.size_hint().0);
+    values.for_each(|text| places.append_option(text.map(&mut key)));
+    Arc::new(DictionaryArray::new(places.finish(), Arc::new(StringArray::from(words))))
 }
 
 pub fn integers(mut values: impl Iterator<Item = Option<i64>>) -> ArrayRef {

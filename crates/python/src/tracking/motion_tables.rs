@@ -2,10 +2,9 @@
 
 use super::ids;
 use super::write::Writer;
-use arrow_array::builder::{Float64Builder, Int64Builder};
-use arrow_array::{Int32Array, Int64Array, RecordBatch, TimestampMillisecondArray};
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMillisecondArray};
 use sideline::resource::tracking as declared;
-use std::iter::repeat_n;
 use std::sync::Arc;
 use tracking::frames::{Frame, frames as frames_of};
 use tracking::loads::Load;
@@ -139,10 +138,9 @@ pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batc
     let starts = [0].into_iter().chain(ends.iter().map(|(_, end)| *end));
     let parts: Vec<(&RecordedSession, &[i64])> =
         ends.iter().zip(starts).map(|((entry, end), start)| (*entry, &times[start..*end])).collect();
-    let session_ids = parts.iter().flat_map(|(entry, times)| repeat_n(entry.session_id.as_deref(), times.len()));
     let periods = parts.iter().flat_map(|(entry, times)| times.iter().map(|t_ms| period_at(entry, *t_ms)));
     let mut writer = Writer::default();
-    writer.texts(session_ids).categories(periods).push(Arc::new(Int32Array::from(frames)));
+    writer.push(session_ids(&parts)).categories(periods).push(Arc::new(Int32Array::from(frames)));
     writer
         .push(Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC")))
         .push(Arc::new(Int64Array::from(teams)))
@@ -151,6 +149,17 @@ pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batc
         .push(Arc::new(distances.finish()))
         .categories(reasons.iter().map(|reason| reason.map(Reason::name)))
         .finish(&declared::OPPONENTS)
+}
+
+/// The id of the session of each row. Its memory is reserved at once: growing it would copy it several times.
+fn session_ids(parts: &[(&RecordedSession, &[i64])]) -> ArrayRef {
+    let rows = parts.iter().map(|(_, times)| times.len()).sum();
+    let bytes = parts.iter().map(|(entry, times)| entry.session_id.as_deref().map_or(0, str::len) * times.len()).sum();
+    let mut column = StringBuilder::with_capacity(rows, bytes);
+    for (entry, times) in parts {
+        times.iter().for_each(|_| column.append_option(entry.session_id.as_deref()));
+    }
+    Arc::new(column.finish())
 }
 
 pub(super) fn loads(sessions: &[RecordedSession], groups: LoadGroups, bands: [f64; 4]) -> Batch {
