@@ -237,3 +237,17 @@ def test_a_folder_may_have_any_name(season: sideline.Simulator, tmp_path: Path) 
         assert all(Path(file).is_file() for file in archive.files("shots"))
         archive.sync(game_ids=[season.games[1]["event_id"]], tables=FEW)
         assert archive.scan("shots").collect().height > rows
+
+
+def test_rebuild_restores_the_type_of_a_column(archive: sideline.Archive) -> None:
+    """Another version of sideline may have stored another one."""
+    pa = library("pyarrow")
+    before = archive.to_arrow("shots").sort_by("occurred_at")
+    table = archive.delta("shots")
+    rows = table.to_pyarrow_table()
+    place = rows.schema.get_field_index("player_id")
+    narrow = rows.set_column(place, "player_id", rows["player_id"].cast(pa.int32()))
+    library("deltalake").write_deltalake(table, narrow, mode="overwrite", schema_mode="overwrite", partition_by=["month"])
+    archive.rebuild("shots")
+    assert archive.delta("shots").to_pyarrow_table().schema.field("player_id").type == pa.int64()
+    assert archive.to_arrow("shots").sort_by("occurred_at").equals(before)

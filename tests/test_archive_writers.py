@@ -20,7 +20,7 @@ from object_store import bucket
 from sideline.archive import _writer as writer
 from sideline.archive._compaction import compact, compact_all, compaction_size
 from sideline.archive._fetch import read
-from sideline.archive._ledger import mark_listed
+from sideline.archive._ledger import mark_listed, update_facts
 from sideline.archive._raw import one_by_one
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 
@@ -346,3 +346,16 @@ def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, S
     with around_commits(commit_second), pytest.raises(TimeoutError, match="other writers changed reports again and again"):
         store.replace("reports", lambda: row, None)
     assert attempts == 40
+
+
+def test_changes_have_the_rows_of_a_game_whose_new_month_has_no_body_yet(tmp_path: Path) -> None:
+    store = store_of(tmp_path)
+    write(store, outcome("a", 1, served=1), outcome("b", 2, served=1))
+    [unit] = [outcome("a", 1, served=1).unit]
+    when = datetime(2027, 2, 2, tzinfo=UTC)
+    moved_unit = replace(unit, starts_at=when, over_at=when)
+    # Its event has moved, and the session is not requested again yet.
+    update_facts(store, {unit.name: moved_unit}, {row["unit"]: row for row in coverage(store)})
+    assert {row["unit"]: row[MONTH] for row in coverage(store)}[unit.name] == "2027-02"
+    rows = sideline.Archive(tmp_path).changes()["box_score"].table()
+    assert sorted(zip(rows["session_id"].to_pylist(), rows["PTS"].to_pylist(), strict=True)) == [("a", 1.0), ("b", 2.0)]

@@ -143,13 +143,13 @@ def _plan(options: Mapping[str, str], columns: list[str]) -> Plan:
 
 def _stored_parts(options: Mapping[str, str], columns: list[str], count: int) -> "list[StoredPart]":
     from .._client import Client
-    from ..archive import Archive, Scope
+    from ..archive import Archive, PartScope, team_numbers
 
     if "plan" in options:
         raise ValueError("archive and plan exclude each other: an archive is read by start, end and ids")
     teams = _id_list(options, "team_ids")
-    scope = Scope(
-        team_ids=None if teams is None else [int(team) for team in teams],
+    scope = PartScope(
+        team_ids=None if teams is None else team_numbers(teams),
         game_ids=_id_list(options, "game_ids"),
         session_ids=_id_list(options, "session_ids"),
         start=_time(options, "start"),

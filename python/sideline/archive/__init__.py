@@ -76,7 +76,7 @@ from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_a
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, last_report_time, record_report, render
-from ._parts import Scope as Scope, StoredPart as StoredPart, parts_of
+from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
@@ -360,7 +360,9 @@ class Archive:
             fresh_after=need.fresh_after,
         ).raise_if_incomplete()
 
-    def _parts(self, table: "_client.TableName", scope: Scope, columns: Sequence[str], count: int) -> list[StoredPart]:
+    def _parts(
+        self, table: "_client.TableName", scope: PartScope, columns: Sequence[str], count: int
+    ) -> list[StoredPart]:
         """Bring the rows of the scope up to date, and return parts of them for an engine's tasks."""
         refresh = self._checked_refresh(True, scope.start, scope.end)
         assert refresh is not None

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from ._baseline import columns_of
-from ._read import require, scan, stored_rows, with_public_types
+from ._read import columns_of, require, scan, stored_rows, with_public_types
 from ._store import MONTH
 
 if TYPE_CHECKING:

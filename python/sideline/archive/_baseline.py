@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _arrow
 from ._life import COMPLETE
-from ._store import MONTH, Store, internal_schemas
+from ._read import columns_of
+from ._store import MONTH, Store
 from ._writer import UNDECODABLE
 
 if TYPE_CHECKING:
@@ -33,16 +33,6 @@ class Baseline:
     """The median of the rows of a body."""
     operations: frozenset[str]
     """Those that the service has data of."""
-
-
-def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.DataFrame":
-    """Return columns of a table of the archive's own."""
-    pl: Any = library("polars", "archive")
-    table = store.open_checked(name)
-    empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
-    batches = [] if table is None else store.batches(table, None, columns=columns)
-    frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])
-    return frame
 
 
 def ledger(store: Store) -> "polars.DataFrame":
@@ -82,9 +72,3 @@ def learn(store: Store, units: "polars.DataFrame") -> Baseline:
         {name: median for name, median in rows.iter_rows() if median is not None},
         frozenset(operations),
     )
-
-
-def last_planned(units: "polars.DataFrame") -> datetime | None:
-    """Return the service's clock at the last sync."""
-    at: datetime | None = units["planned_at"].max()  # type: ignore[assignment]
-    return at

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
+from ..errors import DecodeError
 from . import _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
@@ -211,7 +212,15 @@ def _together(
     store: Store, names: Sequence[str], now: State, tables: Sequence[str], months: Sequence[str] | None
 ) -> ChangedUnits:
     """Return the rows of units that had no body, decoded in one call."""
-    rows = list(bodies(store, entries=[f"{unit}#{now[unit]}" for unit in names], months=months))
+    entries = [f"{unit}#{now[unit]}" for unit in names]
+    rows = list(bodies(store, entries=entries, months=months))
+    if len(rows) < len(names):
+        # The body of a unit whose event moved since is in the month that it had.
+        rows = list(bodies(store, entries=entries))
+    if len(rows) < len(names):
+        raise DecodeError(
+            f"{store.root} has lost bodies of {names[0]} or the {len(names) - 1} units after it: sync again"
+        )
     units = [unit_of_body(row) for row in rows]
     none = empty_tables(units[0])
     # A withdrawn unit has no body.

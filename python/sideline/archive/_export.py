@@ -5,7 +5,7 @@ have another body in the archive, and records the new bodies in the target. Tabl
 compared by groups of rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from ._export_target import Target, open_target, quote_name, quote_text
 from ._export_values import deliverable, key_problem
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._pseudonyms import replace_rows
-from ._read import batches, require, to_arrow
+from ._read import batches, open_table, require, to_arrow
 from ._store import Store, comments_of, public_schema
 
 if TYPE_CHECKING:
@@ -206,7 +206,12 @@ class _Export:
         pc: Any = library("pyarrow.compute", "export")
         digests = self._target.read(f"select name, digest from {GROUPS_TABLE} where table_name = {quote_text(name)}")
         earlier_digests = dict(zip(digests["name"].to_pylist(), digests["digest"].to_pylist(), strict=True))
-        now = _digests(map(self._with_pseudonyms, batches(self._store, name)), column)
+        table = open_table(self._store, name)
+
+        def parts() -> "Iterator[pyarrow.Table]":
+            return map(self._with_pseudonyms, () if table is None else batches(self._store, table))
+
+        now = _digests(parts(), column)
         groups_to_write = sorted(
             group for group in earlier_digests.keys() | now.keys() if earlier_digests.get(group) != now.get(group)
         )
@@ -222,7 +227,7 @@ class _Export:
             current = [{"table_name": name, "name": group, "digest": now[group]} for group in names if group in now]
             self._target.add(GROUPS_TABLE, pa.Table.from_pylist(current, _groups_schema()))
         requested_groups = pa.array(groups_to_write, pa.string())
-        for rows in map(self._with_pseudonyms, batches(self._store, name) if groups_to_write else ()):
+        for rows in parts() if groups_to_write else ():
             new = rows.filter(pc.is_in(pc.fill_null(rows[column].cast(pa.string()), ""), requested_groups))
             if new.num_rows:
                 self._add(name, new)

@@ -13,9 +13,9 @@ from .._client import ArchiveTable, store_of
 from .._core import Payload
 from .._rows import cell, html, library, replaced_file, shorten, visible
 from ..errors import SidelineError
-from ._baseline import columns_of
 from ._last_night import STATS, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
+from ._read import columns_of
 from ._report import ArchiveInfo, hole_line
 from ._store import Store
 from ._writer import rows_to_arrow
@@ -269,8 +269,8 @@ Section = dict[str, Any]
 """A title, texts before and notes after tables, a heat map and lines; see `report.html`."""
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _headline(facts: Facts) -> str:
@@ -282,7 +282,7 @@ def _headline(facts: Facts) -> str:
     if bad:
         return f"{_count(bad, 'game')} of {sum(worst.values()):,} need{'s' * (bad == 1)} attention."
     if facts.info.holes:
-        return f"{_count(len(facts.info.holes), 'hole')} outside the games; no game needs attention."
+        return f"No game needs attention, but the archive has {_count(len(facts.info.holes), 'hole')}."
     if worst["pending"] or worst["provisional"]:
         return "Nothing is missing. Some numbers may still change: see the verdicts."
     return "Every game is complete."
@@ -295,26 +295,13 @@ def _verdicts(facts: Facts) -> Section:
         (facts.games.get(row["game_id"], row["game_id"]), row["table"], row["status"], "; ".join(row["reasons"] or ()))
         for row in facts.problems
     ]
-    attention = [
-        _table(
-            "What needs attention",
-            ("game", "table", "verdict", "why"),
-            lines,
-            sum(tables[verdict] for verdict in PROBLEMS),
-        )
-    ]
-    return {
-        "title": "Verdicts",
-        "texts": [] if rows else ["No game is stored yet."],
-        "tables": [
-            *(
-                [_table("Games by their worst verdict", ("verdict", "games", "tables", "meaning"), rows)]
-                if rows
-                else []
-            ),
-            *(attention if facts.problems else []),
-        ],
-    }
+    shown_tables = []
+    if rows:
+        shown_tables.append(_table("Games by their worst verdict", ("verdict", "games", "tables", "meaning"), rows))
+    if lines:
+        total = sum(tables[verdict] for verdict in PROBLEMS)
+        shown_tables.append(_table("What needs attention", ("game", "table", "verdict", "why"), lines, total))
+    return {"title": "Verdicts", "texts": [] if rows else ["No game is stored yet."], "tables": shown_tables}
 
 
 def _night(facts: Facts) -> Section:
@@ -429,7 +416,7 @@ def _corrections(facts: Facts) -> Section:
 
 
 def _drift(facts: Facts) -> Section:
-    scope = f"the {_count(facts.bodies, 'body').replace('bodys', 'bodies')} stored last"
+    scope = f"the {_count(facts.bodies, 'body', 'bodies')} stored last"
     if not facts.unknown:
         return {"title": "Schema drift", "texts": [f"There is no unknown field in {scope}."]}
     rows = [(f"{operation} {path}", count) for (operation, path), count in facts.unknown.most_common(MAX_ROWS)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scope:
+class PartScope:
     """The rows of a part: those of these teams, games and sessions, that start in a range. `None`: of all."""
 
     team_ids: Collection[int] | None = None
@@ -36,7 +36,7 @@ class Scope:
         terms = [pl.col(name).is_in(list(values)) for name, values in ids.items() if values is not None]
         return terms[0] if terms else None
 
-    def in_times(self, to_datetime: "Callable[[str, Any], datetime]") -> "Scope":
+    def in_times(self, to_datetime: "Callable[[str, Any], datetime]") -> "PartScope":
         """Return it with `datetime` as start and end."""
         start, end = (
             None if at is None else to_datetime(name, at) for name, at in (("start", self.start), ("end", self.end))
@@ -77,7 +77,9 @@ def key_of(table: str) -> str:
     return next(resource.key for resource in RESOURCES.values() if table in resource.tables)
 
 
-def parts_of(store: Store, table: "TableName", scope: Scope, columns: Sequence[str], count: int) -> list[StoredPart]:
+def parts_of(
+    store: Store, table: "TableName", scope: PartScope, columns: Sequence[str], count: int
+) -> list[StoredPart]:
     """Return parts with about as many responses each; a part has at least one."""
     operations = {name for name, resource in RESOURCES.items() if table in resource.tables}
     units = [

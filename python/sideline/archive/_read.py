@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .._rows import library
 from ..errors import DecodeError, QueryError
+from . import _arrow
 from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
-from ._store import MONTH, Store, internal_schemas, public_schema
+from ._store import MONTH, Store, internal_schemas, name_of, public_schema
 from ._store_errors import find_damage, is_from_a_reader
 
 if TYPE_CHECKING:
@@ -140,12 +141,10 @@ def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Rec
         yield pa.record_batch(columns_of_batch, schema)
 
 
-def batches(store: Store, name: str) -> "Iterator[pyarrow.Table]":
-    """Yield the rows of a table with its public columns and types, some in memory at a time."""
+def batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Table]":
+    """Yield the rows of an opened table with its public columns and types, some in memory at a time."""
     pa: Any = library("pyarrow", "archive")
-    table = open_table(store, name)
-    if table is None:
-        return
+    name = name_of(table)
     rows = coverage_batches(store, table) if name == "coverage" else table.to_pyarrow_dataset().to_batches()
     for batch in rows:
         yield conform(pa.Table.from_batches([batch]), public_schema(name))
@@ -225,6 +224,16 @@ def bodies(
 def unit_of_body(row: Mapping[str, Any]) -> Unit:
     """Return the unit of a row of `raw`."""
     return Unit(row["operation"], row["id"], row["team_id"], row["game_id"], row["session_id"])
+
+
+def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.DataFrame":
+    """Return columns of a table of the archive's own."""
+    pl: Any = library("polars", "archive")
+    table = store.open_checked(name)
+    empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
+    batches = [] if table is None else store.batches(table, None, columns=columns)
+    frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])
+    return frame
 
 
 def coverage(

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _commits
-from ._baseline import columns_of
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome, read
 from ._ledger import remove_holes
 from ._listing import Received, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
-from ._read import bodies, conform, coverage, require, unit_of_body
+from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
 from ._rosters import history
 from ._store import MONTH, Store, in_month, listed_files, now
 from ._writer import Context, Row, write_outcomes
@@ -44,9 +43,13 @@ def rebuild(store: Store, name: str) -> None:
         store.wait(attempt)
 
 
+def _columns(schema: "pyarrow.Schema") -> dict[str, "pyarrow.DataType"]:
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
 def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.Schema", *, last: bool) -> bool:
     pa: Any = library("pyarrow", "archive")
-    if store.can_add_files and {field.name for field in table.schema().fields} == {*schema.names}:
+    if store.can_add_files and _columns(pa.schema(table.schema().to_arrow())) == _columns(schema):
         # deltalake would have a file of each month in memory.
         files = _commits.add_files(store, table, _batches(store, name, schema))
         is_done = _commits.try_commit(store, table, files, listed_files(table))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .._client import table_from_arrow
 from .._core import Table
@@ -85,7 +85,7 @@ def status(
         baseline=_baseline.learn(store, ledger),
         interrupted_units=_interrupted_units(store),
         # The service's clock at the last sync may be ahead of this machine's.
-        clock=clock or max([now, *filter(None, [_baseline.last_planned(ledger)])]),
+        clock=clock or max(now, cast("datetime | None", ledger["planned_at"].max()) or now),
         window=window,
     )
     auditor, signatures_of_rows = _audits.Auditor(store), stored_signatures(store)
@@ -145,7 +145,8 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
     names = {row["unit"] for row in lists}
     schedule = _read.scan(store, "games").select(*_SCHEDULE_COLUMNS).collect()
     of_games = ledger.filter(pl.col("game_id").is_not_null() & ~is_malformed)
-    practices = ledger.filter(pl.col("body_id").is_not_null())["unit"].str.strip_prefix("team_events/")
+    is_practice = (pl.col("operation") == "team_events") & pl.col("body_id").is_not_null()
+    practices = ledger.filter(is_practice)["unit"].str.strip_prefix("team_events/")
     existing_ids = {*of_games["game_id"], *schedule["game_id"], *practices}
     months = of_games.group_by("game_id").agg(months=pl.col(MONTH).unique().sort())
     ids = pl.concat([schedule.select("game_id"), months.select("game_id")]).unique(maintain_order=True)
