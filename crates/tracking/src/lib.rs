@@ -14,6 +14,7 @@
 //! | [`matchups`], [`spacing`] | who guarded whom; how much room a team had |
 //! | [`ball`] | touches and passes |
 //! | [`recording`], [`quality`] | several sessions: their loads by group; the quality of their shots |
+//! | `parallel` | the same work on many tracks at once |
 //! | [`intervals`] | Wilson and bootstrap intervals |
 
 pub mod ball;
@@ -29,6 +30,7 @@ pub mod matchups;
 pub mod motion;
 pub mod offset;
 pub mod opponents;
+mod parallel;
 pub mod quality;
 pub mod reason;
 pub mod recording;

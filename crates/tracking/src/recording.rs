@@ -1,6 +1,7 @@
 //! The sessions of a game, or of many.
 
 use crate::loads::{Load, frames_expected, loads};
+use crate::parallel;
 use crate::session::Session;
 use crate::track::{Object, Track};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,9 +65,9 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
     let mut places: BTreeMap<GroupKey, usize> = BTreeMap::new();
     let mut rows: Vec<GroupLoad> = Vec::new();
     for entry in sessions {
-        let of_tracks = entry.session.tracks.iter();
-        let of_tracks = of_tracks.filter_map(|track| Some((player(track)?, loads(&entry.session, track, bands))));
-        let of_tracks: Vec<((i64, i64), Vec<Load>)> = of_tracks.collect();
+        let tracks: Vec<(&Track, (i64, i64))> =
+            entry.session.tracks.iter().filter_map(|track| Some((track, player(track)?))).collect();
+        let of_tracks = parallel::map(&tracks, |(track, player)| (*player, loads(&entry.session, track, bands)));
         for (number, period) in entry.session.periods.iter().enumerate() {
             for ((team_id, player_id), loads) in &of_tracks {
                 let row = GroupLoad {
