@@ -381,6 +381,10 @@ def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     assert rows == asyncio.run(fetch())
     assert len(rows) == shots
     assert sum(row["defender_id"] is not None for row in rows) > 0.5 * shots
+    distances = {row["openness"]: row["distance_m"] for row in rows if row["openness"] is not None}
+    kinds = [row["openness"] for row in game_tracking.shot_quality(by="openness").to_dicts()]
+    assert len(kinds) == 4
+    assert kinds == sorted(distances, key=distances.__getitem__)
     assert {row["game_id"] for row in game_tracking.loads().to_dicts()} == {game_id}
     periods = {row["period"] for row in game_tracking.loads().to_dicts()}
     assert periods >= {"H1", "H2"}

@@ -37,12 +37,35 @@ pub struct Defender {
     pub angle_deg: Option<f64>,
 }
 
-/// The upper limits of the kinds of openness in metres: 2, 4 and 6 feet.
-const OPENNESS: [(f64, &str); 3] = [(0.6096, "very_tight"), (1.2192, "tight"), (1.8288, "open")];
+/// How open a shot is, in the order of the distance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Openness {
+    VeryTight,
+    Tight,
+    Open,
+    WideOpen,
+}
 
-/// How open a shot is, by the distance of the nearest defender.
-pub fn openness(distance_m: f64) -> &'static str {
-    OPENNESS.iter().find(|(limit, _)| distance_m < *limit).map_or("wide_open", |(_, name)| name)
+impl Openness {
+    /// By the distance of the nearest defender: the limits are 2, 4 and 6 feet.
+    pub fn of(distance_m: f64) -> Openness {
+        match distance_m {
+            ..0.6096 => Openness::VeryTight,
+            ..1.2192 => Openness::Tight,
+            ..1.8288 => Openness::Open,
+            _ => Openness::WideOpen,
+        }
+    }
+
+    /// The value of the column `openness`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Openness::VeryTight => "very_tight",
+            Openness::Tight => "tight",
+            Openness::Open => "open",
+            Openness::WideOpen => "wide_open",
+        }
+    }
 }
 
 /// The time of a moment in the clock of the positions.

@@ -1,5 +1,6 @@
 //! How well shots went beside how well shots of their kind go.
 
+use crate::defenders::Openness;
 use crate::intervals::bootstrap;
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ pub struct QualityShot {
     /// The position of the group that the shot belongs to.
     pub group: usize,
     pub zone: Option<i64>,
-    pub openness: &'static str,
+    pub openness: Openness,
     pub is_make: bool,
     pub is_three: bool,
 }
@@ -39,8 +40,8 @@ const MIN_CELL: usize = 10;
 
 /// The quality of each of `groups` groups; `None` for one without a shot.
 pub fn qualities(shots: &[QualityShot], groups: usize) -> Vec<Option<Quality>> {
-    let mut cells: BTreeMap<(Option<i64>, &str), (usize, f64)> = BTreeMap::new();
-    let mut kinds: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    let mut cells: BTreeMap<(Option<i64>, Openness), (usize, f64)> = BTreeMap::new();
+    let mut kinds: BTreeMap<Openness, (usize, f64)> = BTreeMap::new();
     for shot in shots {
         for (count, sum) in
             [cells.entry((shot.zone, shot.openness)).or_default(), kinds.entry(shot.openness).or_default()]
@@ -51,7 +52,7 @@ pub fn qualities(shots: &[QualityShot], groups: usize) -> Vec<Option<Quality>> {
     }
     let expected = |shot: &QualityShot| {
         let cell = cells[&(shot.zone, shot.openness)];
-        let (count, sum) = if cell.0 < MIN_CELL || shot.zone.is_none() { kinds[shot.openness] } else { cell };
+        let (count, sum) = if cell.0 < MIN_CELL || shot.zone.is_none() { kinds[&shot.openness] } else { cell };
         sum / count as f64
     };
     let quality = |group: usize| {

@@ -156,6 +156,7 @@ class Tracking:
 
         A shot counts if its defender is known. The expected share is that of all these shots of the same zone and
         openness, or of the same openness where fewer than 10 are. The interval is a bootstrap's, with a fixed seed.
+        Rows are in the order of the ids, and from `very_tight` to `wide_open`.
 
         Parameters:
             by: one or several of `player_id`, `team_id`, `defender_id`, `openness`, `zone`.

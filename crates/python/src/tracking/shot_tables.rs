@@ -6,7 +6,7 @@ use super::write::Writer;
 use arrow_array::RecordBatch;
 use sideline::resource::tracking as declared;
 use std::collections::BTreeMap;
-use tracking::defenders::{Defender, Surroundings, defender, openness, surroundings, time_of};
+use tracking::defenders::{Defender, Openness, Surroundings, defender, surroundings, time_of};
 use tracking::intervals::wilson;
 use tracking::matchups::{Guarding, matchups as matchups_of};
 use tracking::quality::{QualityShot, qualities};
@@ -58,8 +58,8 @@ impl Response<'_> {
         self.row.period.as_deref().or_else(|| period_at(self.entry?, self.t_ms?))
     }
 
-    fn openness(&self) -> Option<&'static str> {
-        self.defender.ok().map(|defender| openness(defender.distance_m))
+    fn openness(&self) -> Option<Openness> {
+        self.defender.ok().map(|defender| Openness::of(defender.distance_m))
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn defenders(sessions: &[RecordedSession], rows: &[EventRow], shift_s
         .numbers(named_defenders().map(|defender| Some(defender?.second_distance_m)))
         .numbers(named_defenders().map(|defender| defender?.closing_mps))
         .numbers(named_defenders().map(|defender| defender?.angle_deg))
-        .categories(rows().map(Response::openness))
+        .categories(rows().map(|row| row.openness().map(Openness::name)))
         .id_lists(rows().map(|response| response.row.service_defenders.as_deref()))
         .numbers(rows().map(|response| response.entry?.session.offset_s.filter(|_| response.row.moment.is_event_time)))
         .categories(rows().map(|response| response.defender.err().map(Reason::name)));
@@ -148,7 +148,7 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
 }
 
 /// Shooter, team, defender, openness and zone; `None` where the groups have several.
-type GroupKey = (Option<i64>, Option<i64>, Option<i64>, Option<&'static str>, Option<i64>);
+type GroupKey = (Option<i64>, Option<i64>, Option<i64>, Option<Openness>, Option<i64>);
 
 pub(super) fn shot_quality(sessions: &[RecordedSession], shots: &[EventRow], by: &[String]) -> Batch {
     let has_column = |name: &str| by.iter().any(|column| column == name);
@@ -178,7 +178,7 @@ pub(super) fn shot_quality(sessions: &[RecordedSession], shots: &[EventRow], by:
         .integers(rows().map(|(key, _)| key.0))
         .integers(rows().map(|(key, _)| key.1))
         .integers(rows().map(|(key, _)| key.2))
-        .categories(rows().map(|(key, _)| key.3))
+        .categories(rows().map(|(key, _)| key.3.map(Openness::name)))
         .integers(rows().map(|(key, _)| key.4))
         .integers(rows().map(|(_, row)| i64::try_from(row.shots).ok()))
         .numbers(rows().map(|(_, row)| Some(row.efg)))

@@ -1,6 +1,6 @@
 use super::paths::*;
 use super::teams::*;
-use crate::defenders::{Moment, defender};
+use crate::defenders::{Moment, Openness, defender};
 use crate::frames::frames;
 use crate::lineups::Possession;
 use crate::loads::loads;
@@ -115,7 +115,7 @@ fn a_rare_cell_is_expected_by_its_openness() {
     let shot = |zone: i64, is_make: bool| QualityShot {
         group: 0,
         zone: Some(zone),
-        openness: "open",
+        openness: Openness::Open,
         is_make,
         is_three: false,
     };
