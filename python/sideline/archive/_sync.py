@@ -12,7 +12,8 @@ from zlib import crc32
 
 from .._client import ProgressOption, bar, check_range
 from .._core import _epoch_ms
-from . import _compaction, _plan, _withdrawals
+from .._rows import library
+from . import _arrow, _compaction, _plan, _withdrawals
 from ._account import Scope, account
 from ._body import body_id
 from ._discovery import Discovery
@@ -24,13 +25,15 @@ from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, Unit, is_list
-from ._read import coverage
+from ._read import coverage, to_dicts
 from ._settings import Settings
 from ._settled import Ledger
 from ._store import Store, internal_schemas, now
-from ._writer import Context, coverage_row, version, write_outcomes, write_undecodable
+from ._writer import Context, coverage_row, rows_to_arrow, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from .._client import Client
 
 Row = Mapping[str, Any]
@@ -38,6 +41,9 @@ Row = Mapping[str, Any]
 
 _DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
 """Assumed bytes of a body, and of locations, until the first one is fetched."""
+
+_ROWS_AT_ONCE = 1000
+"""Rows of `coverage` that are dicts at a time."""
 
 _COMPRESSION_RATIO = 10
 """The approximate ratio of a body's bytes to its bytes in a file."""
@@ -85,7 +91,8 @@ class Sync:
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
-        self.outcomes: list[Outcome] = []
+        self._ended: list[pyarrow.Table] = []
+        """The rows of `coverage` of the units that have ended; an outcome of each takes several times their memory."""
         self.corrections: list[dict[str, Any]] = []
         self._report: Callable[[Iterable[Outcome]], None]
 
@@ -124,25 +131,38 @@ class Sync:
         withdrawn = self._withdrawals(first, last) if game_ids is None else []
         problems, withdrawn_within = self._problems()
         self._ledger.release()
-        self._add([*lists.outcomes, *lists.missing_games])
         self._update_holes(problems)
         self._remove_early_holes()
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
+        self._add([*lists.outcomes, *lists.missing_games])
+        self._keep(problems)
         for outcomes in _slices([*withdrawn, *withdrawn_within], self._settings.max_chunk_units):
             self._write(outcomes)
             self._add(outcomes)
         self._fetch_due(game_ids is None)
-        # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
-        self.outcomes.sort(key=lambda outcome: self._order.get(outcome.unit.name, -1))
 
-    def _add(self, outcomes: list[Outcome]) -> None:
-        self.outcomes += outcomes
+    def _add(self, outcomes: Sequence[Outcome]) -> None:
+        self._keep(outcomes)
         self._report(outcomes)
+
+    def _keep(self, outcomes: Sequence[Outcome]) -> None:
+        if outcomes:
+            self._ended.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
 
     def account(self) -> Iterator[Row]:
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
-        lacking_units = [outcome.unit.name for outcome in self.outcomes if is_lacking(outcome.status)]
-        return account(self._store, map(coverage_row, self.outcomes), lacking_units, self._scope)
+        pa: Any = library("pyarrow", "archive")
+        ended = pa.concat_tables(self._ended or [rows_to_arrow([], "coverage")])
+        units, statuses = ended["unit"].to_pylist(), ended["status"].to_pylist()
+        lacking_units = [unit for unit, status in zip(units, statuses, strict=True) if is_lacking(status)]
+        # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
+        places = sorted(range(len(units)), key=lambda place: self._order.get(units[place], -1))
+        rows = (
+            row
+            for batch in ended.take(_arrow.array(places, pa.int64())).to_batches(_ROWS_AT_ONCE)
+            for row in to_dicts(batch)
+        )
+        return account(self._store, rows, lacking_units, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
@@ -261,7 +281,6 @@ class Sync:
 
     def _update_holes(self, problems: Sequence[Outcome]) -> None:
         lists = self._lists
-        self.outcomes += problems
         known_lists = [outcome for outcome in lists.outcomes if not lists.is_unknown_team(outcome)]
         update_holes(
             self._store, known_lists, problems, lists.readable - {problem.unit.id for problem in problems}, self._id
