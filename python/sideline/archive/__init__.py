@@ -47,7 +47,6 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -146,9 +145,6 @@ __all__ = [
 
 _MIN_EPOCH_MS = 1_000_000_000
 """Times in epoch milliseconds are larger, versions of an archive are smaller."""
-
-_ROWS_AT_ONCE = 4096
-"""Rows of a report that are Python values at the same time."""
 
 _CORRECTION_WINDOW = timedelta(days=7)
 _RETENTION = timedelta(days=7)
@@ -262,8 +258,8 @@ class Archive:
         if "locations" in operations:
             _tracking.update(self._store)
         return SyncReport(
-            _table_of("coverage", run.account()),
-            _table_of("corrections", run.corrections),
+            _public("coverage", run.account()),
+            _public("corrections", rows_to_arrow(run.corrections, "corrections")),
             _drift_since(client, before),
         )
 
@@ -799,14 +795,9 @@ def _to_datetime(name: str, when: "Time") -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def _table_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Table:
-    pa: Any = library("pyarrow", "archive")
-    target, remaining = public_schema(name), iter(rows)
-    # A dict of each row of a season would take more memory than the rest of its sync.
-    parts = [rows_to_arrow([], name)]
-    while part := [*islice(remaining, _ROWS_AT_ONCE)]:
-        parts.append(rows_to_arrow(part, name))
-    return table_from_arrow(name, _read.conform(pa.concat_tables(parts).select(target.names), target))
+def _public(name: str, table: "pyarrow.Table") -> Table:
+    target = public_schema(name)
+    return table_from_arrow(name, _read.conform(table.select(target.names), target))
 
 
 def _drift_counts(client: "_client.Client") -> dict[tuple[str, str], int]:

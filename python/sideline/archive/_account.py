@@ -1,14 +1,19 @@
 """The one account of what an archive lacks: every report and exit status is a view of the rows of `coverage`."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._rows import library
+from . import _arrow
 from ._life import is_lacking
 from ._plan import event_of
 from ._read import to_dicts
 from ._store import Store
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Row = Mapping[str, Any]
 
@@ -44,18 +49,30 @@ class Scope:
         )
 
 
-def account(store: Store, rows: Iterable[Row], lacking_units: Sequence[str], scope: Scope) -> Iterator[Row]:
-    """Yield the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
+def account(store: Store, ended: "pyarrow.Table", order: Mapping[str, int], scope: Scope) -> "pyarrow.Table":
+    """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
-    Another process may have closed a hole of this sync, one of `lacking_units`, meanwhile. A unit that is not in
-    `coverage` keeps its row.
+    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
+
+    Parameters:
+        ended: a row of `coverage` for each unit that the sync requested.
+        order: positions of units in the result; the others come first.
     """
+    pa: Any = library("pyarrow", "archive")
+    units, statuses = ended["unit"].to_pylist(), ended["status"].to_pylist()
+    lacking_units = [unit for unit, status in zip(units, statuses, strict=True) if is_lacking(status)]
     current = _holes_and(store, lacking_units)
-    own_units = set()
-    for row in rows:
-        own_units.add(row["unit"])
-        yield current.get(row["unit"], row) if is_hole(row) else row
-    yield from (row for unit, row in current.items() if unit not in own_units and is_hole(row) and scope.contains(row))
+    places = {unit: place for place, unit in enumerate(current, len(units))}
+    replaced_units = places.keys() & lacking_units
+    own_places = sorted(range(len(units)), key=lambda place: order.get(units[place], -1))
+    rows = [places[units[place]] if units[place] in replaced_units else place for place in own_places]
+    own_units = set(units)
+    rows += [
+        places[unit] for unit, row in current.items() if unit not in own_units and is_hole(row) and scope.contains(row)
+    ]
+    return pa.concat_tables([ended, _arrow.table([*current.values()], ended.schema)]).take(
+        _arrow.array(rows, pa.int64())
+    )
 
 
 def _holes_and(store: Store, units: Sequence[str]) -> dict[str, Row]:

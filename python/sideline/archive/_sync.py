@@ -13,7 +13,7 @@ from zlib import crc32
 from .._client import ProgressOption, bar, check_range
 from .._core import _epoch_ms
 from .._rows import library
-from . import _arrow, _compaction, _plan, _withdrawals
+from . import _compaction, _plan, _withdrawals
 from ._account import Scope, account
 from ._body import body_id
 from ._discovery import Discovery
@@ -25,7 +25,7 @@ from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, Unit, is_list
-from ._read import coverage, to_dicts
+from ._read import coverage
 from ._settings import Settings
 from ._settled import Ledger
 from ._store import Store, internal_schemas, now
@@ -41,9 +41,6 @@ Row = Mapping[str, Any]
 
 _DEFAULT_BODY_SIZE, _DEFAULT_LOCATIONS_SIZE = 128 * 1024, 16 * 1024 * 1024
 """Assumed bytes of a body, and of locations, until the first one is fetched."""
-
-_ROWS_AT_ONCE = 1000
-"""Rows of `coverage` that are dicts at a time."""
 
 _COMPRESSION_RATIO = 10
 """The approximate ratio of a body's bytes to its bytes in a file."""
@@ -149,20 +146,13 @@ class Sync:
         if outcomes:
             self._ended.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
 
-    def account(self) -> Iterator[Row]:
-        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
-        pa: Any = library("pyarrow", "archive")
-        ended = pa.concat_tables(self._ended or [rows_to_arrow([], "coverage")])
-        units, statuses = ended["unit"].to_pylist(), ended["status"].to_pylist()
-        lacking_units = [unit for unit, status in zip(units, statuses, strict=True) if is_lacking(status)]
-        # They ended in the order of their steps. A report has them in that of the events; lists and rosters come first.
-        places = sorted(range(len(units)), key=lambda place: self._order.get(units[place], -1))
-        rows = (
-            row
-            for batch in ended.take(_arrow.array(places, pa.int64())).to_batches(_ROWS_AT_ONCE)
-            for row in to_dicts(batch)
-        )
-        return account(self._store, rows, lacking_units, self._scope)
+    def account(self) -> "pyarrow.Table":
+        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync.
+
+        Units ended in the order of their steps. The rows are in that of the events; lists and rosters come first.
+        """
+        ended = library("pyarrow", "archive").concat_tables([rows_to_arrow([], "coverage"), *self._ended])
+        return account(self._store, ended, self._order, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
