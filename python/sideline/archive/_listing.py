@@ -24,7 +24,7 @@ _LINKS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Received:
     """When and by which request a list was received, and its range."""
 
@@ -37,7 +37,7 @@ class Received:
     end: datetime | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session in the list of its event."""
 
@@ -48,7 +48,7 @@ class Session:
     """The operations that it has links to."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Event:
     """A game or practice in a list."""
 
@@ -72,7 +72,7 @@ class Event:
     """Whether it has a list of sessions, or anything else as its results."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Game:
     """A game in the schedule."""
 

@@ -294,17 +294,7 @@ class Sync:
 
     def _fragments(self) -> Iterator[Outcome]:
         """Yield each team, game and event of the lists as a body of its own; store when settled ones were listed."""
-        lists = self._lists
-        pieces: list[tuple[Unit, bytes, Received]] = []
-        if "teams" in self._wanted:
-            for key, (team, received) in lists.teams.items():
-                pieces.append((Unit("teams", str(key), team_id=key), fragment("teams", team), received))
-        if "schedule" in self._wanted:
-            pieces += [(_plan.of_game(game), game.body, game.received) for game in lists.games.values()]
-        if "game" in self._wanted:
-            events = (event for event in lists.events.values() if event.id not in lists.unstorable)
-            pieces += [(_plan.of_event(event), event.body, event.received) for event in events]
-        for unit, body, received in pieces:
+        for unit, body, received in self._take_entries():
             if self._is_settled(unit, body):
                 if received.served_at is not None:
                     self._listed[unit.name] = received.served_at
@@ -313,6 +303,22 @@ class Sync:
             outcome.listed_at = received.served_at
             yield outcome
         mark_listed(self._store, self._listed, () if self._settled_entries is None else self._settled_entries.listings)
+
+    def _take_entries(self) -> Iterator[tuple[Unit, bytes, Received]]:
+        """Yield each entry of the lists, and drop its bytes: those of a season are large."""
+        lists = self._lists
+        if "teams" in self._wanted:
+            for team_id, (team, received) in lists.teams.items():
+                yield Unit("teams", str(team_id), team_id=team_id), fragment("teams", team), received
+        if "schedule" in self._wanted:
+            for game_id, game in lists.games.items():
+                lists.games[game_id] = replace(game, body=b"")
+                yield _plan.of_game(game), game.body, game.received
+        if "game" in self._wanted:
+            for event_id, event in lists.events.items():
+                if event_id not in lists.unstorable:
+                    lists.events[event_id] = replace(event, body=b"")
+                    yield _plan.of_event(event), event.body, event.received
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
         """Return whether an entry is beyond the correction window and unchanged. Then it is neither decoded nor written
@@ -387,10 +393,10 @@ class Sync:
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())
 
-    def _steps(self, groups: Sequence[Sequence[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
+    def _steps(self, groups: list[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(groups, self._expected_size, self._settings):
+            for step in _steps(_taken(groups), self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -554,6 +560,13 @@ def _absent(unit: Unit, reason: str) -> Outcome:
 def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
     for first in range(0, len(outcomes), size):
         yield list(outcomes[first : first + size])
+
+
+def _taken(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
+    """Yield the groups, and keep none: the units of a season are many."""
+    groups.reverse()
+    while groups:
+        yield groups.pop()
 
 
 def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int], settings: Settings) -> Iterator[list[Unit]]:
