@@ -4,7 +4,6 @@ deltalake would do the same with one, whose code alone takes 30 MB of memory, an
 fill the log.
 """
 
-import json
 import os
 import re
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow
+from ._file_bounds import Bounds
 from ._log_copy import LOG, text_of_commit
 from ._memory import trim
 from ._store import (
@@ -36,11 +36,6 @@ from ._store import (
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
-
-_BOUNDED_COLUMNS = ("game_id", "session_id", "event_id", "team_id", "player_id", "unit", "entry")
-"""Columns whose bounds each commit has for each file, so that readers skip files."""
-
-_BOUNDS = ("minValues", "maxValues")
 
 _MAX_ROW_GROUP = 65_536
 """Rows of a row group of a table without bodies."""
@@ -73,31 +68,6 @@ def _join(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyar
             batches_of_group = []
     if batches_of_group:
         yield pa.Table.from_batches(batches_of_group)
-
-
-class _Stats:
-    """What a commit says of a file: its rows, and the bounds of its ids."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.bounds: dict[str, tuple[Any, Any]] = {}
-        self.nulls: dict[str, int] = {}
-
-    def add(self, rows: "pyarrow.Table") -> None:
-        self.rows += rows.num_rows
-        for name in _BOUNDED_COLUMNS:
-            if name not in rows.schema.names:
-                continue
-            self.nulls[name] = self.nulls.get(name, 0) + rows[name].null_count
-            ends = library("pyarrow.compute", "archive").min_max(rows[name])
-            least, greatest = ends["min"].as_py(), ends["max"].as_py()
-            if least is not None:
-                first, last = self.bounds.get(name, (least, greatest))
-                self.bounds[name] = min(first, least), max(last, greatest)
-
-    def text(self) -> str:
-        bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_BOUNDS)}
-        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls})
 
 
 def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
@@ -150,7 +120,7 @@ def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "It
     path = f"{folder}part-{uuid.uuid4()}.zstd.parquet"
     first = next(batches)
     has_bodies = "body" in first.schema.names
-    stats = _Stats()
+    bounds = Bounds()
     with (
         _new_file(store, f"{name}/{path}") as file,
         parquet.ParquetWriter(
@@ -164,12 +134,12 @@ def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "It
     ):
         group = store.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
         for batch in _join(chain([first], batches), group):
-            stats.add(batch)
+            bounds.add(batch)
             writer.write_table(batch)
         writer.close()
         size = file.tell()
     values = {} if month is None else {MONTH: month}
-    return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, stats.text())
+    return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, bounds.text())
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from .._core import __version__
 from .._rows import SCHEMAS, library
 from ..errors import DecodeError
 from . import _arrow
+from ._file_bounds import configuration
 from ._log_copy import CHECKPOINT_INTERVAL, LogCopy, UnusualLog, text_of_creation
 from ._memory import load_deltalake, trim
 from ._settings import Settings
@@ -45,12 +46,6 @@ _MAX_WHOLE_OBJECT = 1024 * 1024
 
 _ROW_SIZE = 200
 """Approximate bytes of a row of the archive's own tables in memory, without a body."""
-
-_CONFIGURATION = {
-    # The columns of predicates: each commit reads what is known of every column of every file.
-    "coverage": {"delta.dataSkippingStatsColumns": "unit"},
-    "raw": {"delta.dataSkippingStatsColumns": "entry,unit"},
-}
 
 _COMMENTS = {
     MONTH: "Month in which the game or practice starts",
@@ -389,7 +384,7 @@ class Store:
                 configuration={
                     "sideline.version": __version__,
                     "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
-                    **_CONFIGURATION.get(name, {}),
+                    **configuration(schema),
                 },
                 raise_if_key_not_exists=False,
             )
