@@ -141,6 +141,12 @@ def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     assert "=1+1" in capsys.readouterr().out
 
 
+def test_a_file_for_excel_has_a_mark_and_no_formulas(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "plain.csv", formulas="escape")
+    table().to_csv(tmp_path / "excel.csv", formulas="escape", bom=True)
+    assert (tmp_path / "excel.csv").read_bytes() == b"\xef\xbb\xbf" + (tmp_path / "plain.csv").read_bytes()
+
+
 def test_formulas_are_escaped_for_spreadsheets_only(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "kept.csv")
     table().to_csv(tmp_path / "escaped.csv", formulas="escape")

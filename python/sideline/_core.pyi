@@ -320,9 +320,10 @@ class Table:
     def __new__(cls, name: str, data: object) -> Self: ...
     @staticmethod
     def from_arrow(data: object, name: str | None = None) -> Table:
-        """Make a `Table` from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
+        """Make a `Table` from pyarrow, polars, pandas, DuckDB, or any object with `__arrow_c_stream__`.
 
-        Raises `TypeError` for anything else.
+        Raises `TypeError` for anything else, and for a column of a type that has no Python form (a union, runs);
+        `ValueError` for two columns of one name, and for a time zone that Python does not know.
 
         >>> import pyarrow as pa
         >>> sideline.Table.from_arrow(pa.table({"team_id": [7]}), "teams").to_dicts()
@@ -372,12 +373,15 @@ class Table:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     client.teams().table().to_parquet(f"{folder}/teams.parquet")
         """
-    def to_csv(self, path: str | PathLike[str], *, formulas: Literal["keep", "escape"] = "keep") -> None:
+    def to_csv(
+        self, path: str | PathLike[str], *, formulas: Literal["keep", "escape"] = "keep", bom: bool = False
+    ) -> None:
         """Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
-        empty. "-" is standard output.
+        empty, bytes base64, durations ISO 8601. "-" is standard output.
 
         A spreadsheet takes a name such as "=cmd" for a formula: for one, pass `formulas="escape"`, which puts an
-        apostrophe before texts that begin with =, +, -, @, a tab or a carriage return.
+        apostrophe before texts that begin with =, +, -, @, a tab or a carriage return. Excel reads accents only with
+        `bom=True`, which begins the file with a byte order mark.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -395,9 +399,10 @@ class Table:
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return a list with a dict for each row; times are aware datetimes. Needs no library.
 
-        A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-        ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
-        `to_polars()` as far as polars can show it: beyond 260,000 years it is null.
+        A time before the year 1 or after 9999, or with a part of a microsecond, which no datetime can hold, is a text:
+        as ISO 8601 writes it, or ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
+        `to_polars()` as far as polars can show it: beyond 260,000 years it is null. An interval, whose months have no
+        fixed length, is a text too.
 
         >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
         {'gender': 'MEN', 'sport': 'BASKETBALL'}

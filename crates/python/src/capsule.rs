@@ -47,7 +47,24 @@ fn in_schema(batch: &RecordBatch, wanted: &SchemaRef) -> Option<RecordBatch> {
 
 /// The schema and batches of any Arrow table.
 pub(crate) fn read(data: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-    let (batches, schema) = data.extract::<PyTable>()?.into_inner();
+    // Polars sends them as the addresses of its objects.
+    if let Ok(types) = data.getattr("dtypes")
+        && types.try_iter()?.any(|kind| kind.and_then(|kind| kind.str()).is_ok_and(|name| name == "Object"))
+    {
+        return Err(PyTypeError::new_err(
+            "a column holds Python objects, which Arrow does not know: give it a type first, in polars \
+             data.with_columns(pl.col(pl.Object).map_elements(str, return_dtype=pl.String))",
+        ));
+    }
+    let read = data.extract::<PyTable>().map_err(|error| {
+        // Polars has types of its own, and sends nulls without a type in a form of its own.
+        let text = error.to_string();
+        let Some((_, text)) = text.split_once("C Data interface error: ") else { return error };
+        PyTypeError::new_err(format!(
+            "{text} Give each column a type of Arrow first, in polars data.cast({{pl.Null: pl.String, pl.Int128: pl.Int64}})"
+        ))
+    });
+    let (batches, schema) = read?.into_inner();
     Ok((schema, batches))
 }
 

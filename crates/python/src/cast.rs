@@ -78,6 +78,12 @@ fn stored_as(array: &ArrayRef, of: DataType) -> Option<ArrayRef> {
     Some(make_array(array.to_data().into_builder().data_type(of).build().ok()?))
 }
 
+/// The numbers that times, days and durations are stored as.
+pub(crate) fn stored_numbers(array: &ArrayRef) -> Option<Int64Array> {
+    let is_narrow = array.data_type().primitive_width() == Some(size_of::<i32>());
+    integers(&stored_as(array, if is_narrow { DataType::Int32 } else { DataType::Int64 })?)
+}
+
 fn integers(array: &ArrayRef) -> Option<Int64Array> {
     macro_rules! wide {
         ($of:ty) => {
@@ -96,7 +102,7 @@ fn with_unit(times: &Int64Array, from: TimeUnit, to: TimeUnit) -> Option<Int64Ar
     times.try_unary(|value| time(value).ok_or(())).ok()
 }
 
-fn parts_of_second(unit: TimeUnit) -> i64 {
+pub(crate) fn parts_of_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1_000,

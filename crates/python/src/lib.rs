@@ -46,6 +46,7 @@ mod schema;
 mod simulator;
 mod stream;
 mod table;
+mod times;
 mod to_dicts;
 mod trace;
 mod tracking;

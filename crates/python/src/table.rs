@@ -84,9 +84,10 @@ impl PyTable {
         Self::_from_arrow(py, name, data)
     }
 
-    /// Make a `Table` from pyarrow, polars, DuckDB, or any object with `__arrow_c_stream__`.
+    /// Make a `Table` from pyarrow, polars, pandas, DuckDB, or any object with `__arrow_c_stream__`.
     ///
-    /// Raises `TypeError` for anything else.
+    /// Raises `TypeError` for anything else, and for a column of a type that has no Python form (a union, runs);
+    /// `ValueError` for two columns of one name, and for a time zone that Python does not know.
     ///
     /// >>> import pyarrow as pa
     /// >>> sideline.Table.from_arrow(pa.table({"team_id": [7]}), "teams").to_dicts()
@@ -96,8 +97,9 @@ impl PyTable {
     fn from_arrow(py: Python<'_>, data: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
         if !data.hasattr("__arrow_c_stream__")? {
             return Err(PyTypeError::new_err(format!(
-                "data is an Arrow table (pyarrow, polars, what has __arrow_c_stream__), not {}",
-                convert::kind(data)
+                "data is an Arrow table (pyarrow, polars, what has __arrow_c_stream__), not {}{}",
+                convert::kind(data),
+                if data.hasattr("collect")? { ": write .collect()" } else { "" }
             )));
         }
         let own = data.cast::<PyTable>().ok().map(|table| table.get().name.clone());
@@ -109,6 +111,7 @@ impl PyTable {
     pub(super) fn _from_arrow(py: Python<'_>, name: String, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         errors::guard(py, || {
             let (schema, mut batches) = capsule::read(data)?;
+            to_dicts::check_columns(py, &schema)?;
             if batches.is_empty() {
                 batches.push(RecordBatch::new_empty(schema));
             }
@@ -194,18 +197,21 @@ impl PyTable {
     }
 
     /// Write a CSV file with a header, in UTF-8; needs no library. Times are ISO 8601, lists and maps JSON, null is
-    /// empty. "-" is standard output.
+    /// empty, bytes base64, durations ISO 8601. "-" is standard output.
     ///
     /// A spreadsheet takes a name such as "=cmd" for a formula: for one, pass `formulas="escape"`, which puts an
-    /// apostrophe before texts that begin with =, +, -, @, a tab or a carriage return.
+    /// apostrophe before texts that begin with =, +, -, @, a tab or a carriage return. Excel reads accents only with
+    /// `bom=True`, which begins the file with a byte order mark.
     ///
     /// >>> import tempfile
     /// >>> with tempfile.TemporaryDirectory() as folder:
     /// ...     client.teams().table().to_csv(f"{folder}/teams.csv")
-    #[pyo3(signature = (path, *, formulas = "keep"))]
-    fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>, formulas: &str) -> PyResult<()> {
+    #[pyo3(signature = (path, *, formulas = "keep", bom = false))]
+    fn to_csv<'py>(slf: Bound<'py, Self>, path: &Bound<'py, PyAny>, formulas: &str, bom: bool) -> PyResult<()> {
         let py = slf.py();
-        errors::guard(py, || py.import("sideline._rows")?.call_method1("to_csv", (slf, path, formulas)).map(|_| ()))
+        errors::guard(py, || {
+            py.import("sideline._rows")?.call_method1("to_csv", (slf, path, formulas, bom)).map(|_| ())
+        })
     }
 
     /// The values of a column, as a list. Raises `KeyError` if there is no such column.
@@ -304,9 +310,10 @@ impl PyTable {
 
     /// Return a list with a dict for each row; times are aware datetimes. Needs no library.
     ///
-    /// A time before the year 1 or after 9999, which no datetime can hold, is a text: as ISO 8601 writes it, or
-    /// ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
-    /// `to_polars()` as far as polars can show it: beyond 260,000 years it is null.
+    /// A time before the year 1 or after 9999, or with a part of a microsecond, which no datetime can hold, is a text:
+    /// as ISO 8601 writes it, or ``<out of range>`` beyond that. `to_arrow()` keeps it unchanged,
+    /// `to_polars()` as far as polars can show it: beyond 260,000 years it is null. An interval, whose months have no
+    /// fixed length, is a text too.
     ///
     /// >>> client.teams().table(columns=["gender", "sport"]).to_dicts()[0]
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}

@@ -2,9 +2,11 @@
 
 import json
 import sys
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TextIO
@@ -103,12 +105,14 @@ def to_parquet(table: "Table", path: "str | PathLike[str]") -> None:
     library("pyarrow", "arrow")
 
 
-def to_csv(table: "Table", path: "str | PathLike[str]", formulas: str) -> None:
+def to_csv(table: "Table", path: "str | PathLike[str]", formulas: str, bom: bool) -> None:
     import csv
 
     if formulas not in ("keep", "escape"):
         raise ValueError(f'formulas is "keep" or "escape", not {formulas!r}')
     with replaced_file(path) as file:
+        if bom:
+            file.write("\ufeff")
         # With this end of a line, a carriage return in a text is quoted.
         writer = csv.writer(_LineFeeds(file), lineterminator="\r\n")
         for values in (table.column_names, *(row.values() for row in table.to_dicts())):
@@ -127,15 +131,36 @@ class _LineFeeds:
 
 
 def _csv(value: Any, *, is_escaped: bool) -> object:
-    if is_escaped and isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, ensure_ascii=False)
-    return value
+    if isinstance(value, Decimal):
+        return value
+    text = json.dumps(_plain_json(value), ensure_ascii=False) if isinstance(value, (list, dict)) else _text(value)
+    return f"'{text}" if is_escaped and isinstance(text, str) and text.startswith(_FORMULA_STARTS) else text
+
+
+def _plain_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_json(part) for part in value]
+    if isinstance(value, dict):
+        return {_text(key): _plain_json(part) for key, part in value.items()}
+    return _text(value)
+
+
+def _text(value: Any) -> Any:
+    """Write times and durations in ISO 8601, bytes in base64 and decimals as text; anything else stays."""
+    if isinstance(value, datetime):
+        timespec = "microseconds" if value.microsecond % 1_000 else "milliseconds"
+        return value.isoformat(timespec=timespec).replace("+00:00", "Z")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        sign, length = ("-", -value) if value.days < 0 else ("", value)
+        fraction = f".{length.microseconds:06}".rstrip("0").rstrip(".")
+        return f"{sign}PT{length.days * 86_400 + length.seconds}{fraction}S"
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    return str(value) if isinstance(value, Decimal) else value
 
 
 def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]) -> "dict[str, polars.DataFrame]":
