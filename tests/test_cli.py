@@ -58,6 +58,34 @@ def test_a_folder_that_cannot_be_made_is_reported_before_the_walk(tmp_path: Path
     assert out == "" and str(tmp_path / "notes") in errors and errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("empty", ["", " ", ","])
+def test_an_empty_list_is_refused(empty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [(command._option_string_actions[option], name, option) for name, command in leaves(command_parser()) for option in command.options]
+    lists = [(name, option) for action, name, option in options if type(action).__name__ == "_ExtendAction"]
+    assert len(lists) > 4
+    for name, option in lists:
+        assert status_of(name, str(tmp_path), option, empty) == 2
+        assert f"argument {option}: no " in (text := capsys.readouterr().err) and "name one, or leave the option out" in text
+
+
+def test_no_game_or_table_is_no_sync_of_nothing(client: sideline.Client, tmp_path: Path) -> None:
+    archive = sideline.Archive(tmp_path / "season", client)
+    for ids in ("", " ", [], ["g", ""], set()):
+        with pytest.raises(ValueError, match="game_ids has no game, or an empty id"):
+            archive.sync(game_ids=ids)
+    for team_ids in ("", [], [""]):
+        with pytest.raises(ValueError, match="team_ids"):
+            archive.sync(team_ids=team_ids, start="2026-11-01", end="2026-11-02")
+    with pytest.raises(ValueError, match="tables has no table"):
+        archive.sync(game_ids=["g"], tables=[])
+    with pytest.raises(ValueError, match="tables has no table"):
+        archive.export(tmp_path / "x.duckdb", [])
+    for name in ("game_ids", "session_ids"):
+        with pytest.raises(ValueError, match=f"{name} has an empty id"):
+            client.plan("shots", **{name: ""})  # type: ignore[arg-type]
+    assert not (tmp_path / "season").exists()
+
+
 @needs(*PLOT, extra="plot")
 def test_the_demo_prints_its_tables_and_writes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--seed", "3", "--out", str(tmp_path / "out")]) == 0

@@ -252,7 +252,9 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     done = run()
     assert done.returncode == 3
     assert any(" shots forbidden: " in line for line in done.stdout.splitlines())
-    rows = json.loads(run("--json", "--teams", str(second.season.teams[0].id), "--since", "2027-01-01").stdout)
+    written = run("--json", "--teams", str(second.season.teams[0].id), "--since", "2027-01-01").stdout
+    assert written.count("\n") == 1
+    rows = json.loads(written)
     assert {"game_id", "table", "status", "reasons", "last_changed"} <= set(rows[0])
     assert {row["status"] for row in rows} <= set(SEVERITY)
     assert run("--since", "soon").returncode == 2

@@ -468,4 +468,7 @@ def schema(table: str, columns: Sequence[str] | None, sport: Any = "basketball")
 def ids(name: str, values: object) -> list[str]:
     """Return one id or many as the text that tables have, without duplicates."""
     resolved_ids = several(name, values)
-    return list(dict.fromkeys(map(str, [values] if resolved_ids is None else resolved_ids)))
+    texts = list(dict.fromkeys(map(str, [values] if resolved_ids is None else resolved_ids)))
+    if not all(map(str.strip, texts)):
+        raise ValueError(f"{name} has an empty id: write the id")
+    return texts

@@ -280,6 +280,8 @@ class Archive:
         wanted = _plan.operations(tables)
         teams = _team_ids(team_ids)
         games = _id_list("game_ids", game_ids)
+        if games is not None and not all(str(game).strip() for game in games or [""]):
+            raise ValueError("game_ids has no game, or an empty id: if a search found none, check it; or give a range")
         if game_ids is None and start is not None and (end is not None or self._clock is not None):
             check_range(start, end, self._clock and self._clock())
         core_of(client).check_credentials()

@@ -72,6 +72,8 @@ def export(
 ) -> Exported:
     """Bring the target up to date in one transaction."""
     names = _EVERY_TABLE if tables is None else (tables,) if isinstance(tables, str) else tuple(tables)
+    if not names:
+        raise ValueError("tables has no table: name one, or leave it out for all")
     if unknown_names := [name for name in names if name not in _EVERY_TABLE]:
         raise ValueError(f"no table {unknown_names[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
     if schema not in ("evolve", "freeze"):

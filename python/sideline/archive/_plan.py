@@ -139,6 +139,8 @@ def operations(tables: Iterable[str] | None) -> frozenset[str]:
     if tables is None:
         return frozenset(RESOURCES) - {"locations"}
     names = [tables] if isinstance(tables, str) else list(tables)
+    if not names:
+        raise ValueError("tables has no table: name one, or leave it out for all but locations")
     if unknown := sorted(set(names) - {*TABLES, *ANSWERS}):
         candidates = (*TABLES, *ANSWERS)
         hint = did_you_mean(unknown[0], candidates)
@@ -236,7 +238,7 @@ def team_numbers(teams: Sequence[object]) -> list[int]:
     if not teams:
         raise ValueError("team_ids has no team: if a search found none, check the name; leave it out for all teams")
     if not all(str(team).isascii() and str(team).isdigit() for team in teams):
-        raise ValueError(f"team_ids are numbers, not {teams}")
+        raise ValueError(f"team_ids are numbers, not {teams}: client.find_team(name) finds a team")
     return list(dict.fromkeys(int(str(team)) for team in teams))
 
 

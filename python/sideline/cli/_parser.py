@@ -66,7 +66,11 @@ def add_list(parser: Parser, name: str, meaning: str, *, kind: Callable[[str], A
     """Add an option that takes several values: repeated, or with commas, so that it never takes the next argument."""
 
     def values(text: str) -> list[Any]:
-        return [kind(part.strip()) for part in text.split(",") if part.strip()]
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if not parts:
+            # An empty variable of a script would otherwise choose nothing, and report that nothing is missing.
+            raise argparse.ArgumentTypeError(f"no {metavar} in {text!r}: name one, or leave the option out")
+        return [kind(part) for part in parts]
 
     parser.add_argument(
         name, type=values, action="extend", metavar=metavar, help=f"{meaning}; repeat it, or use commas"

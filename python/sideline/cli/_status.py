@@ -1,11 +1,11 @@
 """`sideline status`: which games of an archive are complete."""
 
 import argparse
-import json
 from collections import Counter
 
 from .._rows import visible
 from ._exits import Exit
+from ._output import print_json
 from ._parser import Commands, add_archive, add_command, add_json, add_list, team_id
 
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     rows = Archive(args.path).status(args.teams, args.since).to_dicts()
     problems = [row for row in rows if row["status"] in PROBLEMS]
     if args.as_json:
-        print(json.dumps(rows, default=lambda time: time.isoformat(timespec="milliseconds"), indent=1))
+        print_json(rows)
         return Exit.INCOMPLETE if problems else Exit.DONE
     counts = Counter(row["status"] for row in rows)
     state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
