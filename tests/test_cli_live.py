@@ -106,6 +106,7 @@ def test_a_terminal_shows_lines_without_rich_and_for_json(played: tuple[dict[str
     assert status == 0
     assert "\x1b" not in out
     assert out.count('"marker"') > 2
+    assert ('for a box score on the screen: pip install "sideline[cli]"' in out) == ("-c" in command)
 
 
 def test_scripts_get_lines_by_either_name_of_the_game(played: tuple[dict[str, str], str, list[str]]) -> None:

@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the game until it ends or Ctrl-C."""
-    from ..live import PageOptions, can_redraw, in_terminal
+    from ..live import PageOptions, can_redraw, in_terminal, is_screen
 
     for option in ("port", "feed", "delay", "host", "token"):
         if getattr(args, option) not in (None, False) and not args.serve:
@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     refusal = Refusal()
     args.game_id = args.game_id if args.game is None else args.game
     is_redrawn = not args.as_json and can_redraw()
+    if is_screen() and not (is_redrawn or args.as_json or args.serve):
+        print_error('a line for each update follows; for a box score on the screen: pip install "sideline[cli]"')
     with open_client() as client:
         stream = open_stream(client, args)
         # Before signals only set a flag, so that Ctrl-C ends these requests.

@@ -25,7 +25,7 @@ from ._streams import Batches, LiveStream
 if TYPE_CHECKING:
     from ._display import describe_notice as describe_notice, describe_update as describe_update
     from ._page import LivePage as LivePage, PageOptions as PageOptions
-    from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal
+    from ._terminal import can_redraw as can_redraw, in_terminal as in_terminal, is_screen as is_screen
 else:
     from .._lazy import open_door
 
@@ -34,7 +34,7 @@ else:
         {
             "_display": "describe_notice describe_update",
             "_page": "PageOptions LivePage",
-            "_terminal": "can_redraw in_terminal",
+            "_terminal": "can_redraw in_terminal is_screen",
         },
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._streams import LiveStream
 
-__all__ = ["can_redraw", "follow", "in_terminal", "render"]
+__all__ = ["can_redraw", "follow", "in_terminal", "is_screen", "render"]
 
 INTERVAL = 0.25
 """Seconds between two views, at least."""
@@ -60,9 +60,14 @@ def follow(
         show()
 
 
+def is_screen() -> bool:
+    """Return whether standard output is a terminal that can be redrawn."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def can_redraw() -> bool:
     """Return whether standard output is a terminal that can be redrawn, and rich is installed."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and find_spec("rich") is not None
+    return is_screen() and find_spec("rich") is not None
 
 
 def in_terminal(
