@@ -8,7 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -132,6 +132,44 @@ def test_a_table_with_one_row_is_one_id_and_any_other_says_what_it_has(second: S
         asks.schedule("2026-10-01", team_id=asks.teams())
     with pytest.raises(TypeError, match=r"A schedule has games: client.game\(schedule\) requests their sessions"):
         asks.stats(schedule)
+
+
+def test_the_name_of_a_team_is_refused_with_how_to_find_it(client: sideline.Client, tmp_path: Path) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: client.schedule("2026-10-01", team_id="mariners"),
+        lambda: client.roster("mariners"),
+        lambda: client.roster(["mariners"]),
+        lambda: client.team_events("mariners", "2026-10-01", "2026-10-02"),
+        lambda: client.team_game_stats("mariners", game_id="g"),
+        lambda: client.team_game_stats([1, "mariners"], game_id="g"),
+        lambda: client.game_events("g", team_id="mariners"),
+        lambda: client.game_events(["g"], team_id="mariners"),
+        lambda: client.broadcast_roster("mariners"),
+        lambda: client.matchup("mariners", "2026-10-01", reference="SHOTTRACKER", gender="MEN"),
+        lambda: client.matchup([1, "mariners"], "2026-10-01", reference="SHOTTRACKER", gender="MEN"),
+        lambda: client.plan("shots", team_ids="mariners", start="2026-10-01"),
+        lambda: sideline.Archive(tmp_path / "x", client).sync(team_ids=["mariners"], start="2026-10-01", end="2026-10-02"),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"client\.find_team\("):
+            call()
+
+
+def test_a_table_of_a_team_goes_where_its_ids_do(client: sideline.Client) -> None:
+    team = client.find_team("mariners")
+    games, by_id = (client.matchup(ids, "2026-10-01", "2027-05-01", reference="SHOTTRACKER", gender="MEN") for ids in (team, team["team_id"]))
+    assert games.raw == by_id.raw and games.table().num_rows > 0
+
+
+def test_a_list_where_one_id_goes_is_refused_with_what_to_write(game: dict[str, Any], client: sideline.Client) -> None:
+    for method, call in {"box_score": client.box_score, "tracking": client.tracking}.items():
+        for ids in ([game["id"]], [game["id"], game["id"]], pl.Series([game["id"]])):
+            with pytest.raises(TypeError, match=rf"game_id is one id, not (list|Series): call client.{method} once for each of its ids"):
+                call(ids)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="game_id takes one id, not list: pass one of its ids, and call once for each"):
+        client.subscription_token([game["id"]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"not a LazyFrame: write \.collect\(\) and name a column"):
+        client.stats(pl.LazyFrame({"session_id": ["s"]}))  # type: ignore[call-overload]
 
 
 def test_arguments_that_select_no_game_raise(second: Service, asks: sideline.Client, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ Text = library("matplotlib.text").Text
 plot = library("sideline.plot")
 court, possession_timeline, score_margin = plot.court, plot.possession_timeline, plot.score_margin
 shot_chart, tracking, zones = plot.shot_chart, plot.tracking, plot.zones
+BANDS = library("sideline.plot._loads").BANDS
 apart, hexagons = library("sideline.plot._shots").apart, library("sideline.plot._shots").hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -420,7 +421,7 @@ def test_a_missing_column_is_named(draw: Any, without: str) -> None:
 
 
 def test_an_object_without_rows_is_refused() -> None:
-    with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame with the Arrow C interface, not LazyFrame"):
+    with pytest.raises(TypeError, match="shots is a Payload, a Batch, a Table or a frame with the Arrow C interface, not LazyFrame: write .collect"):
         shot_chart(pl.LazyFrame(some_shots()), new())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the column hoop_player_x is of type string; numbers or times are needed"):
         shot_chart({"hoop_player_x": ["a"], "hoop_player_y": [1.0], "is_make": [True]}, new())
@@ -667,7 +668,34 @@ def test_teams_and_players_are_meant_by_id_or_name(client: sideline.Client, game
     game_shots = client.game_shots(game["id"])
     named = shot_chart(game_shots, new(), player=full, players=roster, teams=client.teams())
     assert named.get_title(loc="left") == by_id.get_title(loc="left")
-    assert dots(shot_chart(shots, new(), team=game["game_attributes"]["home_team_name"])) == dots(shot_chart(shots, new(), team_id=home))
+    of_home = dots(shot_chart(shots, new(), team_id=home))
+    team_row = client.find_team(game["game_attributes"]["home_team_name"])
+    for team in (game["game_attributes"]["home_team_name"], str(home), np.int64(home), float(home), team_row, roster):
+        assert dots(shot_chart(shots, new(), team=team)) == of_home
+    assert dots(shot_chart(shots, new(), team_id=team_row)) == of_home
+    assert dots(shot_chart(shots, new(), player=client.find_player(full))) == dots(by_id)
+
+
+@pytest.mark.parametrize("choice", [7.5, float("nan"), True, [7], {"id": 7}, pl.DataFrame({"team_id": [7]})])
+def test_what_is_no_team_or_player_is_refused_with_what_to_write(choice: Any) -> None:
+    loads = pl.DataFrame({"player_id": [7], "team_id": [7], **dict.fromkeys(BANDS, 1.0)})
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("team", lambda: shot_chart(some_shots(), new(), team=choice)),
+        ("player", lambda: zones({**some_shots(), "player_id": some_shots()["team_id"]}, new(), player_id=choice)),
+        ("team", lambda: plot.loads(loads, new(), team_id=choice)),
+    ]
+    for kind, call in calls:
+        with pytest.raises(TypeError, match=rf"{kind} is one id, a name, or a table of one {kind}, such as client\.find_{kind}\(name\), not"):
+            call()
+
+
+def test_loads_and_pairs_take_a_table_of_one() -> None:
+    loads = pl.DataFrame({"player_id": [7, 8], "team_id": [1, 2], **{band: [1.0, 2.0] for band in BANDS}})
+    team_row = sideline.Table.from_arrow(pl.DataFrame({"team_id": [2]}))
+    for team in (2, "2", team_row):
+        assert [label.get_text() for label in plot.loads(loads, new(), team_id=team).get_yticklabels()] == ["8"]
+    with pytest.raises(ValueError, match="team_id takes one id, and this Table has 2"):
+        plot.loads(loads, new(), team_id=sideline.Table.from_arrow(pl.DataFrame({"team_id": [1, 2]})))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import AsyncBatch, checked, fetch_async, one_id, query
+from ..batch import AsyncBatch, checked, fetch_async, only_id, query
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_async, plan_async
 from .find import (
@@ -93,7 +93,7 @@ class AsyncClient(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(operation, arguments)
+            arguments = checked(arguments)
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
@@ -211,6 +211,7 @@ class AsyncClient(BaseClient):
         """
         from .._answers import game_box_score, session_periods
 
+        game_id = only_id("box_score", "game_id", game_id)
         game = await self.game(game_id, timeout=timeout)
         sessions, teams = game.table("sessions"), game_teams(game)
         payloads: list[Payload] = []
@@ -227,7 +228,7 @@ class AsyncClient(BaseClient):
             details = await self.stats_details(unknown_ids, progress=False, timeout=timeout)
             names = session_periods(sessions, [payload.table("stat_events") for payload in details])
         boxes = [payload.table("box_score") for payload in parts]
-        return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
+        return game_box_score(str(game_id), service, boxes, names, self._core.sport)
 
     async def tracking(
         self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
@@ -251,7 +252,7 @@ class AsyncClient(BaseClient):
         """
         from .._answers import Tracking
 
-        game_id = one_id("game_id", game_id)
+        game_id = only_id("tracking", "game_id", game_id)
         game = await self.game(game_id, timeout=timeout)
         spans, teams = tracked_spans(game), game_teams(game)
         sessions = [session_id for session_id, _, _ in spans]

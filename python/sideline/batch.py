@@ -38,9 +38,6 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 
 MAX_HOLES_SHOWN = 10
 
-_FILTERS = ("schedule", "broadcast_schedule")
-"""Operations that respond with no games to wrong arguments, where the others refuse."""
-
 _STATUS, _ATTEMPTS = 6, 10
 """Positions in a row of `coverage`."""
 
@@ -395,16 +392,32 @@ def one_id(name: str, value: Any) -> Any:
     return ids[0]
 
 
-def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a request, with ids instead of tables.
+def only_id(method: str, name: str, value: Any) -> Any:
+    """As `one_id`; raises `TypeError` for a list too."""
+    only = one_id(name, value)
+    if many(name, only) is not None:
+        kind = type(value).__name__
+        raise TypeError(f"{name} is one id, not {kind}: call client.{method} once for each of its ids")
+    return only
 
-    Raises `ValueError` for a team's name, for which the service would respond with no games.
-    """
-    if operation in _FILTERS:
-        team = arguments.get("team_id")
+
+def checked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a request, with ids instead of tables. Raises `ValueError` for a team's name."""
+    _check_teams([arguments.get("team_id")])
+    plain = {name: one_id(name, value) for name, value in arguments.items()}
+    if "team_ids" in plain:
+        teams = several("team_ids", plain["team_ids"])
+        plain["team_ids"] = plain["team_ids"] if teams is None else teams
+        if plain.get("reference") == "SHOTTRACKER":
+            _check_teams([plain["team_ids"]] if teams is None else teams)
+    return plain
+
+
+def _check_teams(teams: Iterable[object]) -> None:
+    """Raise `ValueError` for the name of a team: the service would respond with no games, a 404 or a 500."""
+    for team in teams:
         if isinstance(team, str) and not team.strip().isdecimal():
             raise ValueError(f"team_id is {team!r}, and it must be a number: client.find_team({team!r}) finds it")
-    return {name: one_id(name, value) for name, value in arguments.items()}
 
 
 def many(name: str, value: object) -> list[int | str] | None:
@@ -415,6 +428,10 @@ def many(name: str, value: object) -> list[int | str] | None:
         raise TypeError(f"{name} is an id (int, str or UUID) or several in a list, not {kind}: decode it to str")
     if isinstance(value, (str, int)):
         return None
+    if hasattr(value, "collect"):
+        kind = type(value).__name__
+        text = f"{name} is one id or several in a list or a column, not a {kind}: write .collect() and name a column"
+        raise TypeError(text)
     if not hasattr(value, "__iter__"):
         arrow = _arrow_ids(name, value)
         return None if arrow is None else _ids(name, arrow)
@@ -446,6 +463,7 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Durat
     if ids is None:
         return None
     rest = dict(others)
+    _check_teams([*(ids if name == "team_id" else ()), rest.get("team_id")])
     if name == "session_id" and (of_user := rest.get("game_id")) is not None:
         games = _games(of_user, len(ids))
         if games is not None:

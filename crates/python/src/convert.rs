@@ -107,7 +107,7 @@ fn scalar(name: &str, expected: Kind, value: &Bound<'_, PyAny>) -> PyResult<Valu
     }
     if is_id && is_sequence(value) {
         return Err(PyTypeError::new_err(format!(
-            "{name} takes one id here, not {}: many ids go in the first place of an operation",
+            "{name} takes one id, not {}: pass one of its ids, and call once for each",
             kind(value)
         )));
     }

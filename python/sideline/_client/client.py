@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import Batch, checked, fetch_sync, one_id, query
+from ..batch import Batch, checked, fetch_sync, only_id, query
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_sync, plan_sync
 from .find import (
@@ -97,7 +97,7 @@ class Client(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(operation, arguments)
+            arguments = checked(arguments)
             return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
@@ -1359,6 +1359,7 @@ class Client(BaseClient):
         """
         from .._answers import game_box_score, session_periods
 
+        game_id = only_id("box_score", "game_id", game_id)
         game = self.game(game_id, timeout=timeout)
         sessions, teams = game.table("sessions"), game_teams(game)
         payloads: list[Payload] = []
@@ -1375,7 +1376,7 @@ class Client(BaseClient):
             details = self.stats_details(unknown_ids, progress=False, timeout=timeout)
             names = session_periods(sessions, [payload.table("stat_events") for payload in details])
         boxes = [payload.table("box_score") for payload in parts]
-        return game_box_score(str(one_id("game_id", game_id)), service, boxes, names, self._core.sport)
+        return game_box_score(str(game_id), service, boxes, names, self._core.sport)
 
     def tracking(
         self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None
@@ -1399,7 +1400,7 @@ class Client(BaseClient):
         """
         from .._answers import Tracking
 
-        game_id = one_id("game_id", game_id)
+        game_id = only_id("tracking", "game_id", game_id)
         game = self.game(game_id, timeout=timeout)
         spans, teams = tracked_spans(game), game_teams(game)
         sessions = [session_id for session_id, _, _ in spans]

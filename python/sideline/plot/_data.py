@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow
 
 from .._client import TableName, check_name, is_named
-from .._core import Payload
+from .._core import Payload, Table
 from .._rows import Found, did_you_mean, visible
-from ..batch import BaseBatch
+from ..batch import BaseBatch, one_id
 
 Numbers = npt.NDArray[np.float64]
 
@@ -25,6 +25,8 @@ class ArrowStream(Protocol):
 
 Rows = Payload | BaseBatch | ArrowStream | Mapping[str, Sequence[Any]] | Sequence[Payload | ArrowStream]
 Names = Mapping[int, str]
+One = int | str | Table | Payload | BaseBatch
+"""An id, a name, or a table of one team or player, such as that of `find_team`."""
 Named = Names | Payload | BaseBatch | ArrowStream
 """Names by id, or their source: a roster, the list of teams, a table of either."""
 
@@ -118,15 +120,18 @@ def names_of(source: Named | None, what: str) -> Names:
     return columns.values_by_id("team_id", ("name",)) | columns.values_by_id("team_id", ("team_name",))
 
 
-def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Names) -> int | None:
-    """Return the id of a team or player given by id or name; raises if it is not among them."""
+def chosen_id(what: str, wanted: One | None, present: Numbers, names: Names) -> int | None:
+    """Return the id of a team or player given by id, name or table; raises if it is not among them."""
     if wanted is None:
         return None
-    ids = {int(one) for one in present[np.isfinite(present)]} | {one for one in names if one}
-    known = ", ".join(f"{one} {names[one]}" if one in names else str(one) for one in sorted(ids))
-    if isinstance(wanted, str):
-        check_name(wanted)
-        matches = [one for one in sorted(ids) if is_named(wanted, names.get(one))]
+    one: Any = one_id(f"{what}_id", wanted)
+    ids = {int(key) for key in present[np.isfinite(present)]} | {key for key in names if key}
+    known = ", ".join(f"{key} {names[key]}" if key in names else str(key) for key in sorted(ids))
+    if isinstance(one, str) and one.strip().isdecimal() and int(one) in ids:
+        return int(one)
+    if isinstance(one, str):
+        check_name(one)
+        matches = [key for key in sorted(ids) if is_named(one, names.get(key))]
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -135,12 +140,17 @@ def chosen_id(what: str, wanted: int | str | None, present: Numbers, names: Name
         elif not names:
             reason = f"matches no name: the rows have only ids; give {what}s=, a roster or a mapping of names by id"
         else:
-            hint = did_you_mean(wanted, [names[key] for key in sorted(ids) if key in names])
+            hint = did_you_mean(one, [names[key] for key in sorted(ids) if key in names])
             reason = f"matches no name{hint}" if hint else f"matches no name; there are: {known or 'none'}"
-        raise ValueError(visible(f"{what} {wanted!r} {reason}"))
-    if len(present) and int(wanted) not in ids:
-        raise ValueError(visible(f"{what} {wanted} is not among these: {known}"))
-    return int(wanted)
+        raise ValueError(visible(f"{what} {one!r} {reason}"))
+    is_number = isinstance(one, (int, np.integer, float)) and not isinstance(one, bool)
+    if not is_number or (isinstance(one, float) and not one.is_integer()):
+        kind = type(one).__name__
+        text = f"{what} is one id, a name, or a table of one {what}, such as client.find_{what}(name), not {kind}"
+        raise TypeError(text)
+    if len(present) and int(one) not in ids:
+        raise ValueError(visible(f"{what} {one} is not among these: {known}"))
+    return int(one)
 
 
 def _arrow(rows: object, table: str) -> Any:
@@ -150,7 +160,8 @@ def _arrow(rows: object, table: str) -> Any:
         return pyarrow.table(rows)
     except TypeError:
         source = type(rows).__name__
-        message = f"{table} is a Payload, a Batch, a Table or a frame with the Arrow C interface, not {source}"
+        hint = ": write .collect()" if hasattr(rows, "collect") else ""
+        message = f"{table} is a Payload, a Batch, a Table or a frame with the Arrow C interface, not {source}{hint}"
         raise TypeError(message) from None
 
 

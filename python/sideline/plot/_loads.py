@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from ._court import new_axes, nothing
-from ._data import Columns, Named, Rows, chosen_id, plain
+from ._data import Columns, Named, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import MAKE, OTHER
 
@@ -24,7 +24,7 @@ def loads(
     loads: Rows,
     ax: Axes | None = None,
     *,
-    team_id: int | None = None,
+    team_id: One | None = None,
     players: Named | None = None,
     **options: Any,
 ) -> Axes:
@@ -33,7 +33,7 @@ def loads(
     Parameters:
         loads: the table of `Tracking.loads`; several rows of a player are added up.
         ax: default: new axes.
-        team_id: only this team.
+        team_id: only this team: an id, or a table of one, such as `client.find_team("mariners")`.
         players: labels of players by id, or a roster; default: the id.
         options: for matplotlib's `barh`.
 
@@ -46,8 +46,8 @@ def loads(
     """
     columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
     if team_id is not None:
-        chosen_id("team", team_id, columns.numbers("team_id"), {})
-        columns = columns.only(columns.numbers("team_id") == team_id)
+        teams = columns.numbers("team_id")
+        columns = columns.only(teams == chosen_id("team", team_id, teams, {}))
     player = columns.numbers("player_id")
     ids = np.unique(player[np.isfinite(player)])
     sums = np.array([[np.nansum(columns.numbers(band)[player == player_id]) for band in BANDS] for player_id in ids])
@@ -112,7 +112,7 @@ def matchups(
     matchups: Rows,
     ax: Axes | None = None,
     *,
-    player_id: int | None = None,
+    player_id: One | None = None,
     limit: int = 15,
     players: Named | None = None,
     **options: Any,
@@ -124,7 +124,7 @@ def matchups(
     Parameters:
         matchups: the table of `Tracking.matchups`; pairs without a shot are left out.
         ax: default: new axes.
-        player_id: only pairs with this attacker or defender.
+        player_id: only pairs with this attacker or defender: an id, or a table of one.
         limit: the number of pairs, those with the most shots first.
         players: labels of players by id, or a roster; default: the id.
         options: for matplotlib's `errorbar`.
@@ -143,8 +143,8 @@ def matchups(
     is_drawn = columns.numbers("shots") > 0
     if player_id is not None:
         attackers, defenders = columns.numbers(required[0]), columns.numbers(required[1])
-        chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
-        is_drawn &= (attackers == player_id) | (defenders == player_id)
+        player = chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
+        is_drawn &= (attackers == player) | (defenders == player)
     columns = columns.only(is_drawn)
     attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
     order = np.argsort(-shots, kind="stable")[:limit][::-1]

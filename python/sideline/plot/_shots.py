@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ..court import Court
 from ._court import Rules, check_axes, court as draw_court, nothing, on_half, reach, rules
-from ._data import Columns, Named, Numbers, Rows, chosen_id, plain, team_label, teams_of
+from ._data import Columns, Named, Numbers, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._loads import FEW_SHOTS
 from ._look import DENSITY, EFFICIENCY, MAKE, MISS, OPENNESS, efficiency_scale, text_on
@@ -30,8 +30,8 @@ class Shots:
         rows: Rows,
         court: Rules | Court,
         needed: tuple[str, ...],
-        team: int | str | None,
-        player: int | str | None,
+        team: One | None,
+        player: One | None,
         teams: Named | None,
         players: Named | None,
     ) -> None:
@@ -80,10 +80,10 @@ def shot_chart(
     kind: Literal["scatter", "hexbin", "heatmap", "zones"] = "scatter",
     *,
     court: Rules | Court = "college",
-    team: int | str | None = None,
-    player: int | str | None = None,
-    team_id: int | None = None,
-    player_id: int | None = None,
+    team: One | None = None,
+    player: One | None = None,
+    team_id: One | None = None,
+    player_id: One | None = None,
     teams: Named | None = None,
     players: Named | None = None,
     color: Literal["make", "openness"] = "make",
@@ -102,8 +102,9 @@ def shot_chart(
         kind: "scatter": circles and crosses. "hexbin": the size of a hexagon is the number of attempts, its colour the
             points per shot (not adjusted for their number). "heatmap": the density of shots. "zones": like `zones`.
         court: the court; see `court`.
-        team, player: only the shots of this team or player: an id, or a name by any of its words.
-        team_id, player_id: the same, by id only.
+        team, player: only the shots of this team or player: an id, a name by any of its words, or a table of one, such
+            as `client.find_team("mariners")`.
+        team_id, player_id: the same.
         teams, players: names by id, or a roster; default: names in the body or in columns such as `team_name`, or the
             ids.
         color: "openness" colours the shots of `Tracking.defenders` by how open they were; "scatter" only.
@@ -151,7 +152,7 @@ def shot_chart(
     return _titled(ax, selection, *notes)
 
 
-def select_id(what: str, named: int | str | None, by_id: int | None) -> int | str | None:
+def select_id(what: str, named: One | None, by_id: One | None) -> One | None:
     """Return the id selected by `team=` or `team_id=`."""
     if named is not None and by_id is not None:
         raise TypeError(f"pass {what}= or {what}_id=, not both")
@@ -323,10 +324,10 @@ def zones(
     *,
     court: Rules | Court = "college",
     advanced: bool = False,
-    team: int | str | None = None,
-    player: int | str | None = None,
-    team_id: int | None = None,
-    player_id: int | None = None,
+    team: One | None = None,
+    player: One | None = None,
+    team_id: One | None = None,
+    player_id: One | None = None,
     teams: Named | None = None,
     players: Named | None = None,
     **options: Any,
