@@ -1,13 +1,17 @@
 """A mkdocstrings extension: adapts docstrings to Markdown and Google style."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import griffe
 
 EXAMPLE = re.compile(r"^>>> .*\n?(?:^.+\n?)*", re.M)
 SEVERAL = re.compile(r"^( +)(\w+(?:, \w+)+):( .*(?:\n\1 +.*)*)", re.M)
-PAGE = re.compile(r'docs/(\w+)\.md(?:,\s+"([^"]+)")?')
+# The titles of pages, which help texts cite, in the navigation.
+PAGES = dict(re.findall(r"- ([^:\n]+): ([\w-]+)\.md", (Path(__file__).parent.parent / "mkdocs.yml").read_text()))
+TITLES = "|".join(re.sub(" ", r"\\s+", re.escape(title).replace("\\ ", " ")) for title in PAGES)
+PAGE = re.compile(rf'documentation:\s+({TITLES})(?:,\s+"([^"]+)")?')
 
 
 class Docstrings(griffe.Extension):
@@ -31,12 +35,13 @@ def rewrite(of: griffe.Object) -> None:
         text = SEVERAL.sub(
             lambda found: "\n".join(f"{found[1]}{name}:{found[3]}" for name in found[2].split(", ")), text
         )
-        of.docstring.value = PAGE.sub(lambda found: link(found[1], found[2]), text)
+        of.docstring.value = PAGE.sub(lambda found: f"documentation: {link(found[1], found[2])}", text)
 
 
-def link(page: str, section: str | None) -> str:
+def link(title: str, section: str | None) -> str:
     """Return a link from the reference to a page that a docstring cites."""
-    name = page.capitalize()
+    name = " ".join(title.split())
+    page = PAGES[name]
     if section is None:
         return f"[{name}]({page}.md)"
     section = " ".join(section.split())

@@ -72,7 +72,7 @@ impl Advice {
     pub fn text(self) -> &'static str {
         use Advice::*;
         match self {
-            SeeMessage => "Follow the message; docs/errors.md lists every error and what to do",
+            SeeMessage => "Follow the message; the page Errors of the documentation lists every error and what to do",
             CheckAddress => "Check the address, the network and the proxy",
             CheckBaseAddress => "Check the base address and the proxy",
             CheckPort => "Check the port and the proxy: the other side does not speak TLS",

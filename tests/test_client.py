@@ -71,7 +71,7 @@ WIRE = (Path(__file__).parent.parent / "docs" / "wire.md").read_text(encoding="u
 def test_every_docstring_names_its_section_and_shows_an_example() -> None:
     for name, method in OPERATIONS.items():
         assert ">>>" in method.__doc__, name
-        cited = re.findall(r'See docs/wire\.md, "([^"]+)"\.', method.__doc__)
+        cited = re.findall(r'See the documentation: The wire, "([^"]+)"\.', method.__doc__)
         assert cited, name
         assert all(f"\n## {section}\n" in WIRE for section in cited), name
 

@@ -193,11 +193,21 @@ def test_every_page_is_in_the_sites_navigation() -> None:
 
 
 @pytest.mark.source
-def test_every_page_that_the_package_cites_has_that_section() -> None:
-    cited = re.compile(r'docs/(\w+)\.md(?:,\s+"([^"]+)")?')
-    found = {place for path in (ROOT / "python").rglob("*.py*") if path.suffix in (".py", ".pyi") for place in cited.findall(path.read_text(encoding="utf-8"))}
-    assert ("wire", "List teams") in found
-    for page, section in found:
+def test_every_page_that_the_package_cites_is_named_by_its_title_and_has_that_section() -> None:
+    site = runpy.run_path(str(DOCS / "docstrings.py"))
+    cited = set()
+    for path in (ROOT / "python").rglob("*.py*"):
+        if path.suffix not in (".py", ".pyi"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        # A wheel has no folder of that name.
+        assert not re.findall(r"docs/[\w-]+\.md", text), path
+        pages = site["PAGE"].findall(text)
+        assert len(pages) == len(re.findall(r"documentation:\s", text)), f"{path} cites a page that the navigation does not name"
+        cited.update(pages)
+    assert ("The wire", "List teams") in cited
+    for title, section in cited:
+        page = site["PAGES"][" ".join(title.split())]
         text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
         assert not section or f"# {' '.join(section.split())}\n" in text, f"docs/{page}.md has no section {section!r}"
 

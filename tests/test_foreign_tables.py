@@ -215,7 +215,9 @@ def test_a_csv_has_all_of_each_value(tmp_path: Path) -> None:
     ids=["null", "nulls", "int128", "object", "opaque", "opaques"],
 )
 def test_types_of_one_library_alone_are_refused_with_what_to_write(data: Any) -> None:
-    with pytest.raises(TypeError, match=r"data\.cast\(\{pl\.Null: pl\.String, pl\.Int128|data\.with_columns\(pl\.col\(pl\.Object\)|such as x::varchar in DuckDB"):
+    with pytest.raises(
+        TypeError, match=r"data\.cast\(\{pl\.Null: pl\.String, pl\.Int128|data\.with_columns\(pl\.col\(pl\.Object\)|such as x::varchar in DuckDB"
+    ):
         sideline.Table.from_arrow(data)
 
 

@@ -52,7 +52,7 @@ class AsyncClient(BaseClient):
 
     Where the first parameter is an id, it takes several too: a list, a tuple, a range, a generator, a column of NumPy,
     pandas, polars or Arrow (a set has no order), or a payload, batch or table with a column of that name. Such a call
-    returns an `AsyncBatch`, in the order of the ids (docs/batches.md).
+    returns an `AsyncBatch`, in the order of the ids (documentation: Many ids at once).
 
     Parameters:
         username, secret: the pair that signs requests.
@@ -66,7 +66,7 @@ class AsyncClient(BaseClient):
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
         max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
-            512 MiB (docs/batches.md, "Memory").
+            512 MiB (documentation: Many ids at once, "Memory").
         max_memory: the most bytes that one table or one dict of a response may take, as estimated from its body; beyond
             it decoding raises `MemoryError`. Default: what the process can get.
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: that of `HTTPS_PROXY` and the
@@ -124,7 +124,7 @@ class AsyncClient(BaseClient):
     # operations
 
     async def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
-        """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
+        """Return a token that opens the websocket of one game (documentation: The wire, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
 
@@ -245,7 +245,7 @@ class AsyncClient(BaseClient):
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteError` where a
         session could not be read. A roster that cannot be read only leaves names out.
 
-        See docs/tracking.md.
+        See the documentation: Positions to answers.
 
         >>> tracking = await client.tracking(game_id)
         >>> defenders = tracking.defenders()
@@ -279,7 +279,9 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         columns: Sequence[str] | None = None,
     ) -> _engines.Plan:
-        """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+        """Return the plan of a table: every request that it takes, before the first is sent.
+
+        See the documentation: Plans, scans and engines.
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
         rather than leave out a session. Locations are planned in windows of 30 minutes.

@@ -268,7 +268,7 @@ def docstring(operation: dict[str, Any]) -> str:
     parts.append("Parameters:\n" + "\n".join(parameters(operation)))
     if operation["raises"]:
         parts.append(f"Raises {operation['raises']}.")
-    parts.append(f'See docs/wire.md, "{operation["section"]}".')
+    parts.append(f'See the documentation: The wire, "{operation["section"]}".')
     wrapped = "\n\n".join("\n".join(paragraph(line, 8) for line in part.split("\n")) for part in parts if part)
     example = textwrap.indent(doctest(operation["example"]), " " * 8)
     return f"{wrapped}\n\n{example}".strip()
@@ -487,14 +487,18 @@ def advice() -> str:
 
 def linked(text: str) -> str:
     """Replace the pages that a text cites with links."""
+    # They are in the navigation, whose titles the texts have.
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for title, page in re.findall(r"- ([^:\n]+): ([\w-]+)\.md", navigation):
 
-    def link(found: re.Match[str]) -> str:
-        name, section = found[1].capitalize(), found[2]
-        if section is None:
-            return f"[{name}]({found[1]}.md)"
-        return f"[{name}, {section}]({found[1]}.md#{section.lower().replace(' ', '-')})"
+        def link(cited: re.Match[str], title: str = title, page: str = page) -> str:
+            section = cited[1]
+            if section is None:
+                return f"[{title}]({page}.md)"
+            return f"[{title}, {section}]({page}.md#{section.lower().replace(' ', '-')})"
 
-    return re.sub(r'docs/(\w+)\.md(?:, "([^"]+)")?', link, text)
+        text = re.sub(rf'(?:the )?documentation: {title}\b(?:, "([^"]+)")?', link, text)
+    return text
 
 
 def sentence(text: str) -> str:

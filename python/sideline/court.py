@@ -89,11 +89,11 @@ class Frame:
 
 
 COURT = Frame("centre", None)
-"""The frame of x, y, player_x, hoop_x and similar columns (docs/wire.md, "Coordinates and units")."""
+"""The frame of x, y, player_x, hoop_x and similar columns (documentation: The wire, "Coordinates and units")."""
 
 HOOP = Frame("hoop", "down")
-"""The frame of shot charts: hoop_player_x, hoop_to_event_x and similar columns (docs/wire.md, "Coordinates and
-units")."""
+"""The frame of shot charts: hoop_player_x, hoop_to_event_x and similar columns (documentation: The wire, "Coordinates
+and units")."""
 
 
 def transform(

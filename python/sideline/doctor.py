@@ -104,7 +104,7 @@ class Report:
 
 
 MAX_CLOCK_SKEW = 60.0
-"""Seconds. The service refuses 300 (docs/wire.md, "Signature"); a correct clock is far from either."""
+"""Seconds. The service refuses 300 (documentation: The wire, "Signature"); a correct clock is far from either."""
 
 _EXPIRY_WARNING_DAYS = 14
 """A certificate with fewer days left is mentioned."""

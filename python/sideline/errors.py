@@ -1,7 +1,7 @@
 """The exceptions and warnings. Each message says what to do next, and none contains a secret.
 
 From these classes and their docstrings `make generate` writes the exports, the reference and the table of
-docs/errors.md.
+the page Errors of the documentation.
 """
 
 from collections.abc import Sequence
@@ -120,7 +120,7 @@ class AuthenticationError(ApiError):
     """401, or a gateway's 403: the signature was not accepted. It ends a batch or a sync early.
 
     What to do: check username and secret. If the clock is the cause, the message says by how much it is off; offsets up
-    to 24 hours are corrected (docs/wire.md, "Signature").
+    to 24 hours are corrected (documentation: The wire, "Signature").
     """
 
 
@@ -235,7 +235,7 @@ class TransportError(SidelineError):
 class ConnectError(TransportError):
     """The connection failed: name, port, proxy or certificate.
 
-    What to do: run `sideline doctor`; see docs/networks.md.
+    What to do: run `sideline doctor`; see the documentation: Networks.
     """
 
 
@@ -311,7 +311,8 @@ class IncompleteError(SidelineError):
 class IncompleteBatch(IncompleteError):
     """Units of a batch are missing.
 
-    What to do: use the rest, in `batch` (docs/batches.md), and request the missing units again: `error.batch.retry()`.
+    What to do: use the rest, in `batch` (documentation: Many ids at once), and request the missing units again:
+    `error.batch.retry()`.
 
     >>> try:
     ...     client.stats([session_id, "no-such-session"])
@@ -334,7 +335,7 @@ class IncompleteBatch(IncompleteError):
 class IncompleteSync(IncompleteError):
     """Units of a sync are missing; the others are stored.
 
-    What to do: read the holes of `report` (docs/trust.md), and sync again to request them.
+    What to do: read the holes of `report` (documentation: Trust), and sync again to request them.
 
     >>> try:
     ...     sideline.Archive("season", client).sync(game_ids=["no-such-game"], tables="shots")

@@ -287,7 +287,7 @@ class Simulator:
     Parameters:
         seed: selects the season; if `now` is given, the same seed gives the same bodies.
         sport: "basketball" or "football". Of football the codes (`INVENTED_…`), plays, scores and coordinates are
-            invented, because the service's are unknown: see docs/football.md.
+            invented, because the service's are unknown: see the documentation: Football.
         teams, games: the size of the season.
         now: the season's clock, frozen; default: the real clock. It is late in the season.
         port: default: any free port.

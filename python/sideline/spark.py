@@ -1,4 +1,6 @@
-"""Plans in Spark 4: the data source "sideline", and DataFrames of rows or of bodies (docs/scale.md).
+"""Plans in Spark 4: the data source "sideline", and DataFrames of rows or of bodies.
+
+See the documentation: Plans, scans and engines.
 
     spark.read.format("sideline").option("table", "shots").option("start", "2026-11-01").load()
 

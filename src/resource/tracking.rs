@@ -29,8 +29,7 @@ const FRAME: Col = col("frame", Int32, "frame").required().doc("Position of the 
 const TIME: Col = col("t", TimestampMs, "t").required().doc("Time of the frame, in the clock of the positions");
 const TEAM_ID: Col = col("team_id", Int64, "team_id").doc("Team id");
 const PLAYER_ID: Col = col("player_id", Int64, "player_id").doc("Player id");
-const REASON: Col =
-    col("reason", Category, "reason").doc("Reason of a null: see docs/tracking.md; null if there is no null");
+const REASON: Col = col("reason", Category, "reason").doc("Reason of a null; null if there is no null");
 const OFFSET: Col = col("offset_s", Float64, "offset_s")
     .unit("s")
     .doc("Offset to add to the time of an event for the time of its positions");

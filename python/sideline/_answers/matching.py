@@ -128,7 +128,8 @@ def crosswalk(
         jersey: the column of `other` with jersey numbers.
         birth_date: the column of `other` with dates; the players need it under this name, or as `birth_date`.
 
-    Requires polars and pyarrow. Raises `ValueError` for a missing column. `docs/answers.md` explains the confidence.
+    Requires polars and pyarrow. Raises `ValueError` for a missing column. See the documentation: Answers,
+    for the confidence.
 
 
     >>> import polars

@@ -47,7 +47,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
             `hoop_y`, which shots have.
 
-    Requires polars and pyarrow. Raises `ValueError` for a missing column. See `docs/answers.md`.
+    Requires polars and pyarrow. Raises `ValueError` for a missing column. See the documentation: Answers.
 
 
     >>> shot = client.shots(session_id).to_polars().head(1)

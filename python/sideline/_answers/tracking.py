@@ -25,8 +25,8 @@ class Tracking:
     """Positions of one session or many, with the shots, possessions and events of the same sessions.
 
     Made by `client.tracking(game_id)`, by `archive.tracking(game_id)`, or from tables. Every method but `window`
-    returns a `Table` in metres and seconds, described in `docs/tracking.md` and `sideline.SCHEMAS`. A value that the
-    positions do not support is null, and the column `reason` says why. It is immutable.
+    returns a `Table` in metres and seconds, described in `sideline.SCHEMAS` (documentation: Positions to answers). A
+    value that the positions do not support is null, and the column `reason` says why. It is immutable.
 
     Parameters:
         locations: the table `locations`: a response, a batch, a `Table`, a frame, any Arrow table, or a list of these.
@@ -92,7 +92,8 @@ class Tracking:
         Parameters:
             rate: frames a second, on a curve through the positions; default: the frames of the sensors. Nothing is
                 interpolated over a gap of more than a second.
-            smoothing: "auto" is a zero-lag Butterworth filter (docs/tracking.md, "Smoothing"); `None` is exact.
+            smoothing: "auto" is a zero-lag Butterworth filter (documentation: Positions to answers,
+                "Smoothing"); `None` is exact.
 
         Raises `ValueError` for a rate that is not between 0 and 200.
 

@@ -186,7 +186,7 @@ def clips(
         before, after: time around each row: seconds, or a `timedelta`.
         offset: time by which the picture lags behind the service's clock, in addition to the delay of the videos.
 
-    The service does not document how the clocks of videos and sensors relate: see `docs/answers.md` for the
+    The service does not document how the clocks of videos and sensors relate: see the documentation: Answers for the
     assumptions. Requires polars and pyarrow. Raises `ValueError` for a missing column.
 
 

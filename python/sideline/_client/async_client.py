@@ -54,7 +54,7 @@ class AsyncClient(BaseClient):
 
     Where the first parameter is an id, it takes several too: a list, a tuple, a range, a generator, a column of NumPy,
     pandas, polars or Arrow (a set has no order), or a payload, batch or table with a column of that name. Such a call
-    returns an `AsyncBatch`, in the order of the ids (docs/batches.md).
+    returns an `AsyncBatch`, in the order of the ids (documentation: Many ids at once).
 
     Parameters:
         username, secret: the pair that signs requests.
@@ -68,7 +68,7 @@ class AsyncClient(BaseClient):
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
         max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
-            512 MiB (docs/batches.md, "Memory").
+            512 MiB (documentation: Many ids at once, "Memory").
         max_memory: the most bytes that one table or one dict of a response may take, as estimated from its body; beyond
             it decoding raises `MemoryError`. Default: what the process can get.
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: that of `HTTPS_PROXY` and the
@@ -136,7 +136,7 @@ class AsyncClient(BaseClient):
         Parameters:
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "List teams".
+        See the documentation: The wire, "List teams".
 
         >>> (await client.teams()).table().column_names[:2]
         ['team_id', 'name']
@@ -189,7 +189,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` for a restricted team, `NotFound` for an unknown team or game.
 
-        See docs/wire.md, "Team roster".
+        See the documentation: The wire, "Team roster".
 
         >>> (await client.roster(team_id)).table("team").to_dicts()[0]["team_id"] == team_id
         True
@@ -223,7 +223,7 @@ class AsyncClient(BaseClient):
             week: the week of the season, from 1.
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Game schedule".
+        See the documentation: The wire, "Game schedule".
 
         >>> (await client.schedule("2026-11-01", "2027-04-15", team_id=team_id)).table().num_rows > 0
         True
@@ -295,7 +295,7 @@ class AsyncClient(BaseClient):
 
         Raises `InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970.
 
-        See docs/wire.md, "Team events".
+        See the documentation: The wire, "Team events".
 
         >>> events = await client.team_events(team_id, "2026-11-01", "2027-03-01", games_only=True)
         >>> {session["event_id"] for session in events.table("sessions").to_dicts()} <= {
@@ -363,7 +363,7 @@ class AsyncClient(BaseClient):
         Raises `PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums cannot
         be merged from pieces.
 
-        See docs/wire.md, "Team game stats".
+        See the documentation: The wire, "Team game stats".
 
         >>> box_score = (await client.team_game_stats(team_id, game_id=game_id)).table("box_score")
         >>> {row["team_id"] for row in box_score.to_dicts()} == {team_id}
@@ -410,7 +410,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Full game events".
+        See the documentation: The wire, "Full game events".
 
         >>> (await client.game_events(game_id)).tables
         []
@@ -451,7 +451,7 @@ class AsyncClient(BaseClient):
 
         Raises `NotFound` for an unknown game.
 
-        See docs/wire.md, "Game".
+        See the documentation: The wire, "Game".
 
         >>> (await client.game(game_id)).table("events").to_dicts()[0]["game_id"] == game_id
         True
@@ -499,7 +499,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Stats".
+        See the documentation: The wire, "Stats".
 
         >>> box_score = (await client.stats(session_id, game_id=game_id)).table("box_score").to_dicts()
         >>> {row["is_team_total"] for row in box_score} == {True, False}
@@ -550,7 +550,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Stats details".
+        See the documentation: The wire, "Stats details".
 
         >>> "hoop_to_event_x" in (await client.stats_details(session_id)).table().column_names
         True
@@ -597,7 +597,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Possessions".
+        See the documentation: The wire, "Possessions".
 
         >>> (await client.possessions(session_id)).tables
         ['possessions', 'possession_events', 'possession_players']
@@ -645,7 +645,7 @@ class AsyncClient(BaseClient):
         Raises `PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an unknown
         session.
 
-        See docs/wire.md, "Shots".
+        See the documentation: The wire, "Shots".
 
         >>> shots = (await client.shots(session_id)).table().to_dicts()
         >>> all(shot["points"] == 0 for shot in shots if not shot["is_make"])
@@ -705,7 +705,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Sensor locations".
+        See the documentation: The wire, "Sensor locations".
 
         >>> locations = await client.locations(session_id, session_start, session_start + 2_000)
         >>> locations.table().column_names[:3]
@@ -747,7 +747,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Game stats details".
+        See the documentation: The wire, "Game stats details".
 
         >>> (await client.game_stats_details(game_id)).table().num_rows > 0
         True
@@ -789,7 +789,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Game shots".
+        See the documentation: The wire, "Game shots".
 
         >>> shots = (await client.game_shots(game_id)).table()
         >>> {shot["game_id"] for shot in shots.to_dicts()} == {game_id}
@@ -831,7 +831,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Play-by-play".
+        See the documentation: The wire, "Play-by-play".
 
         >>> plays = (await client.play_by_play(game_id)).table(columns=["event_id", "team_id", "description", "stats"])
         >>> plays.num_rows > 0
@@ -874,7 +874,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Ball screens".
+        See the documentation: The wire, "Ball screens".
 
         >>> (await client.ball_screens(game_id)).table().column_names[:3]
         ['game_id', 'session_id', 'event_id']
@@ -915,7 +915,7 @@ class AsyncClient(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Videos".
+        See the documentation: The wire, "Videos".
 
         >>> (await client.videos(game_id)).table().column_names[:3]
         ['game_id', 'session_id', 'hls_file']
@@ -967,7 +967,7 @@ class AsyncClient(BaseClient):
 
         Raises `ValueError` for another resource, `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Catch-up".
+        See the documentation: The wire, "Catch-up".
 
         >>> (await client.catch_up(game_id, ["shots", "stats"])).tables
         ['shots', 'player_stats', 'box_score']
@@ -999,7 +999,7 @@ class AsyncClient(BaseClient):
 
         Raises `ValueError` for another number of teams.
 
-        See docs/wire.md, "Matchup".
+        See the documentation: The wire, "Matchup".
 
         >>> games = await client.matchup(team_id, "2026-11-01", "2027-04-15", reference="SHOTTRACKER", gender="MEN")
         >>> all(team_id in (game["home_team_id"], game["away_team_id"]) for game in games.table().to_dicts())
@@ -1019,7 +1019,7 @@ class AsyncClient(BaseClient):
 
         Raises `ValueError` for a link whose path does not begin with `/v1/data/`.
 
-        See docs/wire.md, "Links".
+        See the documentation: The wire, "Links".
 
         >>> link = (await client.game(game_id)).table("sessions").to_dicts()[0]["stats_link"]
         >>> (await client.follow(link)).tables
@@ -1043,7 +1043,7 @@ class AsyncClient(BaseClient):
             params: the query; a list is sent as often as it has elements.
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Links".
+        See the documentation: The wire, "Links".
 
         >>> sorted(await client.get("/v1/data/teams"))
         ['teams']
@@ -1072,7 +1072,7 @@ class AsyncClient(BaseClient):
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> (await client.broadcast_schedule()).status
         200
@@ -1087,7 +1087,7 @@ class AsyncClient(BaseClient):
         Parameters:
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> (await client.broadcast_teams()).status
         200
@@ -1131,7 +1131,7 @@ class AsyncClient(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> (await client.broadcast_roster(team_id)).table("team").to_dicts()[0]["team_id"] == team_id
         True
@@ -1175,7 +1175,7 @@ class AsyncClient(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> (await client.broadcast_stats(game_id)).status
         200
@@ -1217,7 +1217,7 @@ class AsyncClient(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> season = sideline.Simulator(seed=7)
         >>> upcoming = season.games[-1]["event_id"]
@@ -1266,7 +1266,7 @@ class AsyncClient(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> (await client.broadcast_locomotion(game_id, team_id)).status
         200
@@ -1275,7 +1275,7 @@ class AsyncClient(BaseClient):
         return await self._request_many("broadcast_locomotion", arguments, on_error, progress, timeout)
 
     async def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
-        """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
+        """Return a token that opens the websocket of one game (documentation: The wire, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
 
@@ -1396,7 +1396,7 @@ class AsyncClient(BaseClient):
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteError` where a
         session could not be read. A roster that cannot be read only leaves names out.
 
-        See docs/tracking.md.
+        See the documentation: Positions to answers.
 
         >>> tracking = await client.tracking(game_id)
         >>> defenders = tracking.defenders()
@@ -1430,7 +1430,9 @@ class AsyncClient(BaseClient):
         end: Time | None = None,
         columns: Sequence[str] | None = None,
     ) -> _engines.Plan:
-        """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+        """Return the plan of a table: every request that it takes, before the first is sent.
+
+        See the documentation: Plans, scans and engines.
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
         rather than leave out a session. Locations are planned in windows of 30 minutes.

@@ -118,7 +118,9 @@ class BaseClient(Streams):
         start: Time | None = None,
         end: Time | None = None,
     ) -> "polars.LazyFrame":
-        """Return a table of a season as a `polars.LazyFrame`, which requests only the data of a query (docs/scale.md).
+        """Return a table of a season as a `polars.LazyFrame`, which requests only the data of a query.
+
+        See the documentation: Plans, scans and engines.
 
         The schema is known without a request. Columns, `head`, and terms of a filter on `session_id`, `game_id` and
         `team_id` become fewer requests; an id that the plan does not have gives no row. Times of rows narrow nothing:

@@ -53,7 +53,7 @@ class Client(BaseClient):
 
     Where the first parameter is an id, it takes several too: a list, a tuple, a range, a generator, a column of NumPy,
     pandas, polars or Arrow (a set has no order), or a payload, batch or table with a column of that name. Such a call
-    returns a `Batch`, in the order of the ids (docs/batches.md).
+    returns a `Batch`, in the order of the ids (documentation: Many ids at once).
 
     Parameters:
         username, secret: the pair that signs requests.
@@ -67,7 +67,7 @@ class Client(BaseClient):
         max_concurrency: how many requests are in flight at once.
         requests_per_second: an upper limit; default: none.
         max_response_bytes: the most bytes of response bodies, decompressed, that this client receives at once; default:
-            512 MiB (docs/batches.md, "Memory").
+            512 MiB (documentation: Many ids at once, "Memory").
         max_memory: the most bytes that one table or one dict of a response may take, as estimated from its body; beyond
             it decoding raises `MemoryError`. Default: what the process can get.
         proxy: its address, such as "http://user:password@proxy.example:3128"; default: that of `HTTPS_PROXY` and the
@@ -133,7 +133,7 @@ class Client(BaseClient):
         Parameters:
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "List teams".
+        See the documentation: The wire, "List teams".
 
         >>> client.teams().table().column_names[:2]
         ['team_id', 'name']
@@ -186,7 +186,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` for a restricted team, `NotFound` for an unknown team or game.
 
-        See docs/wire.md, "Team roster".
+        See the documentation: The wire, "Team roster".
 
         >>> client.roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
@@ -220,7 +220,7 @@ class Client(BaseClient):
             week: the week of the season, from 1.
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Game schedule".
+        See the documentation: The wire, "Game schedule".
 
         >>> client.schedule("2026-11-01", "2027-04-15", team_id=team_id).table().num_rows > 0
         True
@@ -292,7 +292,7 @@ class Client(BaseClient):
 
         Raises `InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970.
 
-        See docs/wire.md, "Team events".
+        See the documentation: The wire, "Team events".
 
         >>> events = client.team_events(team_id, "2026-11-01", "2027-03-01", games_only=True)
         >>> {session["event_id"] for session in events.table("sessions").to_dicts()} <= {
@@ -360,7 +360,7 @@ class Client(BaseClient):
         Raises `PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums cannot
         be merged from pieces.
 
-        See docs/wire.md, "Team game stats".
+        See the documentation: The wire, "Team game stats".
 
         >>> box_score = client.team_game_stats(team_id, game_id=game_id).table("box_score")
         >>> {row["team_id"] for row in box_score.to_dicts()} == {team_id}
@@ -407,7 +407,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Full game events".
+        See the documentation: The wire, "Full game events".
 
         >>> client.game_events(game_id).tables
         []
@@ -448,7 +448,7 @@ class Client(BaseClient):
 
         Raises `NotFound` for an unknown game.
 
-        See docs/wire.md, "Game".
+        See the documentation: The wire, "Game".
 
         >>> client.game(game_id).table("events").to_dicts()[0]["game_id"] == game_id
         True
@@ -496,7 +496,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Stats".
+        See the documentation: The wire, "Stats".
 
         >>> box_score = client.stats(session_id, game_id=game_id).table("box_score").to_dicts()
         >>> {row["is_team_total"] for row in box_score} == {True, False}
@@ -547,7 +547,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Stats details".
+        See the documentation: The wire, "Stats details".
 
         >>> "hoop_to_event_x" in client.stats_details(session_id).table().column_names
         True
@@ -594,7 +594,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Possessions".
+        See the documentation: The wire, "Possessions".
 
         >>> client.possessions(session_id).tables
         ['possessions', 'possession_events', 'possession_players']
@@ -642,7 +642,7 @@ class Client(BaseClient):
         Raises `PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an unknown
         session.
 
-        See docs/wire.md, "Shots".
+        See the documentation: The wire, "Shots".
 
         >>> shots = client.shots(session_id).table().to_dicts()
         >>> all(shot["points"] == 0 for shot in shots if not shot["is_make"])
@@ -702,7 +702,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown session.
 
-        See docs/wire.md, "Sensor locations".
+        See the documentation: The wire, "Sensor locations".
 
         >>> locations = client.locations(session_id, session_start, session_start + 2_000)
         >>> locations.table().column_names[:3]
@@ -744,7 +744,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Game stats details".
+        See the documentation: The wire, "Game stats details".
 
         >>> client.game_stats_details(game_id).table().num_rows > 0
         True
@@ -786,7 +786,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Game shots".
+        See the documentation: The wire, "Game shots".
 
         >>> shots = client.game_shots(game_id).table()
         >>> {shot["game_id"] for shot in shots.to_dicts()} == {game_id}
@@ -828,7 +828,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Play-by-play".
+        See the documentation: The wire, "Play-by-play".
 
         >>> plays = client.play_by_play(game_id).table(columns=["event_id", "team_id", "description", "stats"])
         >>> plays.num_rows > 0
@@ -871,7 +871,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Ball screens".
+        See the documentation: The wire, "Ball screens".
 
         >>> client.ball_screens(game_id).table().column_names[:3]
         ['game_id', 'session_id', 'event_id']
@@ -912,7 +912,7 @@ class Client(BaseClient):
 
         Raises `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Videos".
+        See the documentation: The wire, "Videos".
 
         >>> client.videos(game_id).table().column_names[:3]
         ['game_id', 'session_id', 'hls_file']
@@ -964,7 +964,7 @@ class Client(BaseClient):
 
         Raises `ValueError` for another resource, `PermissionDenied` without access to the game's resources.
 
-        See docs/wire.md, "Catch-up".
+        See the documentation: The wire, "Catch-up".
 
         >>> client.catch_up(game_id, ["shots", "stats"]).tables
         ['shots', 'player_stats', 'box_score']
@@ -996,7 +996,7 @@ class Client(BaseClient):
 
         Raises `ValueError` for another number of teams.
 
-        See docs/wire.md, "Matchup".
+        See the documentation: The wire, "Matchup".
 
         >>> games = client.matchup(team_id, "2026-11-01", "2027-04-15", reference="SHOTTRACKER", gender="MEN")
         >>> all(team_id in (game["home_team_id"], game["away_team_id"]) for game in games.table().to_dicts())
@@ -1016,7 +1016,7 @@ class Client(BaseClient):
 
         Raises `ValueError` for a link whose path does not begin with `/v1/data/`.
 
-        See docs/wire.md, "Links".
+        See the documentation: The wire, "Links".
 
         >>> link = client.game(game_id).table("sessions").to_dicts()[0]["stats_link"]
         >>> client.follow(link).tables
@@ -1040,7 +1040,7 @@ class Client(BaseClient):
             params: the query; a list is sent as often as it has elements.
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Links".
+        See the documentation: The wire, "Links".
 
         >>> sorted(client.get("/v1/data/teams"))
         ['teams']
@@ -1069,7 +1069,7 @@ class Client(BaseClient):
             mock: request the service's sample game, which never ends, with the schedule id "mock-service".
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> client.broadcast_schedule().status
         200
@@ -1084,7 +1084,7 @@ class Client(BaseClient):
         Parameters:
             timeout: seconds for this call with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> client.broadcast_teams().status
         200
@@ -1128,7 +1128,7 @@ class Client(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id
         True
@@ -1172,7 +1172,7 @@ class Client(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> client.broadcast_stats(game_id).status
         200
@@ -1214,7 +1214,7 @@ class Client(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> season = sideline.Simulator(seed=7)
         >>> upcoming = season.games[-1]["event_id"]
@@ -1263,7 +1263,7 @@ class Client(BaseClient):
             timeout: seconds for this call with all its attempts (of several ids: for each), or a `sideline.Timeout`;
                 default: the client's.
 
-        See docs/wire.md, "Broadcast API".
+        See the documentation: The wire, "Broadcast API".
 
         >>> client.broadcast_locomotion(game_id, team_id).status
         200
@@ -1272,7 +1272,7 @@ class Client(BaseClient):
         return self._request_many("broadcast_locomotion", arguments, on_error, progress, timeout)
 
     def subscription_token(self, game_id: Id, *, timeout: Timeout | Duration | None = None) -> str:
-        """Return a token that opens the websocket of one game (docs/wire.md, "Websocket").
+        """Return a token that opens the websocket of one game (documentation: The wire, "Websocket").
 
         `live(game_id)` requests one by itself. Treat it as a secret.
 
@@ -1393,7 +1393,7 @@ class Client(BaseClient):
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteError` where a
         session could not be read. A roster that cannot be read only leaves names out.
 
-        See docs/tracking.md.
+        See the documentation: Positions to answers.
 
         >>> tracking = client.tracking(game_id)
         >>> defenders = tracking.defenders()
@@ -1427,7 +1427,9 @@ class Client(BaseClient):
         end: Time | None = None,
         columns: Sequence[str] | None = None,
     ) -> _engines.Plan:
-        """Return the plan of a table: every request that it takes, before the first is sent (docs/scale.md).
+        """Return the plan of a table: every request that it takes, before the first is sent.
+
+        See the documentation: Plans, scans and engines.
 
         Planning itself requests the teams and their events. It raises `IncompleteError`, which names what is missing,
         rather than leave out a session. Locations are planned in windows of 30 minutes.

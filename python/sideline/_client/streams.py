@@ -79,7 +79,9 @@ class Streams:
         last_event_id: str | None = None,
         recover: Recover = "auto",
     ) -> "streams.LiveStream[Any]":
-        """Stream the live stats of a game from the Broadcast API (docs/live.md, docs/wire.md, "Event stream").
+        """Stream the live stats of a game from the Broadcast API (documentation: The wire, "Event stream").
+
+        See the documentation: Live.
 
         It requires the API key. Each update is a whole snapshot. The stream connects at `with`, or at the first item.
 
@@ -100,7 +102,7 @@ class Streams:
             last_event_id: sent with the first request.
             recover: "auto" requests a snapshot (`broadcast_stats`) after a gap that the stream does not close itself
                 within 2 s, at most one for each gap, and yields it as `Recovered`; "off" requests nothing. Without
-                notices nothing is requested (docs/streams.md, "Recovery").
+                notices nothing is requested (documentation: Streams in detail, "Recovery").
 
         >>> stream = client.live_stats(live_game_id)
         >>> type(next(stream)).__name__
@@ -146,7 +148,9 @@ class Streams:
         give_up_on: Iterable[int] = (401, 403),
         recover: Recover = "auto",
     ) -> "streams.LiveStream":
-        """Stream the live websocket of a game (docs/live.md, docs/wire.md, "Websocket").
+        """Stream the live websocket of a game (documentation: The wire, "Websocket").
+
+        See the documentation: Live.
 
         After a lost connection it resumes after the highest number below which none is missing, and leaves out repeats
         (`stats.repeats` counts them). `batches(table="stat_updates")` returns rows of stats messages, and
@@ -167,8 +171,8 @@ class Streams:
             buffer, max_event_bytes, max_buffer_bytes, quiet_after, give_up_on: as for `live_stats`.
             recover: "auto" requests the state of the game after a gap (`catch_up`; where that is refused, the stats of
                 the game's sessions), once for each gap and at most once in 5 s, and yields it as `Recovered`; "off"
-                requests nothing. Without `game_id` or without notices nothing is requested (docs/streams.md,
-                "Recovery").
+                requests nothing. Without `game_id` or without notices nothing is requested (documentation: Streams in
+                detail, "Recovery").
 
         >>> stream = client.live(live_game_id, sources=["stats"])
         >>> type(next(stream)).__name__

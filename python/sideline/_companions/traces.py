@@ -1,4 +1,4 @@
-"""Spans and metrics of OpenTelemetry (docs/traces.md). It is imported once the program has imported OpenTelemetry.
+"""Spans and metrics of OpenTelemetry (documentation: Traces), imported once the program has imported OpenTelemetry.
 
 The extension calls `current_trace` and the methods of what it returns.
 """

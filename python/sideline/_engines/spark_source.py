@@ -38,7 +38,7 @@ _DEFAULT_PARTS = 8
 
 
 class SidelineDataSource(DataSource):  # type: ignore[misc]
-    """A table of a plan, read by the executors. See docs/scale.md for its options."""
+    """A table of a plan, read by the executors. See the documentation: Plans, scans and engines for its options."""
 
     @classmethod
     def name(cls) -> str:

@@ -22,7 +22,7 @@ class Schemas(Mapping[str, Schema]):
     def of_sport(self, sport: Sport) -> "Schemas":
         """Return the schemas of a sport, "basketball" or "football": only the columns of box scores differ.
 
-        Raises `ValueError` for another sport. See docs/football.md.
+        Raises `ValueError` for another sport. See the documentation: Football.
 
         >>> sideline.SCHEMAS.of_sport("football")["box_score"].names[-2:]
         ['version', 'games_played']

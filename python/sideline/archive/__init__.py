@@ -207,7 +207,8 @@ class Archive:
 
         It plans from the schedule and the teams' events, including practices. A game of the schedule that no team's
         events list is requested by its id. Every table is requested for every session. A failure never replaces a
-        stored row. `docs/trust.md` says what each status means, and when a game or session counts as withdrawn.
+        stored row. See the documentation: Trust, for what each status means, and for when a game or session counts as
+        withdrawn.
 
         Parameters:
             team_ids: their ids, or a table with them; default: all teams that the client may read.
@@ -533,7 +534,9 @@ class Archive:
 
     @names_damage
     def tracking(self, game_id: str, *, on_error: Literal["raise", "keep"] = "raise") -> "audits.Tracking":
-        """Return the positions of a game from the stored tables, without a request (docs/tracking.md).
+        """Return the positions of a game from the stored tables, without a request.
+
+        See the documentation: Positions to answers.
 
         Parameters:
             game_id: a game whose locations are stored: `sync(tables=["locations", ...])`.
@@ -672,7 +675,8 @@ class Archive:
             tables: names of tables; default: all. A table that was exported once is kept up to date.
             schema: "evolve" adds columns that the target lacks, "freeze" rejects them after the first export.
             pseudonyms: replaces names, ids, jersey numbers, references and links by this key, of at least 16 bytes;
-                `True` is your own key in the state folder (docs/first_day.md, "Pseudonyms"). A target keeps its key.
+                `True` is your own key in the state folder (documentation: Your first day, "Pseudonyms"). A
+                target keeps its key.
 
         Returns the number of units whose rows were replaced, the numbers of rows written by table, and what the target
         could not hold: such a value is null there, such a column is left out, and everything else arrives. Raises

@@ -40,7 +40,7 @@ MEANINGS = {
     "provisional": "complete, but it may still be corrected",
     "available": "complete and final",
 }
-"""Of the verdicts, as in docs/answers.md."""
+"""Of the verdicts, as in the page Answers of the documentation."""
 
 
 @dataclass

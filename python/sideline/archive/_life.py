@@ -1,6 +1,6 @@
 """The life of a unit: its states, what can be observed of it, and what follows. Pure.
 
-The tables at the end of `docs/trust.md` are generated from here.
+The tables at the end of the page Trust of the documentation are generated from here.
 """
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """How a command ended. `docs/command.md` has them in a table."""
+    """How a command ended (documentation: Command line)."""
 
     DONE = 0
     ERROR = 1

@@ -44,7 +44,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--feed",
         action="store_true",
-        help="with --serve: also /score.json, /feed.json, /feed.csv, /feed.xml, /overlay and /healthz (docs/on-air.md)",
+        help="with --serve: also /score.json, /feed.json, /feed.csv, /feed.xml, /overlay and /healthz "
+        "(documentation: On air)",
     )
     parser.add_argument(
         "--delay",

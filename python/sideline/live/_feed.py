@@ -1,4 +1,4 @@
-"""A live game as JSON, CSV and XML, for graphics systems (docs/on-air.md)."""
+"""A live game as JSON, CSV and XML, for graphics systems (documentation: On air)."""
 
 import csv
 import io

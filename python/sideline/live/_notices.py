@@ -54,7 +54,7 @@ class Gap(Notice):
     In a journal it also covers the time between two recordings, and its reason is "damaged" where the file is damaged,
     and "torn" where the recorder was killed. With `recover="auto"` the service is asked for what is missing until a
     `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one (`is_final`) whose
-    reason says why (docs/streams.md, "Recovery").
+    reason says why (documentation: Streams in detail, "Recovery").
     """
 
     start: datetime

@@ -25,7 +25,7 @@ class Side:
 
 
 class Situation:
-    """Sides, points, period and clock, kept from the messages of a stream (docs/wire.md)."""
+    """Sides, points, period and clock, kept from the messages of a stream (documentation: The wire)."""
 
     def __init__(self) -> None:
         self.teams: dict[str, int] = {}

@@ -163,7 +163,7 @@ class LiveStream(Generic[Item]):
         An existing journal is continued, with a `Gap` over the time that was not recorded (but not with
         `notices=False`). Items are written at least once a second and once in `sync_every`, so a killed process loses
         at most that much. The journal is complete when the stream is closed. `sideline.replay` replays it; `zstdcat`
-        shows it as JSON lines, with times in nanoseconds (docs/live.md, "Recording and replaying").
+        shows it as JSON lines, with times in nanoseconds (documentation: Live, "Recording and replaying").
 
         Parameters:
             sync_every: seconds between two calls of fsync, at most, while items arrive: a power failure loses this much
@@ -215,10 +215,10 @@ class LiveStream(Generic[Item]):
         feed: bool = False,
         delay_s: Duration = 0.0,
     ) -> "_page.LivePage":
-        """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (docs/live.md).
+        """Show the stream in a browser: score, clock, box score, shot chart, last plays, gaps (documentation: Live).
 
         With `feed`, graphics systems read the score there too: `/score.json`, `/feed.json`, `/feed.csv`, `/feed.xml`,
-        `/overlay` and `/healthz` (docs/on-air.md).
+        `/overlay` and `/healthz` (documentation: On air).
 
         The page takes the items in a thread until it is closed, so do not iterate over the stream as well; `record` it
         before to keep them. Only this machine can open it unless `host` says otherwise, and nothing is loaded from

@@ -105,7 +105,7 @@ def court(
         ax: default: new axes.
         court: "college" (NCAA, men and women: the lines are the same), "pro" (NBA), "international" (FIBA), or a
             `sideline.court.Court`; "football" (NCAA) is a football field, which is always drawn whole, with the origin
-            at its centre. The frame of the service's football is not documented: see docs/football.md.
+            at its centre. The frame of the service's football is not documented: see the documentation: Football.
         color, linewidth: of the lines, as in matplotlib.
 
     >>> axes = sideline.plot.court(court="international", half=False)
