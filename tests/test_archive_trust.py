@@ -789,10 +789,12 @@ def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None
     assert archive.scan("shots").collect().is_empty()
 
 
-def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
-    league.faults.add("team_events", path="/9999", status=404)
+@pytest.mark.parametrize("status", [404, 422, 500])
+def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archive, league: Service, tmp_path: Path, status: int) -> None:
+    # The specification has no 404 for a team's events.
+    league.faults.add("team_events", path="/9999", status=status)
     report = sync(archive, team_ids=[9999])
-    assert {(hole["operation"], hole["status"]) for hole in report.holes} == {("team_events", "missing")}
+    assert {hole["operation"] for hole in report.holes} == {"team_events"}
     assert not (tmp_path / "season").exists()
     with (
         sideline.Client(**{**league.client_options(), "secret": "wrong"}) as wrong,
@@ -806,6 +808,24 @@ def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archi
     [game] = sync(archive, game_ids=["no-such-game"]).holes
     assert game["unit"] == "game/no-such-game"
     assert archive.info().holes == [], "a hole that no sync could close"
+
+
+def test_the_hole_of_a_team_that_the_archive_has_stays(archive: sideline.Archive, league: Service) -> None:
+    teams = [team.id for team in league.season.teams]
+    assert sync(archive).complete
+    league.faults.add("teams", change=lambda body: {"teams": [team for team in body["teams"] if team["id"] != teams[0]]})
+    league.faults.add("team_events", path=f"/{teams[0]}", status=500)
+    assert not sync(archive, team_ids=teams).complete
+    assert [hole["team_id"] for hole in archive.info().holes if hole["operation"] == "team_events"] == [teams[0]]
+
+
+def test_the_hole_of_a_team_is_closed_by_the_list_of_teams(archive: sideline.Archive, league: Service) -> None:
+    league.faults.add("team_events", path="/9999", status=500)
+    league.faults.add("teams", status=500, times=9)
+    assert not sync(archive, team_ids=[9999, league.season.teams[0].id]).complete
+    league.faults.clear()
+    assert sync(archive).complete
+    assert archive.info().holes == []
 
 
 # 12. One schema of coverage.

@@ -24,7 +24,7 @@ from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, sta
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
-from ._plan import LIST_OPERATIONS, Unit, is_list
+from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
 from ._settings import Settings
 from ._settled import Ledger
@@ -75,7 +75,11 @@ class Sync:
         self._known = self._ledger.rows
         self._settled_entries = self._ledger.find_settled(wanted, window)
         self._lists = Discovery(
-            client, clock, self._settled_entries, lambda event: f"team_events/{event}" in self._known
+            client,
+            clock,
+            self._settled_entries,
+            lambda event: f"team_events/{event}" in self._known,
+            lambda team: any(row["team_id"] == team and _plan.has_rows(row) for row in self._known.values()),
         )
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
@@ -279,15 +283,17 @@ class Sync:
         write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
 
     def _remove_early_holes(self) -> None:
-        """Remove the holes of games that are not played yet, or not at all.
+        """Remove the holes of games that are not played yet, or not at all, and of teams that do not exist.
 
-        They were requested too early: the game has moved or was canceled since, or the service's clock was ahead.
+        Such games were requested too early: one has moved or was canceled since, or the service's clock was ahead.
         """
         lists = self._lists
         missing_ids = {outcome.unit.id for outcome in lists.missing_games}
         games = _plan.early_games(lists.games.values(), {*lists.events, *missing_ids}, lists.clock)
         units = {f"game/{game}" for game in games}
         early = {unit for unit in units & self._known.keys() if _plan.is_unstored_hole(self._known[unit])}
+        of_teams = {name: row["team_id"] for name, row in self._known.items() if name.startswith(TEAMS_LIST)}
+        early |= {name for name, team in of_teams.items() if lists.lacks_team(team)}
         remove_holes(self._store, early, _plan.is_unstored_hole)
         for unit in early:
             del self._known[unit]
@@ -396,7 +402,7 @@ class Sync:
     def _steps(self, groups: list[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(_taken(groups), self._expected_size, self._settings):
+            for step in _steps(_take_groups(groups), self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -562,7 +568,7 @@ def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
         yield list(outcomes[first : first + size])
 
 
-def _taken(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
+def _take_groups(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
     """Yield the groups, and keep none: the units of a season are many."""
     groups.reverse()
     while groups:
