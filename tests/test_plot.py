@@ -142,9 +142,9 @@ def some_assists() -> dict[str, list[Any]]:
     for number in range(40):
         passer, scorer = 101 + min(number * 7 % 11, number * 5 % 7), 101 + (number * 3 + number // 6) % 7
         if passer != scorer:
-            own = {"session_id": "S", "team_id": 11, "team_name": TEAMS[11], "possession": number, "timestamp": START}
-            rows.append({**own, "possession_type": "FGA", "details": ["FGA2", "FG", "FG2", "PTS"], "player_id": scorer})
-            rows.append({**own, "possession_type": "AST", "details": [], "player_id": passer})
+            key = {"session_id": "S", "team_id": 11, "team_name": TEAMS[11], "possession": number, "timestamp": START}
+            rows.append({**key, "possession_type": "FGA", "details": ["FGA2", "FG", "FG2", "PTS"], "player_id": scorer})
+            rows.append({**key, "possession_type": "AST", "details": [], "player_id": passer})
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 

@@ -150,9 +150,9 @@ def test_every_verdict_has_a_meaning() -> None:
 
 
 def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> None:
-    shown = report._repr_html_()
-    assert shown.startswith("<style>") and shown.endswith("</main>")
-    assert "<body" not in shown and "<h1>" in shown
+    fragment = report._repr_html_()
+    assert fragment.startswith("<style>") and fragment.endswith("</main>")
+    assert "<body" not in fragment and "<h1>" in fragment
     assert re.fullmatch(r"<sideline.ArchiveReport [\d,]+ bytes>", repr(report))
 
 

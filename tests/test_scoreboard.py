@@ -79,13 +79,13 @@ def test_players_of_a_roster_have_its_names_in_rows_plays_and_shots() -> None:
     roster = {"id": HOME, "name": "Home", "players": [{"id": 12, "first_name": "Bea", "last_name": "Moss", "jersey_number_str": "4"}]}
     score = sideline.LiveBoxScore()
     score.seed(sideline.Payload.from_bytes("roster", json.dumps(roster).encode()))
-    seen = Scoreboard("live g1", score)
+    scoreboard = Scoreboard("live g1", score)
     for item in (summary(), stats(HOME, 12, 5, {"PTS": 2}), shot(HOME, 12, 2), stats(AWAY, 21, 6, {"PTS": 3})):
-        seen.add(item)
-    shown = seen.view("connected", STATS)
-    assert [row["name"] for team in shown["teams"] for row in team["rows"]] == ["Ada Lane", "Bea Moss", "player 21"]
-    assert any(play["text"].startswith("Bea Moss: ") for play in shown["plays"])
-    assert shown["shots"][0]["text"].startswith("Bea Moss, ")
+        scoreboard.add(item)
+    game_view = scoreboard.view("connected", STATS)
+    assert [row["name"] for team in game_view["teams"] for row in team["rows"]] == ["Ada Lane", "Bea Moss", "player 21"]
+    assert any(play["text"].startswith("Bea Moss: ") for play in game_view["plays"])
+    assert game_view["shots"][0]["text"].startswith("Bea Moss, ")
 
 
 @pytest.mark.parametrize(
