@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import re
 import runpy
@@ -205,3 +206,18 @@ def test_every_page_that_the_package_cites_has_that_section() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     documented_names = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
     assert set(sideline.__all__) - {"__version__"} <= documented_names
+
+
+@pytest.mark.parametrize("module", ["live", "metrics", "plot"])
+def test_every_public_name_of_a_module_is_in_the_reference(module: str) -> None:
+    names = {name for name in importlib.import_module(f"sideline.{module}").__all__ if not name.isupper()}
+    reference = (DOCS / "reference.md").read_text(encoding="utf-8")
+    documented_names = set(re.findall(r"^::: sideline\.(?:\w+\.)?(\w+)$", reference, re.M))
+    assert names - documented_names == set()
+
+
+@pytest.mark.parametrize(("module", "page"), [("metrics", "metrics.md"), ("plot", "plots.md")])
+def test_every_function_of_a_module_is_in_the_table_of_its_page(module: str, page: str) -> None:
+    functions = {name for name in importlib.import_module(f"sideline.{module}").__all__ if name.islower()}
+    first_cells = re.findall(r"^\| (.+?) \|", (DOCS / page).read_text(encoding="utf-8"), re.M)
+    assert functions - set(re.findall(r"`(\w+)`", " ".join(first_cells))) == set()

@@ -845,6 +845,16 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "comparison": lambda: compare_players(some_box_scores(), ["ada", "cy"], new(6.4, 3.0, (0.05, 0.12, 0.9, 0.76))),
 }
 
+
+def test_every_plot_is_called_and_has_its_picture() -> None:
+    """Those of `Tracking` and animations are measured in tests/test_plot_tracking.py."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    calls, _, pictures = source.partition("CALLS: dict")[2].partition("PICTURES: dict")
+    for name in set(plot.__all__) - {"Animation", "animate", "loads", "matchups"}:
+        assert f": {name}(" in calls.partition("\n}\n")[0], f"{name} has no call in CALLS"
+        assert f": {name}(" in pictures.partition("\n}\n")[0], f"{name} has no picture in PICTURES"
+
+
 # Measured: letters by FreeType 2.6 (matplotlib 3.8) and by 2.14 (3.11) are up to 24 apart: where they are little can be told, and
 # what they say is in the tests above. Beside them it is up to 4.9; a three-point line that is off by 300 mm is 5.8, without
 # letters 7.6.
