@@ -37,7 +37,9 @@ def on_nav(nav: Navigation, **_: Any) -> None:
 
 def on_post_page(output: str, **_: Any) -> str:
     """Name the search, which the theme leaves without a name for screen readers."""
-    return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

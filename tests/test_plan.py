@@ -377,3 +377,10 @@ def test_an_estimate_is_near_what_a_simulated_season_costs() -> None:
             sizes = [len(body) for part in plan.split(1) for body in part.bodies(client)["body"]]
             assert (cost.requests, cost.seconds, cost.source) == (len(sizes), len(sizes) / 50, "declared")
             assert sum(sizes) / 2 < cost.bytes < 2 * sum(sizes), table
+
+
+def test_an_estimate_can_be_read() -> None:
+    from sideline._engines.plan import Estimate
+
+    assert str(Estimate(1234, 56_780_000, 125.4)) == "1,234 requests, about 56.8 MB, at least 2:05"
+    assert str(Estimate(2, 51_000, None)) == "2 requests, about 0.1 MB, no time is known without requests_per_second"
