@@ -24,6 +24,7 @@ from needs import skip_if_missing
 from pages import BLOCKS, PAGES, Block
 
 import sideline
+from browser import CHROMIUM, browser
 from sideline import cli
 
 ROOT = Path(__file__).parent.parent
@@ -162,6 +163,19 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert page.index('id="sideline.Client.teams"') < page.index('id="sideline.Client.live"'), "requests come before streams"
     assert '<a href="../wire/#list-teams">' in page
     check_markdown_of(tmp_path / "site")
+    if CHROMIUM is not None:
+        check_colours_of(tmp_path)
+
+
+def check_colours_of(folder: Path) -> None:
+    """A reader who prefers dark colours has them at the first visit; links are more than a colour, and the search has a name."""
+    with browser(folder / "profile") as tab:
+        tab.prefer("dark")
+        tab.resize(1280)
+        tab.open((folder / "site" / "plots" / "index.html").as_uri())
+        tab.wait("document.readyState === 'complete' && document.body.dataset.mdColorScheme === 'slate'")
+        assert tab.run("getComputedStyle(document.querySelector('article p a:not(.headerlink)')).textDecorationLine") == "underline"
+        assert tab.run("document.querySelector('[role=dialog]').ariaLabel") == "Search"
 
 
 def check_markdown_of(site: Path) -> None:
