@@ -323,3 +323,18 @@ def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:
     assert court_view["box"] == "-7920 -13025.4 15840 14925.6"
     assert f"A{court.COLLEGE_MEN.arc:g} {court.COLLEGE_MEN.arc:g} 0 0 0 {court.COLLEGE_MEN.corner:g}" in court_view["lines"]
     assert half_court(court.INTERNATIONAL) != court_view
+
+
+def test_only_what_is_wrong_is_red_in_a_terminal_and_both_tables_have_the_same_columns() -> None:
+    from sideline.live._terminal import _status
+
+    items = [summary(), stats(HOME, 11, 5, {"PTS": 28, "FG": 11, "FGA": 24}), stats(AWAY, 21, 6, {"PTS": 3, "FG": 1, "FGA": 2}), stats(AWAY, 0, 7, {"PTS": 3})]
+    for state, style in (("connected", "green"), ("closed", "dim"), ("reconnecting", "bold red")):
+        status = _status(board(*items).view(state, STATS))
+        assert [(status.plain[span.start : span.end], str(span.style)) for span in status.spans][0] == (state, style)
+        assert not status.style and {str(span.style) for span in status.spans[1:]} == {"dim"}
+    console = Console(width=80, file=StringIO())
+    console.print(render(view(*items), 80))
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    heads = [line for line in printed.splitlines() if line.startswith("Player")]
+    assert len(heads) == 2 and heads[0].rstrip() == heads[1].rstrip()
