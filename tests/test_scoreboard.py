@@ -326,15 +326,13 @@ def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:
 
 
 def test_only_what_is_wrong_is_red_in_a_terminal_and_both_tables_have_the_same_columns() -> None:
-    from sideline.live._terminal import _status
-
     items = [summary(), stats(HOME, 11, 5, {"PTS": 28, "FG": 11, "FGA": 24}), stats(AWAY, 21, 6, {"PTS": 3, "FG": 1, "FGA": 2}), stats(AWAY, 0, 7, {"PTS": 3})]
     for state, style in (("connected", "green"), ("closed", "dim"), ("reconnecting", "bold red")):
-        status = _status(board(*items).view(state, STATS))
-        assert [(status.plain[span.start : span.end], str(span.style)) for span in status.spans][0] == (state, style)
+        status: Any = list(getattr(render(board(*items).view(state, STATS), 80), "renderables"))[1]  # noqa: B009
+        assert (status.plain[: len(state)], str(status.spans[0].style), status.spans[0].end) == (state, style, len(state))
         assert not status.style and {str(span.style) for span in status.spans[1:]} == {"dim"}
     console = Console(width=80, file=StringIO())
     console.print(render(view(*items), 80))
-    printed = console.file.getvalue()  # type: ignore[attr-defined]
-    heads = [line for line in printed.splitlines() if line.startswith("Player")]
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    heads = [line for line in lines if line.startswith("Player")]
     assert len(heads) == 2 and heads[0].rstrip() == heads[1].rstrip()
