@@ -74,7 +74,7 @@ from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
-from ._html_report import ArchiveReport, gather, last_report_time, record_report, render
+from ._html_report import ArchiveReport, gather, last_report_time, record_report, render, zone_of_report
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
@@ -493,7 +493,9 @@ class Archive:
         )
 
     @names_damage
-    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
+    def report(
+        self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None, tz: str | None = None
+    ) -> ArchiveReport:
         """Return one static HTML page about the archive, which a notebook displays.
 
         It has verdicts, last night's scores and leaders, loads and shot quality, holes with their reasons, corrections
@@ -504,15 +506,16 @@ class Archive:
             path: the file to write, or "-" for standard output. The archive keeps the time of the last report that was
                 written, whatever its path.
             since: corrections since this time; default: since the last report that was written, or all.
+            tz: the zone of the times, such as "America/New_York"; default: that of `SIDELINE_TZ`, else UTC.
 
-        Raises `FileNotFoundError` if there is no archive.
+        Raises `FileNotFoundError` if there is no archive, and `ValueError` for an unknown zone.
 
         >>> "Coverage by team and month" in archive.report().html
         True
         """
         made_at = datetime.now(UTC)
         start = last_report_time(self._store) if since is None else _to_datetime("since", since)
-        made = ArchiveReport(render(gather(self, start, made_at)))
+        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz))))
         if path is not None:
             made.save(path)
             record_report(self._store, made_at)
