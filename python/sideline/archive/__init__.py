@@ -15,7 +15,7 @@
     _leases.py           shares units between machines on one bucket
     _store.py            opens, creates and changes Delta tables
     _settled.py          finds the entries of lists that need no work
-    _raw.py              adds bodies to the table of bodies
+    _raw.py              adds bodies to their table, finds those without an account
     _storage_types.py    converts rows to what Delta Lake has
     _commits.py          writes files of tables and commits them
     _settings.py         names the quantities of a sync
