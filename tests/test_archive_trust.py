@@ -440,6 +440,28 @@ def killed_before_the_account_of(operation: str) -> Iterator[None]:
         yield
 
 
+def test_a_final_unit_whose_storing_was_interrupted_is_requested_again(archive: sideline.Archive, league: Service) -> None:
+    """A sync of all games is killed when it has stored the body and not its rows: `coverage` has the body before, which is final."""
+    options = span_with("player_stats")
+    past = {**options, "correction_window": timedelta(0)}
+    sync(archive, **past).raise_if_incomplete()
+    assert league.change.correct_stat()
+
+    def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+        operations = rows_of_commit(table, rows)
+        is_body = {"body", "operation"} <= {*operations.schema.names} and "stats" in operations["operation"].to_pylist()
+        assert commit()
+        if is_body:
+            raise Killed
+        return True
+
+    with around_commits(killed), pytest.raises(Killed):
+        sync(archive, **options)
+    assert untrue(archive, league, ["player_stats"])
+    sync(archive, **past).raise_if_incomplete()
+    assert untrue(archive, league, ["player_stats"]) == {}
+
+
 @pytest.fixture
 def killed(archive: sideline.Archive) -> sideline.Archive:
     """With rows of shots that `coverage` does not account for."""
