@@ -94,8 +94,8 @@ def check(faults: list[Fault]) -> None:
         count = (PACKAGE / "archive" / fault["file"]).read_text(encoding="utf-8").count(fault["before"])
         if count != 1:
             sys.exit(f"{fault['name']}: {fault['file']} has {count} times {fault['before']!r}; correct {FAULTS.name}")
-    if (found := find(None)) is not None:
-        sys.exit(f"{found[0]} fails without a fault: {found[1]}")
+    if (failure := find(None)) is not None:
+        sys.exit(f"{failure[0]} fails without a fault: {failure[1]}")
 
 
 def row(fault: Fault, found: tuple[str, str] | None) -> str:

@@ -463,7 +463,7 @@ def test_a_final_unit_whose_storing_was_interrupted_is_requested_again(archive: 
     sync(archive, **past).raise_if_incomplete()
     assert league.change.correct_stat()
 
-    def killed(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+    def commit_and_end(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
         operations = rows_of_commit(table, rows)
         is_body = {"body", "operation"} <= {*operations.schema.names} and "stats" in operations["operation"].to_pylist()
         assert commit()
@@ -471,7 +471,7 @@ def test_a_final_unit_whose_storing_was_interrupted_is_requested_again(archive: 
             raise Killed
         return True
 
-    with around_commits(killed), pytest.raises(Killed):
+    with around_commits(commit_and_end), pytest.raises(Killed):
         sync(archive, **options)
     assert untrue(archive, league, ["player_stats"])
     sync(archive, **past).raise_if_incomplete()

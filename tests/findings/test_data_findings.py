@@ -417,15 +417,16 @@ def test_a_withdrawn_unit_does_not_excuse_a_row_that_was_deleted() -> None:
     assert not is_named("shots", row, [account], Memory())
 
 
-def test_a_withdrawal_excuses_rows_as_long_as_the_service_denies_their_unit(league: Service, whole: sideline.Archive) -> None:
+def test_a_withdrawal_excuses_rows_as_long_as_the_service_denies_their_unit(league: Service, archive: sideline.Archive) -> None:
     """The first sync with a 404 reports a hole, the second the withdrawal, and the third only that the unit is still withdrawn."""
     memory = Memory()
     memory.note(league.season)
+    assert sync(archive, None).complete
     league.faults.add("possessions", status=404, body={"status": 404, "message": "no such session"})
-    reports = [sync(whole, None) for _ in range(3)]
-    assert not unnamed(whole, reports[-1], league, memory, ["possessions"])
+    reports = [sync(archive, None) for _ in range(3)]
+    assert not unnamed(archive, reports[-1], league, memory, ["possessions"])
     league.faults.clear()
-    assert unnamed(whole, reports[-1], league, memory, ["possessions"])
+    assert unnamed(archive, reports[-1], league, memory, ["possessions"])
 
 
 def test_a_hole_of_a_teams_roster_or_list_does_not_excuse_the_rows_of_a_listed_session(league: Service) -> None:

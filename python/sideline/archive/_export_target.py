@@ -29,6 +29,9 @@ _JSON_TYPES = {"postgresql": "jsonb", "duckdb": "json"}
 _MAX_INGESTED_ROWS = 2048
 """Rows of a vector of DuckDB, which casts no larger batch, such as text to JSON, and refuses it instead."""
 
+_OUT_OF_MEMORY = "SET memory_limit"
+"""What DuckDB advises in each of its errors about memory, which have no other mark."""
+
 _JSONB_VERSION = b"\x01"
 """The first byte of a value of `jsonb` in PostgreSQL's binary format; the text follows."""
 
@@ -155,6 +158,8 @@ class Target:
             if not type(error).__module__.startswith("adbc_"):
                 raise
             failure = self._scrub(str(error))
+        if failure is not None and self.kind == "duckdb" and _OUT_OF_MEMORY in failure:
+            raise MemoryError(f"DuckDB has no memory for a statement of the export: {failure}")
         if failure is not None:
             raise SidelineError(f"the target of the export refused a statement: {failure}")
 
