@@ -4,7 +4,7 @@ use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
-use crate::machine;
+use crate::machine::{self, Unfinished};
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use std::vec::IntoIter;
 use tokio::sync::Notify;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet};
 
 /// After this many consecutive authentication failures the credentials are checked by another request. A gateway may
 /// refuse single ids or paths, which must not stop the rest.
@@ -156,7 +156,7 @@ pub async fn run(
         running.spawn(async move { one_by_one(&transport, &drift, &shared.0, &shared.1, strict, &counters).await });
     }
     while let Some(joined) = running.join_next().await {
-        joined.map_err(stopped)??;
+        joined.map_err(error_of_task)??;
     }
     let mut work = lock(&shared.0);
     let BatchState { waiting, ended, stop, .. } = &mut *work;
@@ -341,7 +341,11 @@ async fn ended(
             let is_short = payload.size() <= INLINE_DECODE_BYTES;
             let drift = drift.clone();
             let read = move || read(&drift, payload, strict, at);
-            if is_short { Ok(read()) } else { spawn_blocking(read).await.map_err(stopped) }
+            match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
+                Ok(result) => Ok(result),
+                Err(Unfinished::OutOfMemory) => Ok(FetchResult::failed(no_thread().into(), at)),
+                Err(reason) => Err(stopped(reason)),
+            }
         }
     }
 }
@@ -370,8 +374,19 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
     FetchResult { response: Some((payload, drift_fields)), rows, at }
 }
 
+fn no_thread() -> Error {
+    Error::Memory("the process has no memory for a thread that reads the response".into())
+}
+
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
-pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
+pub(super) fn stopped(reason: Unfinished) -> Error {
+    match reason {
+        Unfinished::OutOfMemory => no_thread(),
+        Unfinished::Stopped(error) => error_of_task(error),
+    }
+}
+
+fn error_of_task(error: JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
         Err(_) => Error::Transport("the interpreter is exiting; no request is sent any more".into()),

@@ -4,6 +4,7 @@ use super::batch::stopped;
 use super::{FetchError, Payload};
 use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
+use crate::machine;
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
 use arrow_array::RecordBatch;
@@ -12,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tables::{Context, MAX_UNKNOWN_FIELDS, UnknownPath};
-use tokio::task::spawn_blocking;
 
 /// Further unknown paths are dropped: where keys are data, each would be a path.
 const MAX_ROWS: usize = 1000;
@@ -99,7 +99,10 @@ impl Drift {
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
         let inspect = move || self.inspect(&payload, now).map(|drift_fields| (payload, drift_fields));
-        let inspected = if is_short { inspect() } else { spawn_blocking(inspect).await.map_err(stopped)? };
+        let inspected = match is_short {
+            true => inspect(),
+            false => machine::run_blocking(inspect).await.map_err(stopped)?,
+        };
         inspected.map_err(|failed| *failed)
     }
 

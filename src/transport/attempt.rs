@@ -10,13 +10,12 @@ use super::response::{ClockOffsets, ReceivedResponse};
 use super::trace::Trace;
 use super::{Shared, clock};
 use crate::error::Result;
-use crate::machine;
+use crate::machine::{self, Unfinished};
 use crate::scrub::{Scrubbed, Scrubber};
 use reader::Body;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::panic::resume_unwind;
 use std::time::{Duration, SystemTime};
-use tokio::task::spawn_blocking;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -124,7 +123,8 @@ pub(super) async fn receive(
     if status == 200 {
         lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
     }
-    let mut body = Body::with_capacity(announced.min(MAX_INITIAL_CAPACITY));
+    let mut body = Body::default();
+    body.try_reserve(announced.min(MAX_INITIAL_CAPACITY)).map_err(|_| AttemptError::out_of_memory())?;
     let error_deadline = Instant::now() + error_timeout;
     loop {
         let chunk = match status {
@@ -144,6 +144,7 @@ pub(super) async fn receive(
                 if status == 200 && body.len() + chunk.len() > announced {
                     lease.grow_to(body.len() + chunk.len()).await.map_err(AttemptError::from_lease)?;
                 }
+                body.try_reserve(chunk.len()).map_err(|_| AttemptError::out_of_memory())?;
                 body.extend_from_slice(&chunk);
             }
             // The status matters more than the end of the body.
@@ -178,9 +179,10 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         let step = if inflation.is_inline() {
             inflation.run()
         } else {
-            match spawn_blocking(move || inflation.run()).await {
+            match machine::run_blocking(move || inflation.run()).await {
                 Ok(step) => step,
-                Err(error) => match error.try_into_panic() {
+                Err(Unfinished::OutOfMemory) => Err(InflateError::OutOfMemory),
+                Err(Unfinished::Stopped(error)) => match error.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
                     // The runtime is shutting down, so the result does not matter.
                     Err(_) => Err(InflateError::Damaged),
@@ -190,6 +192,7 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         match step {
             Ok(InflateStep::Done(body)) => return Ok(body),
             Ok(InflateStep::More(more)) => inflation = more,
+            Err(InflateError::OutOfMemory) => return Err(AttemptError::out_of_memory()),
             Err(InflateError::TooLarge) => return Err(AttemptError::body_too_large(limit)),
             Err(InflateError::Damaged) => return Err(AttemptError::damaged_gzip()),
         }

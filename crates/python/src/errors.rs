@@ -2,7 +2,7 @@
 //! class cannot have fields.
 
 use crate::interpreter_exit;
-use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyMemoryError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
@@ -37,6 +37,7 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
         Error::File(_) => PyBlockingIOError::new_err(text),
+        Error::Memory(_) => PyMemoryError::new_err(text),
         Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
     }

@@ -15,7 +15,7 @@
     _leases.py           shares units between machines on one bucket
     _store.py            opens, creates and changes Delta tables
     _settled.py          finds the entries of lists that need no work
-    _raw.py              adds bodies to the table of bodies
+    _raw.py              adds bodies to their table, finds those without an account
     _storage_types.py    converts rows to what Delta Lake has
     _commits.py          writes files of tables and commits them
     _settings.py         names the quantities of a sync
@@ -45,7 +45,7 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -515,7 +515,7 @@ class Archive:
         """
         made_at = datetime.now(UTC)
         start = last_report_time(self._store) if since is None else _to_datetime("since", since)
-        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz))))
+        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz), self._judge)))
         if path is not None:
             made.save(path)
             record_report(self._store, made_at)
@@ -638,19 +638,21 @@ class Archive:
         >>> archive.status().column_names
         ['game_id', 'table', 'status', 'checked', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
+        window = as_timedelta("correction_window", correction_window)
+        start = None if since is None else _to_datetime("since", since)
+        return self._judge(None, _team_ids(team_ids), start, window)
+
+    def _judge(
+        self,
+        violations: "Iterable[audits.Violations] | None",
+        team_ids: "Collection[int] | None" = None,
+        since: datetime | None = None,
+        window: timedelta = _CORRECTION_WINDOW,
+    ) -> Table:
         from ._status import status
         from ._store import now
 
-        window = as_timedelta("correction_window", correction_window)
-        teams = _team_ids(team_ids)
-        return status(
-            self._store,
-            teams,
-            None if since is None else _to_datetime("since", since),
-            self._clock and self._clock(),
-            now(),
-            window,
-        )
+        return status(self._store, team_ids, since, self._clock and self._clock(), now(), window, violations)
 
     def export(
         self,

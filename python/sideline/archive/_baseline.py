@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from ._life import COMPLETE
+from ._raw import UNDECODABLE
 from ._read import columns_of
 from ._store import MONTH, Store
-from ._writer import UNDECODABLE
 
 if TYPE_CHECKING:
     import polars

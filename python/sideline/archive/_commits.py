@@ -215,8 +215,13 @@ def _month_of(file: Mapping[str, Any]) -> dict[str, str]:
     return {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {}
 
 
-def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
-    """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
+def replace_units(
+    store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str], months: Collection[str]
+) -> bool:
+    """Replace the rows of units in the opened table `coverage`, which are in these months.
+
+    Returns false if another writer was active.
+    """
     if not store.can_add_files:
         return store.try_replace(table, rows, is_in("unit", units))
     pa: Any = library("pyarrow", "archive")
@@ -225,7 +230,7 @@ def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", unit
     bounds = (min(units), max(units))
     parts, old_files = [rows], []
     for file in listed_files(table, "unit"):
-        if is_outside(file, "unit", bounds):
+        if file[MONTH_OF_FILE] not in months or is_outside(file, "unit", bounds):
             continue
         file_rows = store.rows_of_file(table, file, [name for name in schema.names if name != MONTH])
         is_replaced = has_one(file_rows["unit"], units)

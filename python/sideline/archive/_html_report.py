@@ -4,16 +4,17 @@ import os
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable, store_of
-from .._core import Payload
+from .._core import Payload, Table
 from .._rows import cell, html, library, replaced_file, shorten, visible, zone
 from ..errors import SidelineError
+from ._audits import Auditor
 from ._last_night import STATS, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._read import columns_of
@@ -22,6 +23,7 @@ from ._store import Store
 from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
+    from .._answers import Violations
     from . import Archive
 
 MAX_ROWS = 100
@@ -66,7 +68,6 @@ class Facts:
     """Unknown fields by operation and path, with the number of bodies."""
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
-    audit_error: str | None = None
     verdicts: Counter[str] = field(default_factory=Counter)
     """Tables of games by their status in `Archive.status`."""
     worst: dict[str, str] = field(default_factory=dict)
@@ -139,20 +140,27 @@ def zone_of_report(tz: str | None) -> tzinfo:
     return zone(name, "SIDELINE_TZ") if name else UTC
 
 
-def gather(archive: "Archive", since: datetime | None, now: datetime, zone: tzinfo) -> Facts:
-    """Read the facts of the report from the archive."""
+def gather(
+    archive: "Archive",
+    since: datetime | None,
+    now: datetime,
+    zone: tzinfo,
+    judge: "Callable[[Sequence[Violations]], Table]",
+) -> Facts:
+    """Read the facts of the report from the archive; `judge` returns its verdicts after an audit."""
+    from .._answers import merge_violations
+
     info = archive.info()
     facts = Facts(info, now, since, zone)
     _count_units(archive, facts)
-    _judge(archive, facts)
+    auditor = Auditor(store_of(archive))
+    violations = list(auditor.of_events())
+    facts.violations = merge_violations([*violations, *auditor.of_orphans()]).to_dicts()
+    _count_verdicts(judge(violations), facts)
     facts.night = games_of_the_night(archive)
     corrections = archive.corrections(since)
     facts.corrections = corrections.to_dicts()[::-1]
     _unknown_fields(archive, facts)
-    try:
-        facts.violations = archive.audit().to_dicts()
-    except (SidelineError, ValueError, OSError) as error:
-        facts.audit_error = str(error)
     facts.loads, facts.shots = loads_and_shots(archive)
     return facts
 
@@ -172,10 +180,9 @@ def _count_units(archive: "Archive", facts: Facts) -> None:
     facts.covered = _by_team_and_month(archive, by_game.iter_rows(), facts)
 
 
-def _judge(archive: "Archive", facts: Facts) -> None:
-    """Read the verdicts."""
+def _count_verdicts(status: Table, facts: Facts) -> None:
     pl: Any = library("polars", "archive")
-    verdicts = archive.status().to_polars()
+    verdicts = status.to_polars()
     facts.verdicts.update(verdicts["status"])
     for game, verdict in verdicts.select("game_id", "status").unique().iter_rows():
         facts.worst[game] = min(facts.worst.get(game, "available"), verdict, key=SEVERITY.index)
@@ -271,7 +278,6 @@ def _local(at: datetime | None, zone: tzinfo) -> str:
 
 def _tiles(facts: Facts) -> list[dict[str, str]]:
     info = facts.info
-    violations = "not run" if facts.audit_error else f"{len(facts.violations):,}"
     attention = sum(facts.verdicts[verdict] for verdict in PROBLEMS)
     tiles: list[tuple[str, str, bool | None]] = [
         ("need attention", f"{attention:,}", not attention),
@@ -280,7 +286,7 @@ def _tiles(facts: Facts) -> list[dict[str, str]]:
         ("holes", f"{len(info.holes):,}", not info.holes),
         ("new corrections", f"{len(facts.corrections):,}", None),
         ("unknown fields", f"{len(facts.unknown):,}", not facts.unknown),
-        ("audit findings", violations, not (facts.audit_error or facts.violations)),
+        ("audit findings", f"{len(facts.violations):,}", not facts.violations),
     ]
     states = {None: "", True: "good", False: "bad"}
     return [{"name": name, "text": text, "state": states[is_good]} for name, text, is_good in tiles]
@@ -450,8 +456,6 @@ def _drift(facts: Facts) -> Section:
 
 
 def _audit(facts: Facts) -> Section:
-    if facts.audit_error:
-        return {"title": "Audit", "texts": [f"The audit could not run: {visible(facts.audit_error)}"]}
     if not facts.violations:
         return {"title": "Audit", "texts": ["No rule is violated."]}
     names = [name for name in facts.violations[0] if any(row[name] is not None for row in facts.violations)]

@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -16,13 +16,15 @@ from . import _audits, _baseline, _read
 from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
+from ._raw import interrupted_units
 from ._store import MONTH, Store
 from ._tracking import signatures, stored_signatures
-from ._writer import interrupted_units
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
+
+    from .._answers import Violations
 
 Row = dict[str, Any]
 
@@ -73,10 +75,12 @@ def status(
     clock: datetime | None,
     now: datetime,
     window: timedelta,
+    violations: "Iterable[Violations] | None" = None,
 ) -> Table:
     """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's.
 
-    The rows of `coverage` of some games are in memory at a time.
+    The rows of `coverage` of some games are in memory at a time. `violations`: those of all finished events, if the
+    caller has audited them.
     """
     _read.require(store)
     pa: Any = library("pyarrow", "archive")
@@ -88,7 +92,8 @@ def status(
         clock=clock or max(now, cast("datetime | None", ledger["planned_at"].max()) or now),
         window=window,
     )
-    auditor, signatures_of_rows = _audits.Auditor(store), stored_signatures(store)
+    rows_of_rules = _audit(store) if violations is None else _by_game(violations)
+    signatures_of_rows = stored_signatures(store)
     parts: list[pyarrow.Table] = [_arrow([])]
     starts: list[datetime | None] = []
     for games, units in _parts(store, ledger):
@@ -98,7 +103,7 @@ def status(
             if (team_ids is None or set(team_ids) & set(game.teams))
             and (since is None or game.starts_at is None or game.starts_at >= since)
         ]
-        rows = judge.verdicts(selected, units, _violations(auditor, selected))
+        rows = judge.verdicts(selected, units, _violations(rows_of_rules(selected)))
         rows = _with_answers(rows, units, signatures_of_rows)
         at = {game.id: game.starts_at for game in selected}
         starts += [at[row["game_id"]] for row in rows]
@@ -113,17 +118,36 @@ def _order(game: _Game) -> tuple[Any, ...]:
     return (game.starts_at is None, game.starts_at, game.id)
 
 
-def _violations(auditor: _audits.Auditor, games: Iterable[_Game]) -> list[Row]:
-    """Return the violations of finished games, with the tables of their rule and those that it needs."""
-    finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
+def _audit(store: Store) -> "Callable[[Sequence[_Game]], Iterator[Row]]":
+    """Return what audits the finished ones of some games."""
+    auditor = _audits.Auditor(store)
+
+    def violations_of(games: Sequence[_Game]) -> Iterator[Row]:
+        finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
+        return (row for run in auditor.of_events(finished) for row in run.to_dicts()) if finished else iter(())
+
+    return violations_of
+
+
+def _by_game(violations: "Iterable[Violations]") -> "Callable[[Sequence[_Game]], Iterator[Row]]":
+    """Return what selects the violations of some games. A violation may have only a session."""
+    rows: dict[str | None, list[Row]] = defaultdict(list)
+    for row in (row for part in violations for row in part.to_dicts()):
+        rows[row["game_id"] or row["session_id"]].append(row)
+
+    def violations_of(games: Sequence[_Game]) -> Iterator[Row]:
+        ids = {key for game in games for key in (game.id, *(unit["session_id"] for unit in game.units))} - {None}
+        return (row for key in ids for row in rows.get(key, ()))
+
+    return violations_of
+
+
+def _violations(violations: Iterable[Row]) -> list[Row]:
+    """Return violations, each once, with the tables of their rule and those that it needs."""
     rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
     columns = ("rule", "game_id", "session_id")
-    violations = (
-        {tuple(row[name] for name in columns) for run in auditor.of_events(finished) for row in run.to_dicts()}
-        if finished
-        else ()
-    )
-    return [dict(zip(columns, row, strict=True)) | rules[row[0]] for row in sorted(violations, key=repr)]
+    keys = {tuple(row[name] for name in columns) for row in violations}
+    return [dict(zip(columns, key, strict=True)) | rules[key[0]] for key in sorted(keys, key=repr)]
 
 
 def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:

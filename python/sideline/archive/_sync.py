@@ -74,13 +74,7 @@ class Sync:
         self._ledger = Ledger(store)
         self._known = self._ledger.rows
         self._settled_entries = self._ledger.find_settled(wanted, window)
-        self._lists = Discovery(
-            client,
-            clock,
-            self._settled_entries,
-            lambda event: f"team_events/{event}" in self._known,
-            lambda team: any(row["team_id"] == team and _plan.has_rows(row) for row in self._known.values()),
-        )
+        self._lists = Discovery(client, clock, self._settled_entries, self._is_practice, self._has_team)
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
@@ -163,7 +157,12 @@ class Sync:
         return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
 
     def _is_practice(self, event_id: str) -> bool:
-        return f"team_events/{event_id}" in self._known
+        """Return whether the archive has the event as a practice, and not as a game since."""
+        practice, game = (self._known.get(f"{operation}/{event_id}") for operation in ("team_events", "game"))
+        return practice is not None and (practice["status"] != "withdrawn" or game is None)
+
+    def _has_team(self, team_id: int | None) -> bool:
+        return any(row["team_id"] == team_id and _plan.has_rows(row) for row in self._known.values())
 
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
@@ -258,10 +257,13 @@ class Sync:
         return after(State.MISSING_STORED if hole is not None and hole["absent_in"] else State.FETCHED, observation)
 
     def _retyped(self) -> Iterator[Outcome]:
-        """Return practices that became games, and the reverse: the rows of both units have the same key."""
+        """Return practices that are games now, and the reverse: the rows of both units have the same key.
+
+        One that was only requested in vain would stay a hole, which nothing requests again.
+        """
         for event in self._lists.events.values():
             other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
-            if other is not None and _plan.has_rows(other) and event.id not in self._lists.unstorable:
+            if other is not None and other["status"] != "withdrawn" and event.id not in self._lists.unstorable:
                 yield self._withdrawn(other, "its event is listed as another kind now")
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
