@@ -242,7 +242,27 @@ class _Judge:
         violated = _violated(violations, units)
         # An operation without data for any game is not offered by the service.
         operations = [operation for operation in _JUDGED_OPERATIONS if operation in self.baseline.operations]
-        return [row for game in games for operation in operations for row in self._rows_of(game, operation, violated)]
+        return [
+            row
+            for game in games
+            for operation in operations
+            if self._was_requested(game, operation)
+            for row in self._rows_of(game, operation, violated)
+        ]
+
+    def _was_requested(self, game: _Game, operation: str) -> bool:
+        """Return whether a sync asked for an operation of a game, as far as the units say.
+
+        A sync plans a unit of each session for each operation that it asks for. Of a game before the first one with a
+        unit of the operation nothing was asked.
+        """
+        operations = {row["operation"] for row in game.units if not _is_malformed(row)}
+        if operation in operations or not operations:
+            return True
+        if not _is_entry(operation) and any(not _is_entry(name) for name in operations):
+            return False
+        first_start = self.baseline.first_starts.get(operation)
+        return first_start is None or game.starts_at is None or game.starts_at >= first_start
 
     def _rows_of(self, game: _Game, operation: str, violated: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
         """Return the rows of an operation's tables."""
@@ -366,11 +386,16 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
         return "withdrawn", "no list has it any more"
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
-    is_entry = operation in ("schedule", "game")
+    is_entry = _is_entry(operation)
     verdict = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
         return verdict, _waiting(game, clock)
     return verdict, "no list has it" if is_entry else "its event lists no session"
+
+
+def _is_entry(operation: str) -> bool:
+    """Return whether a list has the rows of the operation for a game, not a body of one of its sessions."""
+    return operation in ("schedule", "game")
 
 
 def _waiting(game: _Game, clock: datetime) -> str:
@@ -402,6 +427,11 @@ def _games(units: Sequence[Row], schedule: Iterable[Row], existing_ids: Collecti
             game.over_at = row["over_at"]
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
+    for game in games.values():
+        if all(row["operation"] != "game" for row in game.units):
+            game.over_at = _latest(*(row["over_at"] for row in game.units)) or (
+                game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None
+            )
     # A malformed entry may belong to any game if its id is of no known game or practice.
     unknown = [row for name, row in holes.items() if name not in existing_ids]
     for game in games.values():
@@ -436,11 +466,13 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
         if row["status"] not in (*COMPLETE, "withdrawn")
         for table in RESOURCES[row["operation"]].tables
     }
+    known = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
+    of_games = {table for operation in _JUDGED_OPERATIONS for table in RESOURCES[operation].tables}
     game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
-        if any((game, table) in holes for table in row["needs"]):
+        if any((game, table) in holes or (game, table) not in known for table in of_games.intersection(row["needs"])):
             continue
         # Without a session, nothing of the game is complete; otherwise all tables of a body are as good as it.
         tables = TABLES if row["rule"] == "games_have_all_sessions" else _with_neighbours(row["tables"])
