@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from ._life import COMPLETE
 from ._read import columns_of
-from ._store import MONTH, Store
+from ._schemas import MONTH
+from ._store import Store
 from ._writer import UNDECODABLE
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow, _commits
-from ._store import MONTH, Store, internal_schemas, is_in
+from ._schemas import MONTH, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow

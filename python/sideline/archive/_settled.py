@@ -16,7 +16,8 @@ from ._listing import Event, Game
 from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._read import coverage_of, to_views
-from ._store import MONTH, Store, internal_schemas
+from ._schemas import MONTH, internal_schemas
+from ._store import Store
 from ._writer import interrupted_units
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from . import _audits, _baseline, _read
 from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
-from ._store import MONTH, Store
+from ._schemas import MONTH
+from ._store import Store
 from ._tracking import signatures, stored_signatures
 from ._writer import interrupted_units
 

@@ -28,7 +28,8 @@ from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state
 from ._plan import RESOURCES, TABLES, is_final, partition, partitions
 from ._raw import add_bodies
 from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
-from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+from ._schemas import LINEAGE, MONTH, in_month, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow
