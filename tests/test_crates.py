@@ -113,5 +113,5 @@ def test_a_test_of_the_client_may_use_the_simulator(kind: str) -> None:
 
 def test_the_picture_of_the_house_is_current() -> None:
     """`python tools/house.py --picture` draws what docs/design.md shows."""
-    drawn = subprocess.run([sys.executable, "tools/house.py", "--picture"], cwd=ROOT, check=True, capture_output=True, text=True)  # ours
-    assert f"```text\n{drawn.stdout}```" in (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    output = subprocess.run([sys.executable, "tools/house.py", "--picture"], cwd=ROOT, check=True, capture_output=True, text=True)  # ours
+    assert f"```text\n{output.stdout}```" in (ROOT / "docs/design.md").read_text(encoding="utf-8")
