@@ -165,12 +165,13 @@ impl DriftRows {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::config::Sport;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use std::time::Duration;
 
     fn inspect(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
-        let payload = Payload::from_bytes(operation, body.as_bytes(), Context::default()).unwrap();
+        let payload = Payload::from_bytes(operation, body.as_bytes(), Sport::Basketball, Context::default()).unwrap();
         let drift_fields = drift.inspect(&payload, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
         drift_fields.into_iter().map(|drift_fields| (drift_fields.unknown.path.into(), drift_fields.is_new)).collect()
     }
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), true)]);
         assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), false)]);
         assert!(inspect(&drift, "stats", body).contains(&("teams[].x".into(), true)));
-        let empty = Payload::from_bytes("teams", b"{}", Context::default()).unwrap();
+        let empty = Payload::from_bytes("teams", b"{}", Sport::Basketball, Context::default()).unwrap();
         let failed = drift.inspect(&empty, UNIX_EPOCH).unwrap_err();
         assert!(matches!(&failed.error, Error::Decode(Undecodable { path, .. }) if path == "$.teams"));
         assert_eq!(failed.payload.unwrap().body().unwrap().as_slice(), b"{}");

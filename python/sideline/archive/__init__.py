@@ -13,6 +13,7 @@
     _rosters.py          tells who was on a roster, and when
     _corrections.py      compares two bodies of a unit: pure
     _leases.py           shares units between machines on one bucket
+    _schemas.py          describes the tables, as stored and as read
     _store.py            opens, creates and changes Delta tables
     _settled.py          finds the entries of lists that need no work
     _raw.py              adds bodies to their table, finds those without an account
@@ -80,8 +81,9 @@ from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport
+from ._schemas import internal_schemas as internal_schemas, public_schema as public_schema
 from ._storage_options import Options
-from ._store import Store as Store, internal_schemas as internal_schemas, public_schema as public_schema
+from ._store import Store as Store
 from ._sync import Sync
 from ._writer import rows_to_arrow
 

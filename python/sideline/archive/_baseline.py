@@ -9,7 +9,8 @@ from .._rows import library
 from ._life import COMPLETE
 from ._raw import UNDECODABLE
 from ._read import columns_of
-from ._store import MONTH, Store
+from ._schemas import MONTH
+from ._store import Store
 
 if TYPE_CHECKING:
     import polars

@@ -20,18 +20,8 @@ from . import _arrow
 from ._file_bounds import Bounds
 from ._log_copy import LOG, text_of_commit
 from ._memory import trim
-from ._store import (
-    MONTH,
-    MONTH_OF_FILE,
-    Store,
-    has_one,
-    in_month,
-    internal_schemas,
-    is_in,
-    is_outside,
-    listed_files,
-    name_of,
-)
+from ._schemas import MONTH, in_month, internal_schemas
+from ._store import MONTH_OF_FILE, Store, has_one, is_in, is_outside, listed_files, name_of
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,7 +9,8 @@ from . import _arrow, _commits
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, UNDATED, Unit, is_list, partition
 from ._read import coverage_of
-from ._store import MONTH, Store, internal_schemas, now
+from ._schemas import MONTH, internal_schemas
+from ._store import Store, now
 from ._writer import Row, coverage_row, rows_to_arrow
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from .._rows import library
 from . import _arrow, _commits
 from ._plan import partitions
 from ._read import coverage_of, to_views
-from ._store import MONTH, Store, internal_schemas, is_in
+from ._schemas import MONTH, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow

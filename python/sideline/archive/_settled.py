@@ -17,7 +17,8 @@ from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._raw import interrupted_units
 from ._read import coverage_of, to_views
-from ._store import MONTH, Store, internal_schemas
+from ._schemas import MONTH, internal_schemas
+from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow

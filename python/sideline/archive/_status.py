@@ -17,7 +17,8 @@ from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
 from ._raw import interrupted_units
-from ._store import MONTH, Store
+from ._schemas import MONTH
+from ._store import Store
 from ._tracking import signatures, stored_signatures
 
 if TYPE_CHECKING:

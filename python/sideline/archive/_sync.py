@@ -26,9 +26,10 @@ from ._memory import trim
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
+from ._schemas import internal_schemas
 from ._settings import Settings
 from ._settled import Ledger
-from ._store import Store, internal_schemas, now
+from ._store import Store, now
 from ._writer import Context, coverage_row, rows_to_arrow, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state
 from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, is_final, partition
 from ._raw import UNDECODABLE, WITHDRAWN, add_bodies
 from ._read import bodies, coverage_of, to_dicts, unit_of_body
-from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+from ._schemas import LINEAGE, MONTH, in_month, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow
