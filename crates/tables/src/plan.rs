@@ -323,7 +323,9 @@ impl Storage {
             levels.push(level);
             levels.len() as u32 - 1
         }
-        let (cell, op): (fn(u32) -> ColumnRef, Box<dyn Fn(u32) -> Op>) = match ty {
+        type Cell = fn(u32) -> ColumnRef;
+        type Operation = Box<dyn Fn(u32) -> Op>;
+        let (cell, op): (Cell, Operation) = match ty {
             Ty::Int64 | Ty::Int32 => (ColumnRef::Int, Box::new(Op::Int)),
             Ty::Count => (ColumnRef::Int, Box::new(Op::Count)),
             Ty::TimestampMs => (ColumnRef::Int, Box::new(Op::Time)),
