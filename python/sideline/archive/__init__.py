@@ -626,8 +626,8 @@ class Archive:
         rows than usual, a failed request since, or a list that could not be read: see `reasons`), "missing",
         "forbidden" or "withdrawn". The worst status of several sessions is that of the table. `last_changed` is when
         rows changed, `last_listed` when the service last listed it, `usual_delay_s` the time after the end by which
-        nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that no
-        game of the archive has, because it was never requested or the service has none, has no row.
+        nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that was
+        never requested for a game, or that no game of the archive has, has no row.
         `checked` says whether rules compared the rows with others that would show a gap.
 
         "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
