@@ -71,7 +71,9 @@ help:
 	@echo "make rehearse  a release on this machine: wheels, a local index, each Python that is here"
 	@echo "make miri    the unsafe parts under Miri (nightly Rust with miri)"
 
-demo: $(VENV)/.built $(VENV)/.plot
+# The compiler and the downloads wait for different things.
+demo:
+	$(MAKE) --jobs=2 $(VENV)/.built $(VENV)/.plot
 	$(BIN)/sideline demo --seed 7 --out $(OUT)
 
 # Compilers and Python wait for different things, so two go at a time; then the tests take every processor.
@@ -292,7 +294,7 @@ $(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.made
-	$(PIP) "pyarrow>=16" "matplotlib>=3.8"
+	$(PIP) --no-compile "pyarrow>=16" "matplotlib>=3.8"
 	touch $@
 
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)

@@ -35,6 +35,13 @@ def on_nav(nav: Navigation, **_: Any) -> None:
         _pages[page.file.src_uri] = (str(page.title), f"{page.file.dest_uri}.md")
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search, which the theme leaves without a name for screen readers."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Write the pages and the list of them."""
     site = Path(config.site_dir)

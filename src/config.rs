@@ -70,6 +70,12 @@ impl Sport {
             _ => None,
         }
     }
+    pub fn name(self) -> &'static str {
+        match self {
+            Sport::Basketball => "basketball",
+            Sport::Football => "football",
+        }
+    }
     /// The name in the protocol.
     pub(crate) fn wire_name(self) -> &'static str {
         match self {

@@ -34,6 +34,8 @@ pub enum Error {
     Timeout(RequestError),
     /// The connection broke, or the response is not valid HTTP (`TransportError`).
     Transport(RequestError),
+    /// The process has no memory for the response (`MemoryError`).
+    Memory(RequestError),
     /// The body does not match the declaration (`DecodeError`).
     Decode(Undecodable),
     /// A file could not be read or written (`OSError`).
@@ -52,9 +54,11 @@ impl Display for Error {
             Error::Configuration(error) => f.write_str(&shown(&error.text)),
             Error::Argument(text) | Error::UnknownName { text, .. } => f.write_str(&shown(text)),
             Error::Api(error) => error.fmt(f),
-            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.fmt(f)
-            }
+            Error::Connect(error)
+            | Error::Certificate(error)
+            | Error::Timeout(error)
+            | Error::Transport(error)
+            | Error::Memory(error) => error.fmt(f),
             Error::Decode(error) => error.fmt(f),
             Error::File(error) => write!(f, "{}: {}", shown(&error.path), shown(&error.message)),
             Error::GivenUp { text, .. } => text.fmt(f),
@@ -68,9 +72,11 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Configuration(error) | Error::Internal(error) => error.source.as_deref().map(|source| source as _),
-            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.source.as_deref().map(|source| source as _)
-            }
+            Error::Connect(error)
+            | Error::Certificate(error)
+            | Error::Timeout(error)
+            | Error::Transport(error)
+            | Error::Memory(error) => error.source.as_deref().map(|source| source as _),
             Error::File(error) => error.source.as_deref().map(|source| source as _),
             Error::GivenUp { cause, .. } => Some(cause),
             Error::Argument(_) | Error::UnknownName { .. } | Error::Api(_) | Error::Decode(_) | Error::Closed => None,
@@ -147,6 +153,7 @@ impl Error {
             Error::Certificate(error) => Error::Certificate(error.scrubbed(scrubber)),
             Error::Timeout(error) => Error::Timeout(error.scrubbed(scrubber)),
             Error::Transport(error) => Error::Transport(error.scrubbed(scrubber)),
+            Error::Memory(error) => Error::Memory(error.scrubbed(scrubber)),
             Error::Decode(error) => {
                 Error::Decode(Undecodable { message: peers(error.message), path: peers(error.path), ..error })
             }
@@ -160,7 +167,7 @@ impl Error {
     /// The class in `sideline/errors.py`; `None`: one of Python's own.
     pub fn class_name(&self) -> Option<&'static str> {
         Some(match self {
-            Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) => return None,
+            Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) | Error::Memory(_) => return None,
             Error::Configuration(_) => "ConfigurationError",
             Error::Api(response) => response.kind.class_name(),
             Error::Connect(_) | Error::Certificate(_) => "ConnectError",
@@ -181,6 +188,7 @@ impl Error {
             Error::Certificate(error) => Error::Certificate(without(error)),
             Error::Timeout(error) => Error::Timeout(without(error)),
             Error::Transport(error) => Error::Transport(without(error)),
+            Error::Memory(error) => Error::Memory(without(error)),
             other => other,
         }
     }
@@ -189,9 +197,11 @@ impl Error {
     pub fn advice(&self) -> (Advice, Scrubbed) {
         let kind = match self {
             Error::Api(error) => return (error.advice, error.hint.clone()),
-            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.advice
-            }
+            Error::Connect(error)
+            | Error::Certificate(error)
+            | Error::Timeout(error)
+            | Error::Transport(error)
+            | Error::Memory(error) => error.advice,
             Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
             Error::Configuration(_)
@@ -208,9 +218,11 @@ impl Error {
     pub fn problem(&self) -> String {
         match self {
             Error::Api(error) => error.problem(),
-            Error::Connect(error) | Error::Certificate(error) | Error::Timeout(error) | Error::Transport(error) => {
-                error.problem().into()
-            }
+            Error::Connect(error)
+            | Error::Certificate(error)
+            | Error::Timeout(error)
+            | Error::Transport(error)
+            | Error::Memory(error) => error.problem().into(),
             Error::Decode(error) => error.problem(),
             other => other.to_string(),
         }
@@ -491,6 +503,7 @@ mod tests {
             Error::Certificate(request_error()),
             Error::Timeout(request_error()),
             Error::Transport(failed),
+            Error::Memory(request_error()),
             Error::Decode(Undecodable { message: message(), path, offset, advice }),
             Error::File(FileError::new(SECRET, io_error())),
             Error::GivenUp { text: message(), cause: Box::new(Error::Argument(text())) },

@@ -4,10 +4,13 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant, SystemTime};
+use tokio::task::{JoinError, spawn_blocking};
 
 /// The time of day. It may jump: durations are measured with tokio's clock.
 pub fn now() -> SystemTime {
@@ -55,6 +58,33 @@ pub fn wait(limit: Duration, waker: &Waker, mut poll: impl FnMut(&mut Context<'_
         }
         thread::park_timeout(left);
     }
+}
+
+/// With less memory left no thread is started: tokio panics, or the C library ends the process, where it has none for a thread.
+/// Other tasks take memory meanwhile, so this is what sixteen bodies begin with.
+const MIN_FREE_BYTES: usize = 256 << 20;
+
+/// Why work on another thread has no result.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// The process has no memory for a thread.
+    OutOfMemory,
+    /// A panic, or the end of the runtime.
+    Stopped(JoinError),
+}
+
+/// Runs work on a thread that may block, or on this one while memory is short.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Unfinished> {
+    let mut probe: Vec<u8> = Vec::new();
+    // Without the black box the compiler would drop an allocation that nobody uses.
+    if black_box(probe.try_reserve_exact(MIN_FREE_BYTES)).is_err() {
+        return Ok(work());
+    }
+    drop(black_box(probe));
+    let task = catch_unwind(AssertUnwindSafe(|| spawn_blocking(work))).map_err(|_| Unfinished::OutOfMemory)?;
+    task.await.map_err(Unfinished::Stopped)
 }
 
 /// Wakes this thread from [`wait`].

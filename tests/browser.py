@@ -102,7 +102,8 @@ def browser(folder: Path) -> Iterator[Tab]:
                 whole.send(json.dumps({"id": 1, "method": "Target.getTargets"}))
                 answer = json.loads(whole.recv(timeout=60))
             page = next(target["targetId"] for target in answer["result"]["targetInfos"] if target["type"] == "page")
-            with connect(f"{address}/{page}", max_size=None) as connection:
+            # A machine with much to do answers pings too late.
+            with connect(f"{address}/{page}", max_size=None, ping_interval=None) as connection:
                 yield Tab(connection)
         finally:
             running.terminate()

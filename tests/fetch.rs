@@ -6,7 +6,7 @@
 mod scripted;
 
 use scripted::{Reply, Server, json};
-use sideline::config::{ClientOptions, Secret};
+use sideline::config::{ClientOptions, Secret, Sport};
 use sideline::error::{ApiErrorKind, Error};
 use sideline::fetch::{Payload, run};
 use sideline::operation::{Call, Value, call};
@@ -67,20 +67,26 @@ async fn a_piece_that_fails_fails_the_call() {
 
 #[test]
 fn a_body_from_a_file_knows_its_operations_tables() {
-    let payload = Payload::from_bytes("possessions", b"{}", Context::default()).unwrap();
+    let payload = Payload::from_bytes("possessions", b"{}", Sport::Basketball, Context::default()).unwrap();
     assert_eq!(
         (payload.tables()[0], payload.body().unwrap().as_slice(), payload.parts.len()),
         ("possessions", b"{}".as_slice(), 0)
     );
     // A practice is reached by its link only; its body may lie in a file all the same.
-    assert_eq!(Payload::from_bytes("practice", b"{}", Context::default()).unwrap().tables()[0], "sessions");
-    let Err(Error::Argument(text)) = Payload::from_bytes("posessions", b"{}", Context::default()) else { panic!() };
+    assert_eq!(
+        Payload::from_bytes("practice", b"{}", Sport::Basketball, Context::default()).unwrap().tables()[0],
+        "sessions"
+    );
+    let Err(Error::Argument(text)) = Payload::from_bytes("posessions", b"{}", Sport::Basketball, Context::default())
+    else {
+        panic!()
+    };
     assert!(text.contains("possessions, shots") && text.contains("practice"), "{text}");
 }
 
 #[test]
 fn an_operation_without_a_table_names_to_dict() {
-    let payload = Payload::from_bytes("game_events", b"{}", Context::default()).unwrap();
+    let payload = Payload::from_bytes("game_events", b"{}", Sport::Basketball, Context::default()).unwrap();
     for result in [payload.table(None, None).map(|_| ()), payload.unknown_fields().map(|_| ())] {
         let Err(Error::Argument(text)) = result else { panic!("{result:?}") };
         assert!(text.contains("to_dict()"), "{text}");

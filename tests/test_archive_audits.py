@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from archives import archive_of, small_season
+from archives import Store, archive_of, small_season
 from needs import library
 
 import sideline
@@ -68,3 +69,31 @@ def test_the_result_adds_up_what_was_checked(archive: sideline.Archive) -> None:
     runs = {run.rule: run for run in archive.audit().rules}
     assert runs["five_a_side"].rows == archive.scan("possessions").collect().height
     assert runs["sessions_are_listed"].is_run
+
+
+def test_a_report_has_the_verdicts_of_the_status(archive: sideline.Archive) -> None:
+    """Those of its own audit: a game with a violation of a session is degraded, and rows that no event lists judge no game."""
+    archive.delta("stat_events").delete(f"session_id = '{session_of(archive)}'")
+    archive.delta("shots").update(updates={"session_id": f"'{ORPHAN}'"}, predicate=f"session_id = '{session_of(archive)}'")
+    worst: dict[str, str] = {}
+    for row in archive.status().to_dicts():
+        worst[row["game_id"]] = min(worst.get(row["game_id"], row["status"]), row["status"], key=sideline.archive.SEVERITY.index)
+    assert Counter(worst.values()) == {"degraded": 1, "available": 1}
+    assert "1 game of 2 needs attention." in archive.report().html
+
+
+def test_a_report_audits_the_stored_tables_once(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdicts and its findings are of one audit, which alone reads the events of possessions."""
+    names: list[str] = []
+    open_table = Store.open_checked
+
+    def open_and_note(store: Store, name: str) -> object:
+        names.append(name)
+        return open_table(store, name)
+
+    monkeypatch.setattr(Store, "open_checked", open_and_note)
+    archive.status()
+    assert names.count("possession_events") == 1
+    names.clear()
+    archive.report()
+    assert names.count("possession_events") == 1

@@ -244,6 +244,16 @@ def test_an_invalid_target_is_refused_with_advice(archive: sideline.Archive, to:
         archive.export(to)
 
 
+@needs("adbc_driver_manager", "duckdb")
+def test_duckdb_takes_more_rows_than_it_casts_at_once(tmp_path: Path) -> None:
+    texts = [json.dumps([number]) for number in range(5_000)]
+    rows = pa.table({"position": pa.array(range(5_000)), "details": pa.array(texts).cast(pa.json_(pa.string()))})
+    with open_target(Address(f"duckdb://{tmp_path}/season.duckdb")) as database:
+        database.create("plays", rows.schema)
+        database.add("plays", rows)
+        assert database.read("select position, details from plays order by position")["details"].to_pylist() == texts
+
+
 @needs("adbc_driver_manager", "adbc_driver_postgresql")
 def test_a_target_that_cannot_be_reached_is_an_error_without_its_password(archive: sideline.Archive) -> None:
     with socket.socket() as free:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import MONTH, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
+from archives import MONTH, UNDATED, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
 from needs import ARCHIVE, library, require
 
 import sideline
@@ -35,6 +35,13 @@ def outcome(session: str, points: int, served: int) -> Outcome:
     body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": served, "stats": {"PTS": points}}]}]}
     unit = Unit("stats", session, game_id="g", session_id=session)
     return read(unit, json.dumps(body).encode(), now(), served_at=datetime(2027, 1, 1, 12, 0, served, tzinfo=UTC))
+
+
+def outcome_in(month: int, session: str, points: int, served: int) -> Outcome:
+    output = outcome(session, points, served)
+    when = datetime(2027, month, 2, tzinfo=UTC)
+    output.unit = replace(output.unit, starts_at=when, over_at=when)
+    return output
 
 
 def write(store: Store, *outcomes: Outcome) -> None:
@@ -301,24 +308,80 @@ def test_a_correction_reads_the_bodies_of_its_month(stores: tuple[Store, Store],
     whole = writer.bodies
     monkeypatch.setattr(writer, "bodies", lambda *given, **named: (months.append(named.get("months")), whole(*given, **named))[1])
 
-    def at(month: int, session: str, points: int, served: int) -> Outcome:
-        found = outcome(session, points, served)
-        when = datetime(2027, month, 2, tzinfo=UTC)
-        found.unit = replace(found.unit, starts_at=when, over_at=when)
-        return found
-
-    write(ours, at(1, "a", 1, served=1), at(2, "b", 1, served=1))
+    write(ours, outcome_in(1, "a", 1, served=1), outcome_in(2, "b", 1, served=1))
     months.clear()
     known = {row["unit"]: row for row in coverage(ours)}
-    found = writer.write_outcomes(ours, [at(2, "b", 3, served=2)], writer.Context("sync", CLOCK, known), now)
+    found = writer.write_outcomes(ours, [outcome_in(2, "b", 3, served=2)], writer.Context("sync", CLOCK, known), now)
     assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "1.0", "3.0")]
     assert months == [{"2027-02"}]
     # Its game moved: the body before is in the month before.
     months.clear()
     known = {row["unit"]: row for row in coverage(ours)}
-    found = writer.write_outcomes(ours, [at(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
+    found = writer.write_outcomes(ours, [outcome_in(1, "b", 4, served=3)], writer.Context("sync", CLOCK, known), now)
     assert [(row["session_id"], row["old"], row["new"]) for row in found] == [("b", "3.0", "4.0")]
     assert months == [{"2027-02"}]
+
+
+def unkept_store(root: Path) -> Store:
+    """No table is small enough to be kept: each read opens its files."""
+    store = store_of(root)
+    store.settings = settings(max_kept_bytes=0)
+    return store
+
+
+def team(version: int) -> list[Outcome]:
+    """A team and its roster: the names of other units lie between theirs."""
+    served_at = datetime(2027, 1, 1, 12, 0, version, tzinfo=UTC)
+    bodies_ = {"roster": {"id": 1, "players": [{"id": 2, "version": version}]}, "teams": {"teams": [{"id": 1, "name": f"v{version}"}]}}
+    return [read(Unit(name, "1", team_id=1), json.dumps(body).encode(), now(), served_at=served_at) for name, body in bodies_.items()]
+
+
+@pytest.fixture
+def opened_months(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The table and month of each file of `coverage` and `raw` that a store opens."""
+    months: list[tuple[str, str]] = []
+    open_file = Store.open_file
+
+    def open_and_note(store: Store, table: Any, file: Any) -> Any:
+        if (name := table.table_uri.rstrip("/").rpartition("/")[2]) in ("coverage", "raw"):
+            months.append((name, file["partition.month"]))
+        return open_file(store, table, file)
+
+    monkeypatch.setattr(Store, "open_file", open_and_note)
+    return months
+
+
+def test_a_writer_reads_the_months_of_what_it_writes(tmp_path: Path, opened_months: list[tuple[str, str]]) -> None:
+    """A night would read the names and then the rows of every unit of the season."""
+    store = unkept_store(tmp_path)
+    write(store, *team(1), outcome_in(1, "a", 1, served=1), outcome_in(2, "b", 1, served=1))
+    previous_rows = {row["unit"]: row for row in coverage(store)}
+    opened_months.clear()
+    writer.write_outcomes(store, team(2), writer.Context("sync", CLOCK, previous_rows), now)
+    assert {*opened_months} == {("coverage", UNDATED), ("raw", UNDATED)}
+    opened_months.clear()
+    writer.write_outcomes(store, [outcome_in(2, "b", 2, served=2)], writer.Context("sync", CLOCK, previous_rows), now)
+    assert {month for name, month in opened_months if name == "coverage"} == {"2027-02"}
+    assert points(store) == {"a": 1.0, "b": 2.0}
+
+
+def test_a_unit_that_another_writer_moved_is_not_stored_twice(tmp_path: Path) -> None:
+    own_store, other_store = (unkept_store(tmp_path) for _ in range(2))
+    write(own_store, outcome_in(1, "a", 1, served=1))
+    previous_rows = {row["unit"]: row for row in coverage(own_store)}
+    write(other_store, outcome_in(3, "a", 2, served=2))
+    writer.write_outcomes(own_store, [outcome_in(2, "a", 3, served=3)], writer.Context("sync", CLOCK, previous_rows), now)
+    assert [(row["unit"], row[MONTH], row["sequence"]) for row in coverage(own_store)] == [("stats/a", "2027-02", 3)]
+    assert points(own_store) == {"a": 3.0}
+
+
+def test_a_session_that_has_another_game_in_another_month_is_not_stored_twice(tmp_path: Path) -> None:
+    """The sync read only the month of the game that has the session now."""
+    store = unkept_store(tmp_path)
+    write(store, outcome_in(1, "a", 1, served=1))
+    writer.write_outcomes(store, [outcome_in(2, "a", 2, served=2)], writer.Context("sync", CLOCK, {}), now)
+    assert [(row["unit"], row[MONTH], row["sequence"]) for row in coverage(store)] == [("stats/a", "2027-02", 2)]
+    assert points(store) == {"a": 2.0}
 
 
 def test_bodies_are_handed_over_without_a_column_that_grows() -> None:

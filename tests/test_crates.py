@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -107,3 +109,9 @@ def test_the_check_finds_a_forbidden_arrow(manifest: dict[str, Any], crossing: s
 def test_a_test_of_the_client_may_use_the_simulator(kind: str) -> None:
     manifest = {"package": {"name": CLIENT}, kind: {"sideline-simulator": {"path": "crates/simulator"}}}
     assert (crossings(manifest, {}) == set()) == (kind == "dev-dependencies")
+
+
+def test_the_picture_of_the_house_is_current() -> None:
+    """`python tools/house.py --picture` draws what docs/design.md shows."""
+    output = subprocess.run([sys.executable, "tools/house.py", "--picture"], cwd=ROOT, check=True, capture_output=True, text=True)  # ours
+    assert f"```text\n{output.stdout}```" in (ROOT / "docs/design.md").read_text(encoding="utf-8")

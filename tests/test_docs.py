@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import os
 import re
 import runpy
@@ -23,6 +24,7 @@ from needs import skip_if_missing
 from pages import BLOCKS, PAGES, Block
 
 import sideline
+from browser import CHROMIUM, browser
 from sideline import cli
 
 ROOT = Path(__file__).parent.parent
@@ -161,6 +163,19 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert page.index('id="sideline.Client.teams"') < page.index('id="sideline.Client.live"'), "requests come before streams"
     assert '<a href="../wire/#list-teams">' in page
     check_markdown_of(tmp_path / "site")
+    if CHROMIUM is not None:
+        check_colours_of(tmp_path)
+
+
+def check_colours_of(folder: Path) -> None:
+    """A reader who prefers dark colours has them at the first visit; links are more than a colour, and the search has a name."""
+    with browser(folder / "profile") as tab:
+        tab.prefer("dark")
+        tab.resize(1280)
+        tab.open((folder / "site" / "plots" / "index.html").as_uri())
+        tab.wait("document.readyState === 'complete' && document.body.dataset.mdColorScheme === 'slate'")
+        assert tab.run("getComputedStyle(document.querySelector('article p a:not(.headerlink)')).textDecorationLine") == "underline"
+        assert tab.run("document.querySelector('[role=dialog]').ariaLabel") == "Search"
 
 
 def check_markdown_of(site: Path) -> None:
@@ -215,3 +230,18 @@ def test_every_page_that_the_package_cites_is_named_by_its_title_and_has_that_se
 def test_every_public_name_is_in_the_reference() -> None:
     documented_names = set(re.findall(r"^::: sideline\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
     assert set(sideline.__all__) - {"__version__"} <= documented_names
+
+
+@pytest.mark.parametrize("module", ["live", "metrics", "plot"])
+def test_every_public_name_of_a_module_is_in_the_reference(module: str) -> None:
+    names = {name for name in importlib.import_module(f"sideline.{module}").__all__ if not name.isupper()}
+    reference = (DOCS / "reference.md").read_text(encoding="utf-8")
+    documented_names = set(re.findall(r"^::: sideline\.(?:\w+\.)?(\w+)$", reference, re.M))
+    assert names - documented_names == set()
+
+
+@pytest.mark.parametrize(("module", "page"), [("metrics", "metrics.md"), ("plot", "plots.md")])
+def test_every_function_of_a_module_is_in_the_table_of_its_page(module: str, page: str) -> None:
+    functions = {name for name in importlib.import_module(f"sideline.{module}").__all__ if name.islower()}
+    first_cells = re.findall(r"^\| (.+?) \|", (DOCS / page).read_text(encoding="utf-8"), re.M)
+    assert functions - set(re.findall(r"`(\w+)`", " ".join(first_cells))) == set()

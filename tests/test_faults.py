@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
+import re
 import socket
 import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -454,3 +459,17 @@ def test_the_repr_of_the_faults_shows_each_changed_argument(service: sideline.Si
     text = repr(service.faults)
     service.faults.clear()
     assert text == f"<sideline.simulator.Faults: add({TEAMS!r}, status=503, headers={{'X-Odd': '1'}}), add('*', body=b'xxxxxxxxxxx...xxxxxxxxxxxxx')>"
+
+
+def test_the_clock_of_a_response_is_off(service: sideline.Simulator) -> None:
+    service.faults.add(TEAMS, clock_offset=250, times=1)
+    with service.client(max_retries=0) as client:
+        first, second = (parsedate_to_datetime(client.teams().headers["date"]) - datetime.now(UTC) for _ in range(2))
+    assert 150 < first.total_seconds() < 252
+    assert abs(second.total_seconds()) < 100
+
+
+def test_each_option_of_a_fault_has_a_test_here() -> None:
+    options = set(inspect.signature(sideline.simulator.Faults.add).parameters) - {"self", "path"}
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert {option for option in options if not re.search(rf"\b{option}=|\"{option}\":", source)} == set()

@@ -25,6 +25,7 @@ from service import Features, PlayedGame, Service
 
 import sideline
 from browser import CHROMIUM, Tab, browser
+from readable import CONTRASTS
 from sideline.live._page import LivePage, News, PageOptions, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
 
@@ -396,27 +397,6 @@ def overflows(tab: Tab, width: int) -> Any:
         f"[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll > *, .hidden') && one.{beyond}).map(one => one.outerHTML.slice(0, 90))"
     )
     return tab.run(found) or tab.run(f"Math.max(0, document.documentElement.scrollWidth - {width})")
-
-
-CONTRASTS = """
-(() => {
-  const parts = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
-    .reduce((sum, c, at) => sum + c * [.2126, .7152, .0722][at], 0);
-  const ground = one => {
-    for (; one; one = one.parentElement) {
-      const [r, g, b, a = 1] = parts(getComputedStyle(one).backgroundColor);
-      if (a) return [r, g, b];
-    }
-    return [255, 255, 255];
-  };
-  return [...document.querySelectorAll("body *")].filter(one => !["SCRIPT", "STYLE", "NOSCRIPT", "TITLE"].includes(one.tagName)
-      && [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).map(one => {
-    const [low, high] = [light(parts(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => a - b);
-    return [(high + .05) / (low + .05), one.outerHTML.slice(0, 90)];
-  }).filter(([ratio]) => ratio < 4.5);
-})()
-"""
 
 
 @needs_browser

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import independent
 import pytest
-from needs import needs
+from archives import archive_of, small_season
+from needs import ARCHIVE, needs
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="bounds the memory of a process as Linux does"),
@@ -49,6 +52,28 @@ print(batch.table("player_stats").num_rows)
 """
 
 
+FETCH = """
+at, encoding = sys.argv[1:]
+client = sideline.Client(username="a", secret="canary-secret", api_key="canary-key", base_url=at, max_retries=0)
+client.stats(["short"], progress=False)
+ids = [f"s{number}" for number in range(16)]
+for mib in (0, 4, 40):
+    with at_most(mib):
+        batch = client.stats(ids, progress=False, on_error="keep")
+        errors = [row["error"] for row in batch.coverage.to_dicts() if row["status"] != "fetched"]
+        batch = None
+        assert all("the process has no memory" in error for error in errors), errors
+        words = {"failed"} if errors else set()
+        try:
+            client.stats(ids, progress=False)
+        except sideline.IncompleteBatch as incomplete:
+            assert isinstance(incomplete.__cause__, MemoryError), incomplete
+            words.add("raised")
+    print(mib, *sorted(words))
+print(client.stats(ids, progress=False).counts["fetched"])
+"""
+
+
 def run(script: str, *arguments: str) -> str:
     environment = {**os.environ, "RUST_BACKTRACE": "1"}
     done = subprocess.run([sys.executable, "-c", PROLOGUE + script, *arguments], env=environment, capture_output=True, text=True, timeout=150, check=False)
@@ -64,3 +89,41 @@ def test_a_batch_without_memory_for_its_table_raises_and_keeps_its_bodies() -> N
     with independent.server(lambda _: (200, {}, body)) as service:
         *refusals, rows = run(BATCH, service.base_url).split()
     assert (refusals, int(rows) > 8 * 20_000) == (["refused"] * 32, True)
+
+
+@needs("pyarrow")
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_a_batch_that_has_no_memory_for_its_bodies_raises_or_keeps_the_others(encoding: str) -> None:
+    """Bodies of 14 MB, of which the process has room for none to all."""
+    line = b'{"id":%d,"stats":{"PTS":1,"AST":2,"REB":3}}'
+    body = b'{"teams":[{"id":1,"player_stats":[' + b",".join(line % number for number in range(300_000)) + b"]}]}"
+    headers = {"content-encoding": "gzip"} if encoding == "gzip" else {}
+    response_body = gzip.compress(body, 5) if encoding == "gzip" else body
+
+    def respond(request: independent.Asked) -> independent.Answer:
+        return (200, {}, b'{"teams": []}') if "/short" in request.target else (200, headers, response_body)
+
+    with independent.server(respond) as service:
+        *lines, count = run(FETCH, service.base_url, encoding).splitlines()
+    assert "0 failed raised" in lines
+    assert count == "16"
+
+
+@needs(*ARCHIVE, "adbc_driver_manager", "duckdb")
+def test_an_export_without_memory_raises_and_the_next_one_is_whole(tmp_path: Path) -> None:
+    """DuckDB's own limit: without memory for the process, its libraries may end it (docs/limits.md)."""
+    import adbc_driver_duckdb.dbapi
+
+    with small_season() as service, service.client() as client:
+        archive = archive_of(client, tmp_path / "season")
+        archive.sync(start="2027-01-01", end="2027-03-02", progress=False)
+    with adbc_driver_duckdb.dbapi.connect(str(tmp_path / "season.duckdb")) as database, database.cursor() as cursor:
+        cursor.execute("set memory_limit = '4MB'")
+        database.commit()
+        with pytest.raises(MemoryError, match="no memory for a statement of the export"):
+            archive.export(database)
+        cursor.execute("set memory_limit = '1GB'")
+        database.commit()
+        written = archive.export(database).rows
+        for name in ("player_stats", "stat_events", "possession_events"):
+            assert written[name] == archive.to_arrow(name).num_rows

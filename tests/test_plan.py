@@ -377,3 +377,9 @@ def test_an_estimate_is_near_what_a_simulated_season_costs() -> None:
             sizes = [len(body) for part in plan.split(1) for body in part.bodies(client)["body"]]
             assert (cost.requests, cost.seconds, cost.source) == (len(sizes), len(sizes) / 50, "declared")
             assert sum(sizes) / 2 < cost.bytes < 2 * sum(sizes), table
+
+
+def test_an_estimate_can_be_read(client: sideline.Client, game: dict[str, Any]) -> None:
+    cost = client.plan("shots", game_ids=[game["id"]]).estimate()
+    assert str(cost._replace(requests=1234, bytes=56_780_000, seconds=125.4)) == "1,234 requests, about 56.8 MB, at least 2:05"
+    assert str(cost._replace(requests=2, bytes=51_000)) == "2 requests, about 0.1 MB, no time is known without requests_per_second"

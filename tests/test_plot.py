@@ -36,6 +36,7 @@ plot = library("sideline.plot")
 court, possession_timeline, score_margin = plot.court, plot.possession_timeline, plot.score_margin
 shot_chart, tracking, zones = plot.shot_chart, plot.tracking, plot.zones
 BANDS = library("sideline.plot._loads").BANDS
+assist_network, compare_players = plot.assist_network, plot.compare_players
 apart, hexagons = library("sideline.plot._shots").apart, library("sideline.plot._shots").hexagons
 
 BASELINES = Path(__file__).parent / "baselines"
@@ -134,6 +135,36 @@ def some_formation() -> pa.Table:
             x, y = 2000 + side * across * 914.4, 9144 + side * along * 914.4 * (1 if side == 1 else 1.5)
             rows.append({"t": START, "tag": f"{team} {number}", "type": "PLAYER", "x": x, "y": y, "team_id": team, "player_id": number + 1})
     return pa.Table.from_pylist(rows)
+
+
+def some_assists() -> dict[str, list[Any]]:
+    """Possessions of a made shot and its assist, more of them for lower numbers of players."""
+    rows = []
+    for number in range(40):
+        passer, scorer = 101 + min(number * 7 % 11, number * 5 % 7), 101 + (number * 3 + number // 6) % 7
+        if passer != scorer:
+            key = {"session_id": "S", "team_id": 11, "team_name": TEAMS[11], "possession": number, "timestamp": START}
+            rows.append({**key, "possession_type": "FGA", "details": ["FGA2", "FG", "FG2", "PTS"], "player_id": scorer})
+            rows.append({**key, "possession_type": "AST", "details": [], "player_id": passer})
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def some_box_scores() -> dict[str, list[Any]]:
+    """Two halves of a game, and a game of player 101 alone."""
+    codes = ("PTS", "REB", "AST", "TO", "FG", "FGA", "FT", "FTA")
+    rows = [
+        ("G", 101, "Ada Bell", (8, 3, 2, 1, 3, 7, 2, 2)),
+        ("G", 102, "Cy Bell", (4, 6, None, 2, 2, 9, 0, 0)),
+        ("G", 101, "Ada Bell", (6, 1, 4, 2, 3, 6, 0, 1)),
+        ("G", 102, "Cy Bell", (9, 5, 1, None, 4, 7, 1, 4)),
+        ("H", 101, "Ada Bell", (11, 2, 3, 0, 4, 9, 3, 4)),
+        ("H", 102, "Cy Bell", (None,) * 8),
+    ]
+    table: dict[str, list[Any]] = {"game_id": [], "player_id": [], "player_name": [], **{code: [] for code in codes}}
+    for game_id, player_id, name, counts in rows:
+        for column, value in zip(table, (game_id, player_id, name, *counts), strict=True):
+            table[column].append(value)
+    return table
 
 
 def line(ax: Axes, name: str, which: int = 0) -> Any:
@@ -294,6 +325,8 @@ CALLS: dict[str, Callable[[Axes | None], Axes]] = {
     "margin": lambda ax: score_margin(*scored(), ax),
     "timeline": lambda ax: possession_timeline(some_possessions(), ax),
     "tracking": lambda ax: tracking(some_locations(), ax, trail=3),
+    "assists": lambda ax: assist_network(some_assists(), ax),
+    "comparison": lambda ax: compare_players(some_box_scores(), [101, 102], ax),
 }
 
 
@@ -836,7 +869,19 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "zones": lambda: zones(some_shots(), new(), teams=TEAMS),
     "possessions": lambda: possession_timeline(some_possessions(), new(**WIDE)),
     "tracking": lambda: tracking(some_locations(), new(**TALL), trail=4, teams=TEAMS, players=PLAYERS),
+    "assists": lambda: assist_network(some_assists(), new()),
+    "comparison": lambda: compare_players(some_box_scores(), ["ada", "cy"], new(6.4, 3.0, (0.05, 0.12, 0.9, 0.76))),
 }
+
+
+def test_every_plot_is_called_and_has_its_picture() -> None:
+    """Those of `Tracking` and animations are measured in tests/test_plot_tracking.py."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    calls, _, pictures = source.partition("CALLS: dict")[2].partition("PICTURES: dict")
+    for name in set(plot.__all__) - {"Animation", "animate", "loads", "matchups"}:
+        assert f": {name}(" in calls.partition("\n}\n")[0], f"{name} has no call in CALLS"
+        assert f": {name}(" in pictures.partition("\n}\n")[0], f"{name} has no picture in PICTURES"
+
 
 # Measured: letters by FreeType 2.6 (matplotlib 3.8) and by 2.14 (3.11) are up to 24 apart: where they are little can be told, and
 # what they say is in the tests above. Beside them it is up to 4.9; a three-point line that is off by 300 mm is 5.8, without

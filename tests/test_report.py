@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -97,16 +98,14 @@ def test_the_page_says_what_the_archive_knows(holed: sideline.Archive, report: A
 
 
 def test_text_from_the_service_is_escaped_in_the_report(report: ArchiveReport) -> None:
-    html = report.html
-    assert "<i>" not in html
-    assert "teams[].&lt;i&gt;" in html
+    assert "<i>" not in report.html
+    assert "teams[].&lt;i&gt;" in report.html
 
 
 def test_the_page_loads_nothing_and_can_be_read_by_all(report: ArchiveReport) -> None:
-    html = report.html
-    page = Page(html)
+    page = Page(report.html)
     assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
-    assert "url(" not in html and "@import" not in html
+    assert "url(" not in report.html and "@import" not in report.html
     assert not [value for _, attributes in page.tags for value in attributes.values() if "//" in (value or "")]
     assert ("html", {"lang": "en"}) in page.tags
     assert any(attributes.get("name") == "viewport" for tag, attributes in page.tags if tag == "meta")
@@ -122,14 +121,38 @@ def test_an_incomplete_share_is_never_shown_as_100_percent() -> None:
     assert _heat(None) is None
 
 
+def test_times_are_those_of_the_readers_zone(holed: sideline.Archive, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    [game] = holed.scan("games").sort("tipoff_at").tail(1).collect().to_dicts()
+    fetched_at = holed.info().fetched_at
+    assert fetched_at is not None
+    utc, honolulu = holed.report().html, holed.report(tz="Pacific/Honolulu").html
+    assert f"{game['tipoff_at']:%Y-%m-%d %H:%M}</td>" in utc and "Times are those of UTC." in utc
+    assert f"{game['tipoff_at'] - timedelta(hours=10):%Y-%m-%d %H:%M}</td>" in honolulu, "tip-off"
+    assert f"{fetched_at - timedelta(hours=10):%Y-%m-%d %H:%M} HST" in honolulu
+    assert "Times are those of Pacific/Honolulu." in html.unescape(honolulu)
+    assert "UTC" not in re.sub(r"<[^>]*>", "", honolulu)
+    fetched_table = {rows[0][1]: rows for rows in Page(honolulu).tables if len(rows[0]) > 1}["last fetched"]
+    assert f"{fetched_at - timedelta(hours=10):%Y-%m-%d %H:%M:%S}" in [row[1] for row in fetched_table]
+    monkeypatch.setenv("SIDELINE_TZ", "Pacific/Honolulu")
+    without_time_of_report = re.compile(r"<p class=.made.>.*?</p>")
+    assert without_time_of_report.sub("", holed.report().html) == without_time_of_report.sub("", honolulu)
+    assert main(["report", holed._store.root, "-o", "-", "--tz", "Pacific/Apia"]) == 3
+    assert "Times are those of Pacific/Apia." in html.unescape(capsys.readouterr().out)
+    with pytest.raises(ValueError, match="tz is 'Moon'; it must be the name of a zone"):
+        holed.report(tz="Moon")
+    monkeypatch.setenv("SIDELINE_TZ", "Moon")
+    with pytest.raises(ValueError, match="SIDELINE_TZ is 'Moon'"):
+        holed.report()
+
+
 def test_every_verdict_has_a_meaning() -> None:
     assert tuple(MEANINGS) == SEVERITY
 
 
 def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> None:
-    shown = report._repr_html_()
-    assert shown.startswith("<style>") and shown.endswith("</main>")
-    assert "<body" not in shown and "<h1>" in shown
+    fragment = report._repr_html_()
+    assert fragment.startswith("<style>") and fragment.endswith("</main>")
+    assert "<body" not in fragment and "<h1>" in fragment
     assert re.fullmatch(r"<sideline.ArchiveReport [\d,]+ bytes>", repr(report))
 
 

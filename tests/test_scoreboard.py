@@ -75,6 +75,19 @@ def test_teams_names_and_scores_are_those_of_the_box_score_and_corrections_repla
     assert corrected["teams"][0]["score"] == 6
 
 
+def test_players_of_a_roster_have_its_names_in_rows_plays_and_shots() -> None:
+    roster = {"id": HOME, "name": "Home", "players": [{"id": 12, "first_name": "Bea", "last_name": "Moss", "jersey_number_str": "4"}]}
+    score = sideline.LiveBoxScore()
+    score.seed(sideline.Payload.from_bytes("roster", json.dumps(roster).encode()))
+    scoreboard = Scoreboard("live g1", score)
+    for item in (summary(), stats(HOME, 12, 5, {"PTS": 2}), shot(HOME, 12, 2), stats(AWAY, 21, 6, {"PTS": 3})):
+        scoreboard.add(item)
+    game_view = scoreboard.view("connected", STATS)
+    assert [row["name"] for team in game_view["teams"] for row in team["rows"]] == ["Ada Lane", "Bea Moss", "player 21"]
+    assert any(play["text"].startswith("Bea Moss: ") for play in game_view["plays"])
+    assert game_view["shots"][0]["text"].startswith("Bea Moss, ")
+
+
 @pytest.mark.parametrize(
     ("message", "scores"),
     [
@@ -310,3 +323,16 @@ def test_the_drawn_court_has_the_dimensions_of_the_rules() -> None:
     assert court_view["box"] == "-7920 -13025.4 15840 14925.6"
     assert f"A{court.COLLEGE_MEN.arc:g} {court.COLLEGE_MEN.arc:g} 0 0 0 {court.COLLEGE_MEN.corner:g}" in court_view["lines"]
     assert half_court(court.INTERNATIONAL) != court_view
+
+
+def test_only_what_is_wrong_is_red_in_a_terminal_and_both_tables_have_the_same_columns() -> None:
+    items = [summary(), stats(HOME, 11, 5, {"PTS": 28, "FG": 11, "FGA": 24}), stats(AWAY, 21, 6, {"PTS": 3, "FG": 1, "FGA": 2}), stats(AWAY, 0, 7, {"PTS": 3})]
+    for state, style in (("connected", "green"), ("closed", "dim"), ("reconnecting", "bold red")):
+        status: Any = list(getattr(render(board(*items).view(state, STATS), 80), "renderables"))[1]  # noqa: B009
+        assert (status.plain[: len(state)], str(status.spans[0].style), status.spans[0].end) == (state, style, len(state))
+        assert not status.style and {str(span.style) for span in status.spans[1:]} == {"dim"}
+    console = Console(width=80, file=StringIO())
+    console.print(render(view(*items), 80))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    heads = [line for line in lines if line.startswith("Player")]
+    assert len(heads) == 2 and heads[0].rstrip() == heads[1].rstrip()

@@ -273,3 +273,34 @@ def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> Non
         assert _holds(row, _Game("g", starts_at=starts_at)) == is_held, starts_at
     far = _Game("g", starts_at=NOW + 1000 * hour)
     assert all(_holds({**row, name: None}, far) for name in row)
+
+
+HALVES: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {
+    "all, then games of the time before": (None, ("games",)),
+    "all, then shots of the time before": (None, ("shots",)),
+    "shots and games, then all": (("shots", "games"), None),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_what_was_never_requested_is_not_missing(tmp_path: Path, second: Service, name: str) -> None:
+    starts = sorted(event.start for event in second.season.games if event.start < second.season.now)
+    middle, begin = starts[len(starts) // 2], starts[0] - 86_400_000
+    later, earlier = HALVES[name]
+    archive = sideline.Archive(tmp_path / "season", sideline.Client(**second.client_options()))
+    parts = [((middle, NOW), later), ((begin, middle), earlier)]
+    for (start, end), tables in parts if later is None else parts[::-1]:
+        options: dict[str, Any] = {} if tables is None else {"tables": tables}
+        assert archive.sync(start=start, end=end, progress=False, **options).complete
+    rows = archive.status(correction_window=timedelta(0)).to_dicts()
+    problems = [row for row in rows if row["status"] not in ("available", "provisional")]
+    assert not problems
+    assert {row["table"] for row in rows} > {"games", "shots"}
+
+
+def test_a_played_game_of_which_only_the_schedule_is_stored_is_available(tmp_path: Path, second: Service) -> None:
+    archive = sideline.Archive(tmp_path / "season", sideline.Client(**second.client_options()))
+    archive.sync(start=NOW - timedelta(days=90), end=NOW + timedelta(days=20), tables=["games"], progress=False)
+    upcoming = {event.id for event in second.season.games if event.start > second.season.now}
+    pending = {row["game_id"] for row in archive.status(correction_window=timedelta(0)).to_dicts() if row["status"] == "pending"}
+    assert pending == upcoming

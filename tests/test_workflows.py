@@ -68,7 +68,7 @@ RULES = rules()
 def recipe(target: str) -> str:
     """All that `make TARGET` runs: its prerequisites' recipes and its own, with those of the targets that it makes."""
     prerequisites, own = RULES[target]
-    inner = re.findall(r"\$\(MAKE\)(?: --jobs=\d+)?((?: [a-z-]+)+)", own)
+    inner = re.findall(r"\$\(MAKE\)(?: --jobs=\d+)?((?: (?:\$\(VENV\)/\.)?[a-z][a-z-]*)+)", own)
     before = [name for name in prerequisites if name in RULES]
     return "".join(recipe(name) for name in [*before, *" ".join(inner).split()]) + own
 

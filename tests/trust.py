@@ -127,6 +127,12 @@ def is_named(table: str, row: Row, accounts: Iterable[Row], memory: Memory) -> b
     return event is not None and bool(teams) and teams <= teams_without_list
 
 
+def is_denied(row: Row, service: Service) -> bool:
+    """Whether a unit is withdrawn because of a 404 that is still the service's response."""
+    is_withdrawn = row.get("status") == "withdrawn" and "returned 404" in (row["error"] or "")
+    return is_withdrawn and any(fault.status == 404 and fault.operation in (None, row["operation"]) for fault in service.faults.rules())
+
+
 def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
     """Everything in which a sync can report missing or changed data."""
     stored = archive.scan("coverage").collect().to_dicts()
@@ -145,8 +151,8 @@ def untrue(archive: sideline.Archive, service: Service, tables: Iterable[str]) -
 
 
 def unnamed(archive: sideline.Archive, report: Any, service: Service, memory: Memory, tables: Iterable[str]) -> list[Finding]:
-    """Those of them that nothing names."""
-    named = accounts(archive, report)
+    """Those of them that nothing names. The withdrawal of a unit names its rows as long as the service denies that there is such a unit."""
+    named = [{**row, "status": "denied"} if is_denied(row, service) else row for row in accounts(archive, report)]
     return [(table, kind, row) for table, kind, row in untrue(archive, service, tables) if not is_named(table, row, named, memory)]
 
 

@@ -73,8 +73,22 @@ class CoreUnits:
     @property
     def plain(self) -> bool:
         """Whether every unit has a response without unknown fields, so that none needs a closer look."""
-    def made(self) -> list[tuple[Payload | None, Exception | None, tuple[Any, ...]]]:
+    def made(self) -> list[tuple[Payload | None, Exception | None, CoverageRow]]:
         """Return for each unit its response, its error, and its row of `coverage`."""
+
+@final
+class CoverageRow:
+    """The row of `coverage` of one unit."""
+    def __new__(cls, state: str) -> CoverageRow: ...
+    def __getnewargs__(self) -> tuple[str]: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def attempts(self) -> int: ...
+    def with_status(self, status: str) -> CoverageRow:
+        """Return the same row with another status."""
 
 @final
 class CoreSimulator:
@@ -656,7 +670,7 @@ def _batch_async(
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
     """Return one table over many payloads; `shape` gives the schema if there are none."""
 
-def _coverage_table(rows: Sequence[tuple[Any, ...]]) -> Table:
+def _coverage_table(rows: Sequence[CoverageRow]) -> Table:
     """Return the table `coverage` with these rows."""
 
 def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> CoreStream:

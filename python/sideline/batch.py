@@ -8,6 +8,7 @@ from ._client import UPDATE_INTERVAL, Duration, OnError, ProgressOption, TableNa
 from ._core import (
     CoreProgress,
     CoreUnits,
+    CoverageRow,
     Payload,
     Table,
     _arrow_ids,
@@ -38,8 +39,6 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 
 MAX_HOLES_SHOWN = 10
 
-_STATUS, _ATTEMPTS = 6, 10
-"""Positions in a row of `coverage`."""
 
 
 class Query(NamedTuple):
@@ -64,14 +63,13 @@ class Unit(NamedTuple):
     payload: Payload | None
     """The response, even if it cannot be decoded."""
     error: Exception | None
-    row: tuple[Any, ...]
+    row: CoverageRow
     """Its row of `coverage`."""
 
     @property
     def status(self) -> str:
         """One of `STATUSES`."""
-        status: str = self.row[_STATUS]
-        return status
+        return self.row.status
 
     @property
     def is_answered(self) -> bool:
@@ -207,7 +205,7 @@ class BaseBatch:
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
         holes = [unit for unit in self._units if not unit.is_answered]
         batch: Any = self
-        skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row[_ATTEMPTS] for unit in holes)
+        skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row.attempts for unit in holes)
         refused = f" The service refused the credentials, so {skipped} were not requested." if skipped else ""
         raise IncompleteBatch(
             f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
@@ -255,7 +253,7 @@ class BaseBatch:
             {
                 "units": len(self._units),
                 **{status: count for status, count in self.counts.items() if count},
-                "rows": sum(unit.row[_STATUS + 1] for unit in self._units),
+                "rows": sum(unit.row.rows for unit in self._units),
                 "bytes": sum(payload._size for payload in self),
                 "last fetched": None if last is None else f"{last:%Y-%m-%d %H:%M:%S} UTC",
                 "tables": ", ".join(self.tables) or "none: use to_dict() of each payload",

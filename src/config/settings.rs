@@ -1,6 +1,6 @@
 //! Settings for display, with their sources. Holds no secrets.
 
-use super::{Config, Environment, Secret, Sport};
+use super::{Config, Environment, Secret};
 
 /// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +27,10 @@ impl Config {
             Environment::Production => "production",
             Environment::Development => "development",
         };
-        let sport = match self.sport {
-            Sport::Basketball => "basketball",
-            Sport::Football => "football",
-        };
         let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
         [
             ("environment", Some(environment.into())),
-            ("sport", Some(sport.into())),
+            ("sport", Some(self.sport.name().into())),
             ("base_url", Some(self.base_url.clone())),
             ("websocket_url", Some(self.websocket_url.clone())),
             ("broadcast_base_url", Some(self.broadcast_base_url.clone())),

@@ -4,7 +4,7 @@ use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, Result};
-use crate::machine;
+use crate::machine::{self, Unfinished};
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use std::vec::IntoIter;
 use tokio::sync::Notify;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet};
 
 /// After this many consecutive authentication failures the credentials are checked by another request. A gateway may
 /// refuse single ids or paths, which must not stop the rest.
@@ -69,6 +69,18 @@ enum StopReason {
 }
 
 impl BatchState {
+    fn new(units: Vec<Unit>) -> Self {
+        BatchState {
+            ended: units.iter().map(|_| None).collect(),
+            waiting: units.into_iter().enumerate(),
+            started: 0,
+            consecutive_auth_failures: 0,
+            started_before_failure: 0,
+            suspected: None,
+            stop: None,
+        }
+    }
+
     /// A response clears the suspicion only if its request started after the first failure. Errors of other kinds say
     /// nothing about the credentials.
     fn record_outcome(&mut self, place: usize, ended: &FetchResult) {
@@ -85,6 +97,15 @@ impl BatchState {
             }
             _ => {}
         }
+    }
+
+    /// Returns whether the credentials are suspected. A unit with a response continues: its next request may clear the
+    /// suspicion.
+    fn store(&mut self, place: usize, unit: Unit, ended: FetchResult, attempts: u32, counters: &Counters) -> bool {
+        self.record_outcome(place, &ended);
+        let is_suspected = ended.response.is_none() && self.is_suspected();
+        store_outcome(&mut self.ended, place, done(unit, ended, attempts), counters);
+        is_suspected
     }
 
     fn is_suspected(&self) -> bool {
@@ -136,17 +157,7 @@ pub async fn run(
         transport.check(request)?;
     }
     let at_once = transport.config().max_concurrency.min(units.len());
-    let ended = units.iter().map(|_| None).collect();
-    let waiting = units.into_iter().enumerate();
-    let work = BatchState {
-        waiting,
-        ended,
-        started: 0,
-        consecutive_auth_failures: 0,
-        started_before_failure: 0,
-        suspected: None,
-        stop: None,
-    };
+    let work = BatchState::new(units);
     let signs = CredentialProbe { outage: Outage::new(transport.is_reached()), ..CredentialProbe::default() };
     let shared = Arc::new((Mutex::new(work), signs));
     // Aborts the running tasks when dropped.
@@ -156,7 +167,7 @@ pub async fn run(
         running.spawn(async move { one_by_one(&transport, &drift, &shared.0, &shared.1, strict, &counters).await });
     }
     while let Some(joined) = running.join_next().await {
-        joined.map_err(stopped)??;
+        joined.map_err(error_of_task)??;
     }
     let mut work = lock(&shared.0);
     let BatchState { waiting, ended, stop, .. } = &mut *work;
@@ -182,18 +193,9 @@ async fn one_by_one(
     strict: bool,
     counters: &Counters,
 ) -> Result<()> {
-    let next = || {
-        let mut work = lock(work);
-        if work.stop.is_some() {
-            return None;
-        }
-        let next = work.waiting.next()?;
-        work.started += 1;
-        Some(next)
-    };
     // Later checks know that this failure is recorded.
     let mut is_refused = pin!(signs.refused.notified());
-    while let Some((place, unit)) = next() {
+    while let Some((place, unit)) = next_unit(work) {
         let attempts = Attempts::new(&signs.outage);
         let fetched = tokio::select! {
             biased;
@@ -202,15 +204,7 @@ async fn one_by_one(
             () = &mut is_refused => Err(Error::Closed.into()),
         };
         let attempts = attempts.count();
-        let stop = {
-            let mut work = lock(work);
-            if work.stop.is_none() {
-                let outage = || signs.outage.error().map(StopReason::Outage);
-                work.stop = transport.is_closed().then_some(StopReason::Closed).or_else(outage);
-            }
-            work.stop.clone()
-        };
-        let fetched = match (fetched, stop) {
+        let fetched = match (fetched, stop_reason(transport, work, signs)) {
             (Err(FetchError { error: Error::Closed, .. }), Some(stop)) => {
                 Err(given_up(transport, &unit, &stop, attempts).into())
             }
@@ -221,32 +215,51 @@ async fn one_by_one(
             payload.keep();
         }
         let auth = unit.call.requests.first().map(|request| request.auth);
-        let is_suspected = {
-            let mut work = lock(work);
-            work.record_outcome(place, &ended);
-            // A unit with a response continues: its next request may clear the suspicion.
-            let is_suspected = ended.response.is_none() && work.is_suspected();
-            store_outcome(&mut work.ended, place, done(unit, ended, attempts), counters);
-            is_suspected
-        };
+        let is_suspected = lock(work).store(place, unit, ended, attempts, counters);
         if let Some(auth) = auth.filter(|_| is_suspected) {
-            // One task checks; meanwhile the others start no unit.
-            let _asks = signs.probe_lock.lock().await;
-            let is_suspected = lock(work).is_suspected();
-            if is_suspected {
-                let is_refused = refuses(transport, auth).await;
-                let mut work = lock(work);
-                // A response arrived during the check: the suspicion is cleared.
-                let suspected = work.suspected.take();
-                work.clear_suspicion();
-                if let Some(refusal) = suspected.filter(|_| is_refused) {
-                    work.stop.get_or_insert(StopReason::Refused(refusal));
-                    signs.refused.notify_waiters();
-                }
-            }
+            check_suspicion(transport, work, signs, auth).await;
         }
     }
     Ok(())
+}
+
+/// The next unit to fetch, unless the batch stops.
+fn next_unit(work: &Mutex<BatchState>) -> Option<(usize, Unit)> {
+    let mut work = lock(work);
+    if work.stop.is_some() {
+        return None;
+    }
+    let next = work.waiting.next()?;
+    work.started += 1;
+    Some(next)
+}
+
+/// Why the batch stops, if it does by now.
+fn stop_reason(transport: &Transport, work: &Mutex<BatchState>, signs: &CredentialProbe) -> Option<StopReason> {
+    let mut work = lock(work);
+    if work.stop.is_none() {
+        let outage = || signs.outage.error().map(StopReason::Outage);
+        work.stop = transport.is_closed().then_some(StopReason::Closed).or_else(outage);
+    }
+    work.stop.clone()
+}
+
+/// Stops the batch if the service refuses the credentials. One task asks; meanwhile the others start no unit.
+async fn check_suspicion(transport: &Transport, work: &Mutex<BatchState>, signs: &CredentialProbe, auth: Auth) {
+    let _asks = signs.probe_lock.lock().await;
+    let is_suspected = lock(work).is_suspected();
+    if !is_suspected {
+        return;
+    }
+    let is_refused = refuses(transport, auth).await;
+    let mut work = lock(work);
+    // A response arrived during the check: the suspicion is cleared.
+    let suspected = work.suspected.take();
+    work.clear_suspicion();
+    if let Some(refusal) = suspected.filter(|_| is_refused) {
+        work.stop.get_or_insert(StopReason::Refused(refusal));
+        signs.refused.notify_waiters();
+    }
 }
 
 /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
@@ -268,10 +281,7 @@ async fn fetch(
 
 /// Whether the service refuses a request that any credentials may make: the list of teams.
 async fn refuses(transport: &Transport, auth: Auth) -> bool {
-    let teams = match auth {
-        Auth::Signed => "teams",
-        Auth::ApiKey => "broadcast_teams",
-    };
+    let teams = auth.scheme().open_operation;
     let Ok(call) = operation::call(teams, &Vec::new(), transport.config()) else { return false };
     let answered = run_counted(transport, &call, &Attempts::default()).await;
     matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
@@ -341,7 +351,11 @@ async fn ended(
             let is_short = payload.size() <= INLINE_DECODE_BYTES;
             let drift = drift.clone();
             let read = move || read(&drift, payload, strict, at);
-            if is_short { Ok(read()) } else { spawn_blocking(read).await.map_err(stopped) }
+            match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
+                Ok(result) => Ok(result),
+                Err(Unfinished::OutOfMemory) => Ok(FetchResult::failed(no_thread().into(), at)),
+                Err(reason) => Err(stopped(reason)),
+            }
         }
     }
 }
@@ -370,8 +384,19 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
     FetchResult { response: Some((payload, drift_fields)), rows, at }
 }
 
+fn no_thread() -> Error {
+    Error::Memory("the process has no memory for a thread that reads the response".into())
+}
+
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
-pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
+pub(super) fn stopped(reason: Unfinished) -> Error {
+    match reason {
+        Unfinished::OutOfMemory => no_thread(),
+        Unfinished::Stopped(error) => error_of_task(error),
+    }
+}
+
+fn error_of_task(error: JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
         Err(_) => Error::Transport("the interpreter is exiting; no request is sent any more".into()),
@@ -382,6 +407,7 @@ pub(super) fn stopped(error: tokio::task::JoinError) -> Error {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::config::Sport;
 
     fn answered(kind: ApiErrorKind) -> FetchResult {
         let rows = Err(Error::Api(Box::new(ApiError {
@@ -402,7 +428,7 @@ mod tests {
     }
 
     fn response(rows: std::result::Result<Option<usize>, Error>) -> FetchResult {
-        let payload = Payload::from_bytes("teams", b"[]", Default::default()).unwrap();
+        let payload = Payload::from_bytes("teams", b"[]", Sport::Basketball, Default::default()).unwrap();
         FetchResult { response: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
     }
 

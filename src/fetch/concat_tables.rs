@@ -126,6 +126,7 @@ fn in_payload(error: Error, number: usize, of: usize) -> Error {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::config::Sport;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int32Type};
     use tables::Context;
@@ -133,7 +134,7 @@ mod tests {
     fn stats(session: &str, code: &str) -> Payload {
         let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);
         let context = Context::default().with("session_id", session);
-        Payload::from_bytes("stats", body.as_bytes(), context).unwrap()
+        Payload::from_bytes("stats", body.as_bytes(), Sport::Basketball, context).unwrap()
     }
 
     fn columns(batches: &[RecordBatch]) -> Vec<String> {
@@ -172,6 +173,7 @@ mod tests {
         let wrong = Payload::from_bytes(
             "stats",
             br#"{"teams":[{"id":"x","player_stats":[{"id":1,"stats":{"PTS":1}}]}]}"#,
+            Sport::Basketball,
             Context::default().with("session_id", "b"),
         )
         .unwrap();

@@ -65,7 +65,7 @@ fn epoch_ms(at: SystemTime) -> Option<i64> {
     at.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as i64)
 }
 
-pub fn table(rows: &[Covered]) -> Result<RecordBatch> {
+pub fn table(rows: &[&Covered]) -> Result<RecordBatch> {
     fn text(value: &Option<String>) -> Option<&str> {
         value.as_deref()
     }
@@ -139,7 +139,7 @@ mod tests {
         let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
         assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
         assert!(row.error.as_ref().unwrap().contains("returned 0: no"));
-        let table = table(&[row]).unwrap();
+        let table = table(&[&row]).unwrap();
         assert_eq!((table.num_rows(), table.num_columns()), (1, 15));
     }
 

@@ -4,6 +4,7 @@ use super::batch::stopped;
 use super::{FetchError, Payload};
 use crate::advice::Advice;
 use crate::error::{Error, Result, Undecodable};
+use crate::machine;
 use crate::resource::drift::{DRIFT, Drifted};
 use crate::scrub::{Scrubbed, Scrubber};
 use arrow_array::RecordBatch;
@@ -12,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tables::{Context, MAX_UNKNOWN_FIELDS, UnknownPath};
-use tokio::task::spawn_blocking;
 
 /// Further unknown paths are dropped: where keys are data, each would be a path.
 const MAX_ROWS: usize = 1000;
@@ -99,7 +99,10 @@ impl Drift {
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
         let inspect = move || self.inspect(&payload, now).map(|drift_fields| (payload, drift_fields));
-        let inspected = if is_short { inspect() } else { spawn_blocking(inspect).await.map_err(stopped)? };
+        let inspected = match is_short {
+            true => inspect(),
+            false => machine::run_blocking(inspect).await.map_err(stopped)?,
+        };
         inspected.map_err(|failed| *failed)
     }
 
@@ -162,12 +165,13 @@ impl DriftRows {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::config::Sport;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use std::time::Duration;
 
     fn inspect(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
-        let payload = Payload::from_bytes(operation, body.as_bytes(), Context::default()).unwrap();
+        let payload = Payload::from_bytes(operation, body.as_bytes(), Sport::Basketball, Context::default()).unwrap();
         let drift_fields = drift.inspect(&payload, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
         drift_fields.into_iter().map(|drift_fields| (drift_fields.unknown.path.into(), drift_fields.is_new)).collect()
     }
@@ -179,7 +183,7 @@ mod tests {
         assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), true)]);
         assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), false)]);
         assert!(inspect(&drift, "stats", body).contains(&("teams[].x".into(), true)));
-        let empty = Payload::from_bytes("teams", b"{}", Context::default()).unwrap();
+        let empty = Payload::from_bytes("teams", b"{}", Sport::Basketball, Context::default()).unwrap();
         let failed = drift.inspect(&empty, UNIX_EPOCH).unwrap_err();
         assert!(matches!(&failed.error, Error::Decode(Undecodable { path, .. }) if path == "$.teams"));
         assert_eq!(failed.payload.unwrap().body().unwrap().as_slice(), b"{}");

@@ -27,7 +27,7 @@ pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError
         // The root is the list itself; a single batch counts as a list of one.
         _ => parts("").and_then(|parts| Ok(write(first.as_slice(), &parts, &locations(&parts)?))),
     };
-    merged.map_err(|kind| kind.at(first.as_slice(), 0).into())
+    merged.map_err(|kind| kind.at(first, 0).into())
 }
 
 /// A value of a body, and its text.

@@ -27,8 +27,9 @@ pub use drift::{Drift, DriftField, refusal};
 pub use plan::Unit;
 pub use plan::{BatchPlan, PlannedId, plan};
 
+use crate::config::Sport;
 use crate::error::{Error, Result};
-use crate::operation::{self, Call, Merge};
+use crate::operation::{self, Call, Merge, Request};
 use crate::resource::Resource;
 use crate::scrub::Scrubber;
 use crate::transport::{Attempts, Purpose, Response, Transport};
@@ -43,6 +44,7 @@ use tables::{Context, DecodeError, SchemaCheck};
 pub struct Payload {
     pub operation: &'static str,
     pub resource: Option<&'static Resource>,
+    pub sport: Sport,
     pub context: Context,
     /// The responses, in the order of their requests; empty for a body from a file.
     pub parts: Vec<Response>,
@@ -67,21 +69,27 @@ impl From<Error> for FetchError {
 
 impl Payload {
     /// A payload for a body from a file.
-    pub fn from_bytes(operation: &str, raw: &[u8], context: Context) -> Result<Self> {
-        let payload = Self::from_answers(operation, Vec::new(), Merge::Single, context)?;
+    pub fn from_bytes(operation: &str, raw: &[u8], sport: Sport, context: Context) -> Result<Self> {
+        let payload = Self::from_answers(operation, Vec::new(), Merge::Single, sport, context)?;
         Ok(Payload { body: OnceLock::from(Ok(Arc::new(Body::from(raw)))), ..payload })
     }
 
     /// A payload for existing responses.
-    pub fn from_answers(operation: &str, parts: Vec<Response>, join: Merge, context: Context) -> Result<Self> {
-        let Some((operation, resource)) = operation::find(operation, &context) else {
+    pub fn from_answers(
+        operation: &str,
+        parts: Vec<Response>,
+        join: Merge,
+        sport: Sport,
+        context: Context,
+    ) -> Result<Self> {
+        let Some((operation, resource)) = operation::find(operation, sport, &context) else {
             let names: Vec<&str> = operation::names().collect();
             return Err(Error::Argument(format!(
                 "there is no operation {operation:?}; it is one of {}",
                 names.join(", ")
             )));
         };
-        Ok(Payload { operation, resource, context, parts, join, body: OnceLock::new() })
+        Ok(Payload { operation, resource, sport, context, parts, join, body: OnceLock::new() })
     }
 
     /// The body; several responses are merged into the root shape of a single one.
@@ -273,8 +281,9 @@ async fn send_all(
         Ok::<_, Error>(response)
     };
     let parts = try_join_all(call.requests.iter().map(send)).await?;
-    let (operation, resource, context) = (first.operation, first.resource, first.context.clone());
-    let payload = Payload { operation, resource, context, parts, join: call.join, body: OnceLock::new() };
+    let Request { operation, resource, sport, ref context, .. } = *first;
+    let payload =
+        Payload { operation, resource, sport, context: context.clone(), parts, join: call.join, body: OnceLock::new() };
     match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
         Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
         None => Ok(payload),

@@ -85,7 +85,8 @@ pub fn plan(
     };
     let any = operation::call(operation, &with(Value::Int(0), None), config)?;
     let request = any.first()?;
-    let shape = Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.context.clone())?;
+    let shape =
+        Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.sport, request.context.clone())?;
     let (start, end) = operation::range(rest);
     let arguments_of = operation::arguments_of(operation);
     let mut plan = BatchPlan { shape, units: Vec::with_capacity(ids.len()), unsent: Vec::new() };

@@ -112,18 +112,9 @@ pub(super) async fn run<C: Connector>(
         let wait = match connector.connect().await {
             Ok(mut connection) => {
                 let at = machine::now();
-                let resume_failure = connector.take_resume_failure();
-                let gap = match (open_gap.take(), resume_failure) {
-                    (Some(gap), Some(failure)) => {
-                        let reason = Scrubbed::local(format!("{}; {failure}", gap.reason));
-                        Some(OpenGap { reason, ..gap })
-                    }
-                    (None, Some(reason)) => Some(OpenGap { start: begun, reason }),
-                    (gap, None) => gap,
-                };
+                let gap = gap_before(open_gap.take(), connector.take_resume_failure(), begun);
                 if let Some(OpenGap { start, reason }) = gap {
-                    let (reason, end) = (String::from(reason).into(), Some(at));
-                    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
+                    report_gap(buffer, start, Some(at), reason).await;
                 }
                 buffer.set_state(ConnectionState::Connected);
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
@@ -131,12 +122,8 @@ pub(super) async fn run<C: Connector>(
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
                 connector.disconnected(connection, &end.disconnect);
-                let Disconnect(mut reason) = end.disconnect;
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
-                if end.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
-                    reason =
-                        Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
-                }
+                let reason = end.reason(silent_connections);
                 open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
                 let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
                 report(buffer, reason, None, backoff.failed_attempts(), Some(wait)).await;
@@ -153,9 +140,7 @@ pub(super) async fn run<C: Connector>(
                 if let Some(error) = error.filter(|_| ends_stream) {
                     let OpenGap { start, reason: cause } = gap.clone();
                     report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
-                    let reason = String::from(cause).into();
-                    let gap = Notice::Gap { start, end: None, reason, dropped: None, is_final: false };
-                    buffer.push(Item::Notice(gap)).await;
+                    report_gap(buffer, start, None, cause).await;
                     return error;
                 }
                 let own = backoff.after_failure(jitter());
@@ -174,6 +159,23 @@ pub(super) async fn run<C: Connector>(
 struct OpenGap {
     start: SystemTime,
     reason: Scrubbed,
+}
+
+/// The gap that a new connection ends, with what is known of its position.
+fn gap_before(open: Option<OpenGap>, resume_failure: Option<Scrubbed>, since: SystemTime) -> Option<OpenGap> {
+    match (open, resume_failure) {
+        (Some(gap), Some(failure)) => {
+            let reason = Scrubbed::local(format!("{}; {failure}", gap.reason));
+            Some(OpenGap { reason, ..gap })
+        }
+        (None, Some(reason)) => Some(OpenGap { start: since, reason }),
+        (gap, None) => gap,
+    }
+}
+
+async fn report_gap(buffer: &Buffer, start: SystemTime, end: Option<SystemTime>, reason: Scrubbed) {
+    let reason = String::from(reason).into();
+    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
 }
 
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {
@@ -201,6 +203,17 @@ struct ListenResult {
     is_silent: bool,
 }
 
+impl ListenResult {
+    /// Why it ended, after so many connections without a byte.
+    fn reason(&self, silent_connections: u32) -> Scrubbed {
+        let Disconnect(reason) = &self.disconnect;
+        if self.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
+            return Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
+        }
+        reason.clone()
+    }
+}
+
 /// What `listen` waited for.
 enum ListenEvent {
     Read(Result<ReadCounts, Disconnect>),
@@ -216,7 +229,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     // Both timers run only while the connection is read: a slow reader is not a silent service.
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
-    let mut quiet = QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false };
+    let mut quiet = QuietTimer::start();
     let disconnect = loop {
         let room = buffer.room();
         ahead.fill(buffer);
@@ -226,45 +239,30 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let begun = Instant::now();
         let event = if is_read {
             let left = options.silence_limit.saturating_sub(silent);
-            let wait = [Some(left), quiet.left(options.quiet_after), until_keepalive].into_iter().flatten().min();
-            tokio::select! {
-                biased;
-                read = timeout(wait.unwrap_or(left), connection.read(&mut incoming)) => read.map_or(ListenEvent::TimedOut, ListenEvent::Read),
-                () = room, if !ahead.is_empty() => ListenEvent::HasRoom,
-            }
+            let wait =
+                [quiet.left(options.quiet_after), until_keepalive].into_iter().flatten().fold(left, Duration::min);
+            let capacity = (!ahead.is_empty()).then_some(room);
+            read_or_room(connection, &mut incoming, wait, capacity).await
         } else {
-            match until_keepalive {
-                None => {
-                    room.await;
-                    ListenEvent::HasRoom
-                }
-                Some(wait) => timeout(wait, room).await.map_or(ListenEvent::TimedOut, |()| ListenEvent::HasRoom),
-            }
+            wait_for_room(room, until_keepalive).await
         };
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
             (silent, quiet.elapsed) = (silent + took, quiet.elapsed + took);
         }
-        let disconnect = match event {
-            ListenEvent::Read(Ok(ReadCounts { bytes, repeats })) => {
-                if bytes > 0 {
-                    has_bytes = true;
-                    (silent, last_byte) = (Duration::ZERO, machine::now());
-                    buffer.count_read(bytes, repeats);
-                }
-                None
-            }
-            ListenEvent::Read(Err(disconnect)) => Some(disconnect),
-            ListenEvent::HasRoom | ListenEvent::TimedOut => None,
-        };
+        if let ListenEvent::Read(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = event {
+            has_bytes = true;
+            (silent, last_byte) = (Duration::ZERO, machine::now());
+            buffer.count_read(bytes, repeats);
+        }
         // Items that arrived before the connection broke count as delivered.
         if incoming.iter().any(|item| matches!(item, Item::Update(_))) {
             has_delivered = true;
-            quiet = QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false };
+            quiet = QuietTimer::start();
         }
         ahead.extend(&mut incoming);
-        if let Some(disconnect) = disconnect {
+        if let ListenEvent::Read(Err(disconnect)) = event {
             break disconnect;
         }
         if silent >= options.silence_limit {
@@ -282,6 +280,33 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     };
     buffer.push_all(ahead.into_items()).await;
     ListenResult { disconnect, last_byte, has_delivered, has_bytes, is_silent }
+}
+
+async fn read_or_room<C: StreamConnection>(
+    connection: &mut C,
+    incoming: &mut Vec<Item>,
+    wait: Duration,
+    capacity: Option<impl Future<Output = ()> + Send>,
+) -> ListenEvent {
+    let read =
+        async { timeout(wait, connection.read(incoming)).await.map_or(ListenEvent::TimedOut, ListenEvent::Read) };
+    let Some(capacity) = capacity else { return read.await };
+    tokio::select! {
+        biased;
+        event = read => event,
+        () = capacity => ListenEvent::HasRoom,
+    }
+}
+
+/// While enough is read ahead: nothing is read, but the connection is kept alive.
+async fn wait_for_room(capacity: impl Future<Output = ()> + Send, until_keepalive: Option<Duration>) -> ListenEvent {
+    match until_keepalive {
+        None => {
+            capacity.await;
+            ListenEvent::HasRoom
+        }
+        Some(wait) => timeout(wait, capacity).await.map_or(ListenEvent::TimedOut, |()| ListenEvent::HasRoom),
+    }
 }
 
 /// Items that were read while the buffer was full.
@@ -328,6 +353,10 @@ struct QuietTimer {
 }
 
 impl QuietTimer {
+    fn start() -> Self {
+        QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false }
+    }
+
     /// Time left until the notice; `None` after it.
     fn left(&self, after: Duration) -> Option<Duration> {
         (!self.is_reported).then(|| after.saturating_sub(self.elapsed))

@@ -363,10 +363,7 @@ impl WebsocketConnection {
                 Ok(None) => match self.poll_bytes(cx) {
                     Poll::Ready(Ok(0)) => self.end = Some(Disconnect(close_code::abnormal_closure())),
                     Poll::Ready(Ok(count)) => read.bytes += count,
-                    Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                        self.end = Some(Disconnect(close_code::abnormal_closure()));
-                    }
-                    Poll::Ready(Err(error)) => self.end = Some(self.broken(&error)),
+                    Poll::Ready(Err(error)) => self.end = Some(self.read_failure(&error)),
                     Poll::Pending => {
                         is_pending = true;
                         break;
@@ -478,6 +475,13 @@ impl WebsocketConnection {
         self.is_closed_by_service = true;
         self.is_token_rejected = code.is_some_and(close_code::rejects_token);
         Disconnect(self.scrubber.message(close_code::describe(code, text)))
+    }
+
+    fn read_failure(&self, error: &io::Error) -> Disconnect {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Disconnect(close_code::abnormal_closure()),
+            _ => self.broken(error),
+        }
     }
 
     fn broken(&self, what: &dyn std::fmt::Display) -> Disconnect {

@@ -587,20 +587,6 @@ pub(super) const GET: &str = "get";
 /// The requested resources of a catch-up: the name in the path, and the tables' name.
 pub(super) const PARTS: &str = "resources";
 
-/// The sport of the request, which a body of stats does not show. Basketball is left out.
-pub(super) const SPORT: &str = "sport";
-
-pub fn with_sport(context: Context, sport: Sport) -> Context {
-    match sport {
-        Sport::Basketball => context,
-        Sport::Football => context.with(SPORT, "football"),
-    }
-}
-
-pub fn sport_of(context: &Context) -> Sport {
-    context.get(SPORT).and_then(Sport::parse).unwrap_or(Sport::Basketball)
-}
-
 /// The name in `{name}`.
 pub(super) fn placeholder(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
@@ -615,9 +601,8 @@ impl Operation {
         }
     }
 
-    /// The resource of the context's sport; for a catch-up with the tables of the requested parts.
-    pub(super) fn resource_for(&self, context: &Context) -> Option<&'static Resource> {
-        let sport = sport_of(context);
+    /// The resource of a sport; for a catch-up with the tables of the requested parts.
+    pub(super) fn resource_for(&self, sport: Sport, context: &Context) -> Option<&'static Resource> {
         match context.get(PARTS) {
             Some(parts) => catch_up::of(parts, sport),
             None => self.resource.map(|resource| resource::of_sport(resource, sport)),
@@ -625,7 +610,7 @@ impl Operation {
     }
 
     pub(super) fn call(&'static self, reader: &mut ArgumentReader, config: &Config) -> Result<Call> {
-        let mut context = with_sport(Context::default(), config.sport);
+        let mut context = Context::default();
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
         for segment in template.split('/') {
@@ -644,17 +629,15 @@ impl Operation {
             }
         }
         let path = segments.join("/");
-        let base = match self.auth {
-            Auth::Signed => &config.base_url,
-            Auth::ApiKey => &config.broadcast_base_url,
-        };
+        let base = (self.auth.scheme().base_url)(config);
         let queries = (self.queries)(reader, &QueryTarget { config, url: format!("{base}{path}") })?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,
             path: path.clone(),
             query: encode(&query),
-            resource: self.resource_for(&context),
+            resource: self.resource_for(config.sport, &context),
+            sport: config.sport,
             context: query.iter().fold(context.clone(), |known, (name, value)| self.add_context(known, name, value)),
         };
         Ok(Call { requests: queries.each.into_iter().map(request).collect(), join: queries.join })

@@ -1,7 +1,7 @@
 //! Links found in bodies, and the escape hatch `get`. Links name the vendor's host whatever the base is: only path and
 //! query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
-use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS, with_sport};
+use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS};
 use super::{Arguments, Auth, Request, arguments, encode};
 use crate::config::Sport;
 use crate::error::{Error, Result};
@@ -19,13 +19,14 @@ pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
         return Err(Error::Argument(format!("the link's path {path:?} does not begin with {DATA}")));
     }
     check_path(path)?;
-    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query, sport)?)));
+    let target = OPERATIONS.iter().find_map(|operation| Some((operation, matched(operation, path, query)?)));
     Ok(Request {
         operation: target.as_ref().map_or(FOLLOW, |(operation, _)| operation.name),
         auth: Auth::Signed,
         path: path.into(),
         query: query.into(),
-        resource: target.as_ref().and_then(|(operation, context)| operation.resource_for(context)),
+        resource: target.as_ref().and_then(|(operation, context)| operation.resource_for(sport, context)),
+        sport,
         context: target.map_or_else(Context::default, |(_, context)| context),
     })
 }
@@ -49,10 +50,11 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
     }
     Ok(Request {
         operation: GET,
-        auth: if path.starts_with(BROADCAST) { Auth::ApiKey } else { Auth::Signed },
+        auth: Auth::of_api(path.starts_with(BROADCAST)),
         path: path.into(),
         query: encode(&query),
         resource: None,
+        sport: Sport::Basketball,
         context: Context::default(),
     })
 }
@@ -97,13 +99,13 @@ fn check_path(path: &str) -> Result<()> {
 }
 
 /// The values of an operation's template in a path and its query, if they match.
-fn matched(operation: &Operation, path: &str, query: &str, sport: Sport) -> Option<Context> {
+fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
     let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
     let template: Vec<&str> = operation.path.split('/').collect();
     if operation.auth != Auth::Signed || segments.len() != template.len() {
         return None;
     }
-    let mut context = with_sport(Context::default(), sport);
+    let mut context = Context::default();
     for (segment, expected) in segments.iter().zip(template) {
         match super::declared::placeholder(expected) {
             None if *segment == expected => {}

@@ -4,6 +4,7 @@ use super::argument::{Argument, Kind, arg};
 use super::arguments::ArgumentReader;
 use super::declared::MOCK;
 use super::{Arguments, Auth, Request, encode};
+use crate::config::Sport;
 use crate::error::Result;
 use tables::Context;
 
@@ -23,6 +24,7 @@ pub fn live_stats(arguments: &Arguments) -> Result<Request> {
         path: "/broadcast/v1/stats/event-stream".into(),
         query: encode(&query),
         resource: None,
+        sport: Sport::Basketball,
         context: Context::default(),
     })
 }

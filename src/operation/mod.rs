@@ -6,12 +6,14 @@
 //! | `query` | queries that do not follow from the data alone |
 //! | `argument` | what an argument of an operation is, as data |
 //! | `arguments` | ids, times and texts as users write them |
+//! | `auth` | the schemes of authentication, as data |
 //! | `live` | the requests of event streams |
 //! | `ranges` | the rules of a time range, and splitting long ranges |
 //! | `link` | links found in bodies, and the escape hatch `get` |
 
 pub mod argument;
 mod arguments;
+mod auth;
 mod declared;
 mod link;
 mod live;
@@ -19,27 +21,19 @@ mod query;
 pub mod ranges;
 
 pub use arguments::time;
-pub use declared::{OPERATIONS, Operation, Reach, sport_of, with_sport};
+pub use auth::Auth;
+pub use declared::{OPERATIONS, Operation, Reach};
 pub use live::live_stats;
 pub(crate) use live::snapshot_of;
 
-use crate::config::Config;
+use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::Resource;
 use argument::Argument;
 use arguments::ArgumentReader;
-use declared::{FOLLOW, GET, SPORT};
+use declared::{FOLLOW, GET};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tables::Context;
-
-/// How a request is authenticated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
-    /// Signature over date, host and request line; sent to the REST base.
-    Signed,
-    /// Key in the query; sent to the Broadcast base.
-    ApiKey,
-}
 
 /// An unsigned GET request without credentials.
 #[derive(Debug, Clone)]
@@ -53,6 +47,8 @@ pub struct Request {
     /// If the operation has tables.
     pub resource: Option<&'static Resource>,
     pub context: Context,
+    /// Which a body of stats does not show.
+    pub sport: Sport,
 }
 
 /// An argument of an operation. Times may come as epoch milliseconds (`Int`) or ISO 8601 (`Text`).
@@ -150,7 +146,7 @@ pub fn context_name(name: &str) -> Option<&'static str> {
         let of_argument = operation.arguments.iter().filter(|argument| argument.is_context_only);
         of_request.chain(of_argument.map(|argument| argument.name))
     };
-    OPERATIONS.iter().flat_map(named).chain([SPORT]).find(|known| *known == name)
+    OPERATIONS.iter().flat_map(named).find(|known| *known == name)
 }
 
 /// The range that arguments name, in epoch milliseconds. Leaves out what is not a time; [`call`] refuses it.
@@ -166,9 +162,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Finds an operation by name, including those that only links reach; returns its static name and its resource.
-pub fn find(name: &str, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
+pub fn find(name: &str, sport: Sport, context: &Context) -> Option<(&'static str, Option<&'static Resource>)> {
     let found = OPERATIONS.iter().find(|operation| operation.name == name)?;
-    Some((found.name, found.resource_for(context)))
+    Some((found.name, found.resource_for(sport, context)))
 }
 
 fn single(request: Request) -> Call {

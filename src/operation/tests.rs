@@ -197,8 +197,8 @@ fn the_tables_know_team_game_and_session_of_the_request() {
     let tables: Vec<&str> = parts.resource.unwrap().tables.iter().map(|table| table.name).collect();
     assert_eq!(tables, ["shots", "player_stats", "box_score"]);
     // As pickled: by name and context.
-    assert!(std::ptr::eq(find("catch_up", &parts.context).unwrap().1.unwrap(), parts.resource.unwrap()));
-    assert_eq!(find("catch_up", &Context::default()).unwrap().1.unwrap().tables.len(), 7);
+    assert!(std::ptr::eq(find("catch_up", parts.sport, &parts.context).unwrap().1.unwrap(), parts.resource.unwrap()));
+    assert_eq!(find("catch_up", Sport::Basketball, &Context::default()).unwrap().1.unwrap().tables.len(), 7);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Predicted ball screens of a game.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static BALL_SCREENS: Resource = Resource {
     name: "ball_screens",
     roots: &[root("").needs(&["ballscreens[]"])],
     tables: &[&TABLE],
     known: &["gameTotals"],
+    cache: PlanCache::new(),
 };
 
 static TABLE: Table = Table {

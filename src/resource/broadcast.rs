@@ -1,7 +1,7 @@
 //! The known part of the Broadcast API's bodies: a team with its players.
 
 use super::roster;
-use tables::{Resource, Table, Ty::*, col, root, same_rows_elsewhere};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root, same_rows_elsewhere};
 
 /// A roster in the Broadcast API's words; missing fields are null.
 pub(crate) static BROADCAST_ROSTER: Resource = Resource {
@@ -17,6 +17,7 @@ pub(crate) static BROADCAST_ROSTER: Resource = Resource {
         "sensor_assignments_history",
         "players[].sensor_assignments_history",
     ],
+    cache: PlanCache::new(),
 };
 
 static PLAYERS: Table = Table {

@@ -7,7 +7,10 @@ use super::stats::{self, STAT_CODES, stat_codes};
 use crate::config::Sport;
 use std::collections::HashMap;
 use std::sync::LazyLock;
-use tables::{Col, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere};
+use tables::{
+    Col, PlanCache, Resource, Root, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root,
+    same_rows_elsewhere,
+};
 
 /// The available parts, in the usual order.
 pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"];
@@ -40,6 +43,7 @@ pub(crate) static CATCH_UP: Resource = Resource {
         "shots[].players",
         "possessions[].logo_image_link",
     ],
+    cache: PlanCache::new(),
 };
 
 /// The same body of football.
@@ -53,6 +57,7 @@ pub(crate) static FOOTBALL_CATCH_UP: Resource = Resource {
         &POSSESSION_EVENTS,
         &POSSESSION_PLAYERS,
     ],
+    cache: PlanCache::new(),
     ..CATCH_UP
 };
 
@@ -60,8 +65,8 @@ pub(crate) static FOOTBALL_CATCH_UP: Resource = Resource {
 /// unknown or repeated part.
 pub(crate) fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
     MADE.get(parts).map(|[basketball, football]| match sport {
-        Sport::Basketball => *basketball,
-        Sport::Football => *football,
+        Sport::Basketball => basketball,
+        Sport::Football => football,
     })
 }
 
@@ -70,34 +75,61 @@ pub(crate) fn are_parts(names: &str) -> bool {
     MADE.contains_key(names)
 }
 
-/// Every choice of parts, in every order: sixty-four, of both sports. Made at once, so that no lock is needed later
-/// that a fork might leave locked.
-static MADE: LazyLock<HashMap<String, [&'static Resource; 2]>> = LazyLock::new(|| {
-    let mut orders: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut made = HashMap::new();
-    while let Some(order) = orders.pop() {
-        for part in PARTS.iter().filter(|part| !order.contains(part)) {
-            let longer = [order.as_slice(), &[*part]].concat();
-            let both = [&CATCH_UP, &FOOTBALL_CATCH_UP].map(|whole| &*Box::leak(Box::new(with(whole, &longer))));
-            made.insert(longer.join(","), both);
-            orders.push(longer);
-        }
+/// One choice of parts, in one order.
+struct Choice {
+    names: Vec<&'static str>,
+    /// Of both sports.
+    tables: [Vec<&'static Table>; 2],
+    known: Vec<&'static str>,
+    needs: Vec<&'static str>,
+}
+
+/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed later that a fork might
+/// leave locked.
+static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+    let mut choices = vec![Choice::of(&[])];
+    let mut next = 0;
+    while let Some(shorter) = choices.get(next).map(|choice| choice.names.clone()) {
+        let others = PARTS.iter().filter(|part| !shorter.contains(part));
+        choices.extend(others.map(|part| Choice::of(&[shorter.as_slice(), &[*part]].concat())));
+        next += 1;
     }
-    made
+    choices.split_off(1)
 });
 
-fn with(whole: &'static Resource, names: &[&str]) -> Resource {
-    let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-    let tables = names.iter().flat_map(|name| whole.tables.iter().copied().filter(|t| of_part(t.rows, name)));
-    let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
-    let known = whole.known.iter().copied().filter(asked);
-    let needs: Vec<&'static str> =
-        names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect();
-    Resource {
-        roots: vec![root("").needs(needs.leak())].leak(),
-        tables: tables.collect::<Vec<_>>().leak(),
-        known: known.collect::<Vec<_>>().leak(),
-        ..*whole
+static ROOTS: LazyLock<Vec<[Root; 1]>> =
+    LazyLock::new(|| CHOICES.iter().map(|choice| [root("").needs(&choice.needs)]).collect());
+
+static MADE: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
+    let made = |(choice, roots): (&'static Choice, &'static [Root; 1])| {
+        let both = choice.tables.each_ref().map(|tables| Resource {
+            name: CATCH_UP.name,
+            roots,
+            tables,
+            known: &choice.known,
+            cache: PlanCache::new(),
+        });
+        (choice.names.join(","), both)
+    };
+    CHOICES.iter().zip(ROOTS.iter()).map(made).collect()
+});
+
+impl Choice {
+    fn of(names: &[&'static str]) -> Self {
+        let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+        let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
+        let tables = |whole: &'static Resource| {
+            names
+                .iter()
+                .flat_map(|name| whole.tables.iter().copied().filter(|table| of_part(table.rows, name)))
+                .collect()
+        };
+        Choice {
+            names: names.to_vec(),
+            tables: [tables(&CATCH_UP), tables(&FOOTBALL_CATCH_UP)],
+            known: CATCH_UP.known.iter().copied().filter(asked).collect(),
+            needs: names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect(),
+        }
     }
 }
 

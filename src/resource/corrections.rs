@@ -1,9 +1,9 @@
 //! The changes that an archive saw after a game was over.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static CORRECTIONS: Resource =
-    Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+    Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
 
 static TABLE: Table = Table {
     name: "corrections",

@@ -1,8 +1,9 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use serde::{Deserialize, Serialize};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Covered {
     pub operation: String,
     pub team_id: Option<i64>,
@@ -22,7 +23,7 @@ pub struct Covered {
 }
 
 pub(crate) static COVERAGE: Resource =
-    Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+    Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
 
 pub(crate) static TABLE: Table = Table {
     name: "coverage",

@@ -1,7 +1,7 @@
 //! Schema drift: the unknown fields in a client's responses.
 
 use serde::{Deserialize, Serialize};
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Drifted {
@@ -13,7 +13,8 @@ pub(crate) struct Drifted {
     pub kind: Option<String>,
 }
 
-pub(crate) static DRIFT: Resource = Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+pub(crate) static DRIFT: Resource =
+    Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
 
 static TABLE: Table = Table {
     name: "drift",

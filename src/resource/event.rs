@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
+use tables::{Col, Context, Derivation, PlanCache, Resource, Table, Ty::*, col, derived, index, request, root};
 
 /// Documented both as the root and as an `events` array: both are read.
 pub(crate) static TEAM_EVENTS: Resource = Resource {
@@ -10,6 +10,7 @@ pub(crate) static TEAM_EVENTS: Resource = Resource {
     roots: &[root("events[?]"), root("[]"), root("").needs(&["id"])],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 /// A game (or a practice) by its own link.
@@ -18,6 +19,7 @@ pub(crate) static GAME: Resource = Resource {
     roots: &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
     tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 const KNOWN: &[&str] = &["results[]._possessions_summary"];

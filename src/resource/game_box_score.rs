@@ -1,13 +1,14 @@
 //! The box score of a whole game: what `box_score` of the clients returns.
 
 use super::stats::{STAT_CODES, stat_codes};
-use tables::{Col, Resource, Table, Ty::*, col, concat, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, root};
 
 pub(crate) static GAME_BOX_SCORE: Resource =
-    Resource { name: "game_box_score", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+    Resource { name: "game_box_score", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
 
 /// Football's codes are not documented: all of them follow by name.
-pub(crate) static FOOTBALL_GAME_BOX_SCORE: Resource = Resource { tables: &[&FOOTBALL_TABLE], ..GAME_BOX_SCORE };
+pub(crate) static FOOTBALL_GAME_BOX_SCORE: Resource =
+    Resource { tables: &[&FOOTBALL_TABLE], cache: PlanCache::new(), ..GAME_BOX_SCORE };
 
 const LINE: [Col; 8] = [
     col("game_id", Text, "game_id").required().doc("Game id"),

@@ -1,7 +1,7 @@
 //! Shots of a whole game, in abbreviations.
 
 use super::shots;
-use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, read_elsewhere, root};
 
 /// These have no documented meaning, or are the same for the whole game.
 pub(crate) static GAME_SHOTS: Resource = Resource {
@@ -18,6 +18,7 @@ pub(crate) static GAME_SHOTS: Resource = Resource {
         "shots[].hid",
         "shots[].players",
     ],
+    cache: PlanCache::new(),
 };
 
 pub(super) static TABLE: Table = Table {

@@ -1,12 +1,13 @@
 //! Sensor locations.
 
-use tables::{Resource, Table, Ty::*, col, request, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, request, root};
 
 pub(crate) static LOCATIONS: Resource = Resource {
     name: "locations",
     roots: &[root("[]"), root("").needs(&["locations[]"])],
     tables: &[&TABLE],
     known: &[],
+    cache: PlanCache::new(),
 };
 
 static TABLE: Table = Table {

@@ -1,12 +1,13 @@
 //! Play-by-play of a game.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static PLAY_BY_PLAY: Resource = Resource {
     name: "play_by_play",
     roots: &[root("").needs(&["details[]"])],
     tables: &[&TABLE],
     known: &["gameTotals", "details[].videoAttributes", "details[].key"],
+    cache: PlanCache::new(),
 };
 
 pub(super) static TABLE: Table = Table {

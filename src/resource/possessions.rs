@@ -1,12 +1,13 @@
 //! Possessions of a session.
 
-use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, index, request, root};
 
 pub(crate) static POSSESSIONS: Resource = Resource {
     name: "possessions",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&TABLE, &EVENTS, &PLAYERS],
     known: &["logo_image_link"],
+    cache: PlanCache::new(),
 };
 
 const SESSION_ID: Col =

@@ -1,13 +1,14 @@
 //! A team's roster.
 
 use super::team;
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static ROSTER: Resource = Resource {
     name: "roster",
     roots: &[root("").needs(&["id", "players[]"])],
     tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM],
     known: &[],
+    cache: PlanCache::new(),
 };
 
 pub(super) static PLAYERS: Table = Table {

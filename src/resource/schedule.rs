@@ -1,12 +1,17 @@
 //! The game schedule.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
-pub(crate) static SCHEDULE: Resource =
-    Resource { name: "schedule", roots: &[root("games[]"), root("[]").not_empty()], tables: &[&GAMES], known: &[] };
+pub(crate) static SCHEDULE: Resource = Resource {
+    name: "schedule",
+    roots: &[root("games[]"), root("[]").not_empty()],
+    tables: &[&GAMES],
+    known: &[],
+    cache: PlanCache::new(),
+};
 
 /// Games of one or two teams, by any system's ids: the same without `type` and `source`.
-pub(crate) static MATCHUP: Resource = Resource { name: "matchup", ..SCHEDULE };
+pub(crate) static MATCHUP: Resource = Resource { name: "matchup", cache: PlanCache::new(), ..SCHEDULE };
 
 static GAMES: Table = Table {
     name: "games",

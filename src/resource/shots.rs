@@ -6,7 +6,7 @@ use arrow_array::{
     types::{Float64Type, Int64Type},
 };
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
+use tables::{Col, Context, Derivation, PlanCache, Resource, Table, Ty::*, absent, col, derived, request, root};
 
 pub(crate) static SHOTS: Resource = Resource {
     name: "shots",
@@ -20,6 +20,7 @@ pub(crate) static SHOTS: Resource = Resource {
         "player_shots[].player_details.lastname",
         "player_shots[].player_details.profile_image_link",
     ],
+    cache: PlanCache::new(),
 };
 
 static POINTS: Derivation = Derivation { inputs: &["is_make", "is_3point", "given_points"], make: points };

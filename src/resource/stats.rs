@@ -1,12 +1,13 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
-use tables::{Col, Resource, Table, Ty::*, col, concat, key, request, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root};
 
 pub(crate) static STATS: Resource = Resource {
     name: "stats",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&PLAYER_STATS, &BOX_SCORE],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 /// The same for one team, which is the body itself.
@@ -15,12 +16,14 @@ pub(crate) static TEAM_GAME_STATS: Resource = Resource {
     roots: &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
     tables: &[&PLAYER_STATS, &BOX_SCORE],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 /// The same two bodies of football.
-pub(crate) static FOOTBALL_STATS: Resource = Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..STATS };
+pub(crate) static FOOTBALL_STATS: Resource =
+    Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], cache: PlanCache::new(), ..STATS };
 pub(crate) static FOOTBALL_TEAM_GAME_STATS: Resource =
-    Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], ..TEAM_GAME_STATS };
+    Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], cache: PlanCache::new(), ..TEAM_GAME_STATS };
 
 const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];

@@ -1,13 +1,14 @@
 //! Stat occurrences of a session or a whole game.
 
 use super::stats::{FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION};
-use tables::{Resource, Table, Ty::*, col, key, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, key, root};
 
 pub(crate) static STATS_DETAILS: Resource = Resource {
     name: "stats_details",
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&STAT_EVENTS],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 /// Undocumented; read like a session's details if it has their shape.
@@ -16,6 +17,7 @@ pub(crate) static GAME_STATS_DETAILS: Resource = Resource {
     roots: &[root("teams[]"), root("[]").not_empty()],
     tables: &[&STAT_EVENTS],
     known: KNOWN,
+    cache: PlanCache::new(),
 };
 
 const KNOWN: &[&str] =

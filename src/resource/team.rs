@@ -1,9 +1,14 @@
 //! Teams.
 
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, root};
 
-pub(crate) static TEAMS: Resource =
-    Resource { name: "teams", roots: &[root("teams[]"), root("[]").not_empty()], tables: &[&TABLE], known: &[] };
+pub(crate) static TEAMS: Resource = Resource {
+    name: "teams",
+    roots: &[root("teams[]"), root("[]").not_empty()],
+    tables: &[&TABLE],
+    known: &[],
+    cache: PlanCache::new(),
+};
 
 static TABLE: Table = Table {
     name: "teams",

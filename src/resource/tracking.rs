@@ -1,12 +1,12 @@
 //! The answers from positions: `sideline.Tracking`.
 
-use tables::{Col, Resource, Root, Table, Ty::*, col, root};
+use tables::{Col, PlanCache, Resource, Root, Table, Ty::*, col, root};
 
 const ROOTS: &[Root] = &[root("[]")];
 
 /// A resource of one table, whose rows are the elements of an array.
 const fn of_rows(name: &'static str, tables: &'static [&'static Table]) -> Resource {
-    Resource { name, roots: ROOTS, tables, known: &[] }
+    Resource { name, roots: ROOTS, tables, known: &[], cache: PlanCache::new() }
 }
 
 pub(crate) static RESOURCES: [Resource; 10] = [

@@ -1,6 +1,6 @@
 //! The videos of a game.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static VIDEOS: Resource = Resource {
     name: "videos",
@@ -15,6 +15,7 @@ pub(crate) static VIDEOS: Resource = Resource {
         "videos[].location",
         "videos[].posterLocation",
     ],
+    cache: PlanCache::new(),
 };
 
 static TABLE: Table = Table {

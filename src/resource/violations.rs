@@ -1,9 +1,9 @@
 //! Violations found by an audit: where tables of the same sessions contradict each other.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
 pub(crate) static VIOLATIONS: Resource =
-    Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[] };
+    Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
 
 static TABLE: Table = Table {
     name: "violations",

@@ -110,31 +110,22 @@ async fn simulate_night(night: &Night) -> Outcome {
     let is_unthrottled = !night.has(|event| matches!(event, NightEvent::Throttle(..)));
     let mut users = JoinSet::new();
     let mut serial = 0;
+    let call = |users: &mut JoinSet<_>, serial: &mut u64, count, total, cancelled_after| {
+        for _ in 0..count {
+            *serial += 1;
+            let path = format!("/v1/data/c{serial}");
+            let (world, transport) = (world.clone(), transport.clone());
+            users.spawn(calls::call(world, transport, path, total, cancelled_after, is_unthrottled));
+        }
+    };
     for (at, event) in &night.events {
         world.wait_until(*at).await;
         world.trace(&format!("EVENT {event:?}"));
         match *event {
             NightEvent::ClockJump(seconds) => client.jump(seconds),
-            NightEvent::Calls(count, total) => {
-                for _ in 0..count {
-                    serial += 1;
-                    let path = format!("/v1/data/c{serial}");
-                    users.spawn(calls::call(world.clone(), transport.clone(), path, total, None, is_unthrottled));
-                }
-            }
+            NightEvent::Calls(count, total) => call(&mut users, &mut serial, count, total, None),
             NightEvent::Cancelled(count, after) => {
-                for _ in 0..count {
-                    serial += 1;
-                    let (path, total) = (format!("/v1/data/c{serial}"), Duration::from_secs(60));
-                    users.spawn(calls::call(
-                        world.clone(),
-                        transport.clone(),
-                        path,
-                        total,
-                        Some(after),
-                        is_unthrottled,
-                    ));
-                }
+                call(&mut users, &mut serial, count, Duration::from_secs(60), Some(after));
             }
             NightEvent::Batch(count) => {
                 serial += 1;

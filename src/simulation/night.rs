@@ -155,6 +155,27 @@ impl NightSettings {
         }
     }
 
+    fn of_night(r: &mut SeededRandom, of_recovery: NightSettings) -> Self {
+        NightSettings {
+            latency: ms(r.between(5, 150)),
+            message_every: ms(r.between(1500, 9000)),
+            counter: r.pick(&[CounterScope::Common, CounterScope::PerSource]),
+            is_subset: r.below(3) == 0,
+            resumes: r.below(4) > 0,
+            overflow: r.pick(&[
+                Overflow::Block,
+                Overflow::Block,
+                Overflow::Block,
+                Overflow::DropOldest,
+                Overflow::Latest,
+            ]),
+            buffer: r.pick(&[2, 8, 64, 1024]),
+            max_retries: r.pick(&[0, 1, 3, 3, 3]),
+            retry_wait: r.pick(&[ms(0), ms(500), ms(5000), ms(5000)]),
+            ..of_recovery
+        }
+    }
+
     /// Whether a copy of the service that lags gives every other answer.
     pub(super) fn alternates(&self) -> bool {
         self.fresh_turn < 2 && !self.state_lag.is_zero()
@@ -179,124 +200,137 @@ pub(super) struct Night {
     pub events: Vec<(Duration, NightEvent)>,
 }
 
+const THROTTLES: [ThrottlePolicy; 5] = [
+    ThrottlePolicy::Random(0.05),
+    ThrottlePolicy::Random(0.3),
+    ThrottlePolicy::Storm(0),
+    ThrottlePolicy::Storm(7),
+    ThrottlePolicy::Bucket(20.0),
+];
+
 const TERMINATIONS: [Termination; 3] = [Termination::Reset, Termination::HalfClose, Termination::Stall];
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn up_to(r: &mut SeededRandom, max: u64) -> Duration {
+    Duration::from_secs(r.between(1, max))
+}
+
+/// The kinds of faults that occur in some nights only.
+struct Kinds {
+    is_throttled: bool,
+    restarts: bool,
+    jumps: bool,
+    has_odd_input: bool,
+}
+
+impl Kinds {
+    fn of_night(r: &mut SeededRandom) -> Self {
+        let (is_throttled, restarts, jumps) = (r.below(2) == 0, r.below(3) == 0, r.below(3) == 0);
+        Kinds { is_throttled, restarts, jumps, has_odd_input: r.below(2) == 0 }
+    }
+
+    fn event(&self, r: &mut SeededRandom) -> NightEvent {
+        match r.below(28) {
+            0..=2 => NightEvent::CutAll(r.pick(&TERMINATIONS)),
+            3..=5 => NightEvent::CutNext(r.pick(&TERMINATIONS), r.pick(&[1, 20, 150, 300, 600, 2000])),
+            6 => NightEvent::Refuse(up_to(r, 90)),
+            7 => NightEvent::Blackhole(up_to(r, 60)),
+            8 => NightEvent::Slow(up_to(r, 60)),
+            9 => NightEvent::Errors(r.pick(&[408, 425, 500, 502, 503, 504]), r.pick(&[0.2, 0.6, 1.0]), up_to(r, 60)),
+            10 | 11 if self.is_throttled => NightEvent::Throttle(r.pick(&THROTTLES), up_to(r, 40)),
+            12 if self.jumps => NightEvent::ClockJump(r.pick(&[-80_000, -4000, -20, 20, 4000, 80_000])),
+            13 if self.restarts => NightEvent::Restart,
+            14 if self.has_odd_input => NightEvent::RefusePosition(up_to(r, 90)),
+            15 => NightEvent::RevokeToken,
+            16 | 25 if self.has_odd_input => {
+                r.pick(&[NightEvent::InvalidId, NightEvent::LongId, NightEvent::Oversized, NightEvent::HugeFrame])
+            }
+            17 => NightEvent::Close(r.pick(&[1000, 1001, 1008, 1008, 1011, 1012, 4401])),
+            18 => NightEvent::Overtake(up_to(r, 60)),
+            19 => NightEvent::Silence(up_to(r, 50)),
+            20 => NightEvent::Burst(r.between(5, 80)),
+            21 => NightEvent::Retry(r.pick(&[0, 1, 300, 4000, 3_600_000])),
+            22 => NightEvent::Pause(up_to(r, 90)),
+            23 => NightEvent::Cancelled(r.between(1, 8), ms(r.between(0, 600))),
+            24 => NightEvent::Batch(r.between(1, 30)),
+            _ => NightEvent::Calls(r.between(1, 12), ms(r.pick(&[150, 2000, 20_000, 60_000]))),
+        }
+    }
+}
+
+impl NightEvent {
+    /// What follows it, so that it matters.
+    fn sequel(self, r: &mut SeededRandom) -> Vec<(Duration, NightEvent)> {
+        match self {
+            // Calls that are affected by it.
+            NightEvent::Throttle(..) | NightEvent::Errors(..) | NightEvent::Refuse(_) | NightEvent::ClockJump(_) => {
+                let calls =
+                    [NightEvent::Batch(20), NightEvent::Calls(10, ms(20_000)), NightEvent::Calls(6, ms(60_000))];
+                vec![(ms(r.below(3000)), r.pick(&calls))]
+            }
+            // `retry:` matters when connections fail.
+            NightEvent::Retry(_) => {
+                let time = up_to(r, 60);
+                let failure = r.pick(&[NightEvent::Refuse(time), NightEvent::Errors(503, 1.0, time)]);
+                vec![(ms(2000), failure), (ms(2100), NightEvent::CutAll(Termination::Reset))]
+            }
+            // Overtaken messages of a lost connection must be requested again.
+            NightEvent::Overtake(time) => {
+                vec![(time.mul_f64(r.chance()), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
+            }
+            // An id matters if it is the last one of its connection.
+            NightEvent::InvalidId | NightEvent::LongId => {
+                vec![(ms(1), NightEvent::Burst(1)), (ms(600), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
+            }
+            // The next connection is closed before it delivers anything.
+            NightEvent::Close(_) if r.below(2) == 0 => vec![(ms(1), self)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Faults of the state of the game, each with a gap to recover from.
+fn recovery_events(r: &mut SeededRandom, length: Duration) -> Vec<(Duration, NightEvent)> {
+    let mut events = Vec::new();
+    for _ in 0..r.below(5) {
+        let time = Duration::from_secs(r.between(5, 90));
+        let event = r.pick(&[NightEvent::HangState(time), NightEvent::OddState(time), NightEvent::OddRow]);
+        let at = ms(r.below(length.as_millis() as u64));
+        events.push((at, event));
+        events.push((at + ms(100), NightEvent::CutAll(r.pick(&TERMINATIONS))));
+        // Another gap while the first one is open.
+        if r.below(2) == 0 {
+            events.push((at + ms(r.between(1000, 6000)), NightEvent::CutAll(Termination::Reset)));
+        }
+    }
+    events
+}
 
 impl Night {
     pub(super) fn new(seed: u64) -> Self {
-        let mut random = SeededRandom(seed);
-        let r = &mut random;
-        let ms = Duration::from_millis;
+        let r = &mut SeededRandom(seed);
         // From a generator of its own, so that nights keep their other faults.
         let mut recovery = SeededRandom(seed ^ 0x7EC0);
         let of_recovery = NightSettings::of_recovery(&mut recovery);
-        let settings = NightSettings {
-            latency: ms(r.between(5, 150)),
-            message_every: ms(r.between(1500, 9000)),
-            counter: r.pick(&[CounterScope::Common, CounterScope::PerSource]),
-            is_subset: r.below(3) == 0,
-            resumes: r.below(4) > 0,
-            overflow: r.pick(&[
-                Overflow::Block,
-                Overflow::Block,
-                Overflow::Block,
-                Overflow::DropOldest,
-                Overflow::Latest,
-            ]),
-            buffer: r.pick(&[2, 8, 64, 1024]),
-            max_retries: r.pick(&[0, 1, 3, 3, 3]),
-            retry_wait: r.pick(&[ms(0), ms(500), ms(5000), ms(5000)]),
-            ..of_recovery
-        };
+        let settings = NightSettings::of_night(r, of_recovery);
         let length = Duration::from_secs(r.between(600, 1500));
-        // Quiet nights have few faults; some kinds of faults occur in some nights only.
+        // Quiet nights have few faults.
         let count = r.pick(&[4, 12, 24, 40]);
-        let (is_throttled, restarts, jumps) = (r.below(2) == 0, r.below(3) == 0, r.below(3) == 0);
-        let has_odd_input = r.below(2) == 0;
+        let kinds = Kinds::of_night(r);
         let mut events: Vec<(Duration, NightEvent)> = Vec::new();
         for _ in 0..count {
             let at = ms(r.below(length.as_millis() as u64));
-            let up_to = |r: &mut SeededRandom, max: u64| Duration::from_secs(r.between(1, max));
-            let event = match r.below(28) {
-                0..=2 => NightEvent::CutAll(r.pick(&TERMINATIONS)),
-                3..=5 => NightEvent::CutNext(r.pick(&TERMINATIONS), r.pick(&[1, 20, 150, 300, 600, 2000])),
-                6 => NightEvent::Refuse(up_to(r, 90)),
-                7 => NightEvent::Blackhole(up_to(r, 60)),
-                8 => NightEvent::Slow(up_to(r, 60)),
-                9 => {
-                    NightEvent::Errors(r.pick(&[408, 425, 500, 502, 503, 504]), r.pick(&[0.2, 0.6, 1.0]), up_to(r, 60))
-                }
-                10 | 11 if is_throttled => {
-                    let throttle = r.pick(&[
-                        ThrottlePolicy::Random(0.05),
-                        ThrottlePolicy::Random(0.3),
-                        ThrottlePolicy::Storm(0),
-                        ThrottlePolicy::Storm(7),
-                        ThrottlePolicy::Bucket(20.0),
-                    ]);
-                    NightEvent::Throttle(throttle, up_to(r, 40))
-                }
-                12 if jumps => NightEvent::ClockJump(r.pick(&[-80_000, -4000, -20, 20, 4000, 80_000])),
-                13 if restarts => NightEvent::Restart,
-                14 if has_odd_input => NightEvent::RefusePosition(up_to(r, 90)),
-                15 => NightEvent::RevokeToken,
-                16 | 25 if has_odd_input => {
-                    r.pick(&[NightEvent::InvalidId, NightEvent::LongId, NightEvent::Oversized, NightEvent::HugeFrame])
-                }
-                17 => NightEvent::Close(r.pick(&[1000, 1001, 1008, 1008, 1011, 1012, 4401])),
-                18 => NightEvent::Overtake(up_to(r, 60)),
-                19 => NightEvent::Silence(up_to(r, 50)),
-                20 => NightEvent::Burst(r.between(5, 80)),
-                21 => NightEvent::Retry(r.pick(&[0, 1, 300, 4000, 3_600_000])),
-                22 => NightEvent::Pause(up_to(r, 90)),
-                23 => NightEvent::Cancelled(r.between(1, 8), ms(r.between(0, 600))),
-                24 => NightEvent::Batch(r.between(1, 30)),
-                _ => NightEvent::Calls(r.between(1, 12), ms(r.pick(&[150, 2000, 20_000, 60_000]))),
-            };
+            let event = kinds.event(r);
             events.push((at, event));
-            let next = match event {
-                // Calls that are affected by it.
-                NightEvent::Throttle(..)
-                | NightEvent::Errors(..)
-                | NightEvent::Refuse(_)
-                | NightEvent::ClockJump(_) => {
-                    let calls =
-                        [NightEvent::Batch(20), NightEvent::Calls(10, ms(20_000)), NightEvent::Calls(6, ms(60_000))];
-                    vec![(ms(r.below(3000)), r.pick(&calls))]
-                }
-                // `retry:` matters when connections fail.
-                NightEvent::Retry(_) => {
-                    let time = up_to(r, 60);
-                    let failure = r.pick(&[NightEvent::Refuse(time), NightEvent::Errors(503, 1.0, time)]);
-                    vec![(ms(2000), failure), (ms(2100), NightEvent::CutAll(Termination::Reset))]
-                }
-                // Overtaken messages of a lost connection must be requested again.
-                NightEvent::Overtake(time) => {
-                    vec![(time.mul_f64(r.chance()), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
-                }
-                // An id matters if it is the last one of its connection.
-                NightEvent::InvalidId | NightEvent::LongId => {
-                    vec![(ms(1), NightEvent::Burst(1)), (ms(600), NightEvent::CutAll(r.pick(&TERMINATIONS)))]
-                }
-                // The next connection is closed before it delivers anything.
-                NightEvent::Close(_) if r.below(2) == 0 => vec![(ms(1), event)],
-                _ => Vec::new(),
-            };
-            events.extend(next.into_iter().map(|(after, event)| (at + after, event)));
+            events.extend(event.sequel(r).into_iter().map(|(after, event)| (at + after, event)));
         }
         if r.below(6) == 0 {
             events.push((length - Duration::from_secs(60), NightEvent::Deny));
         }
-        for _ in 0..recovery.below(5) {
-            let time = Duration::from_secs(recovery.between(5, 90));
-            let event = recovery.pick(&[NightEvent::HangState(time), NightEvent::OddState(time), NightEvent::OddRow]);
-            let at = ms(recovery.below(length.as_millis() as u64));
-            events.push((at, event));
-            events.push((at + ms(100), NightEvent::CutAll(recovery.pick(&TERMINATIONS))));
-            // Another gap while the first one is open.
-            if recovery.below(2) == 0 {
-                events.push((at + ms(recovery.between(1000, 6000)), NightEvent::CutAll(Termination::Reset)));
-            }
-        }
+        events.extend(recovery_events(&mut recovery, length));
         events.sort_by_key(|(at, _)| *at);
         Night { seed, settings, length, events }
     }

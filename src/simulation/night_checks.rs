@@ -3,7 +3,7 @@
 use super::calls;
 use super::night::{Night, NightEvent, ThrottlePolicy};
 use super::readers::{Observations, StreamReader, text};
-use super::service::{MAX_OVERTAKING, ProducedMessage, RequestKind};
+use super::service::{MAX_OVERTAKING, ProducedMessage, RequestKind, is_requested};
 use super::world::World;
 use crate::error::Error;
 use crate::live::Overflow;
@@ -60,18 +60,7 @@ pub(super) async fn check_night(
     }
 
     readers.iter().for_each(|reader| check_truth(world, night, reader));
-    for reader in readers {
-        let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_denied = reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny);
-        match (&observations.end, observations.has_ended, is_denied) {
-            (Some(Error::Api(error)), true, true) if error.status == 401 => {}
-            (_, false, false) => check_recovered(world, reader.kind, &observations, stopped),
-            (end, true, _) => world.fail(format!("{} ended: {}", reader.kind.name(), text(end.as_ref()))),
-            (_, false, true) => {
-                world.fail("denied: the event stream retries for ever, though it is refused with 401".into())
-            }
-        }
-    }
+    readers.iter().for_each(|reader| check_alive(world, night, reader, stopped));
     check_close(world, transport, readers).await;
     for reader in readers {
         if let Err(error) = reader.stream.close() {
@@ -83,16 +72,35 @@ pub(super) async fn check_night(
     }
     for reader in readers {
         let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = reader.stream.counts();
-        let delivered = observations.delivered.len() as u64;
-        if counts.updates != delivered + counts.dropped || observations.dropped != counts.dropped {
-            let dropped = (counts.dropped, observations.dropped);
-            world.fail(format!("counts: {} of {} were delivered, {dropped:?} dropped", delivered, counts.updates));
-        }
+        check_counts(world, reader, &observations);
         check_nothing_lost(world, night, reader.kind, &observations);
         check_honesty(world, night, &observations);
     }
     check_reconnects(world);
+}
+
+/// Checks that a stream has recovered, unless it was denied: then it has ended.
+fn check_alive(world: &World, night: &Night, reader: &StreamReader, stopped: Duration) {
+    let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_denied = reader.kind == RequestKind::Events && night.has(|event| *event == NightEvent::Deny);
+    match (&observations.end, observations.has_ended, is_denied) {
+        (Some(Error::Api(error)), true, true) if error.status == 401 => {}
+        (_, false, false) => check_recovered(world, reader.kind, &observations, stopped),
+        (end, true, _) => world.fail(format!("{} ended: {}", reader.kind.name(), text(end.as_ref()))),
+        (_, false, true) => {
+            world.fail("denied: the event stream retries for ever, though it is refused with 401".into())
+        }
+    }
+}
+
+/// Checks that what a stream counts is what was delivered and dropped.
+fn check_counts(world: &World, reader: &StreamReader, observations: &Observations) {
+    let counts = reader.stream.counts();
+    let delivered = observations.delivered.len() as u64;
+    if counts.updates != delivered + counts.dropped || observations.dropped != counts.dropped {
+        let dropped = (counts.dropped, observations.dropped);
+        world.fail(format!("counts: {} of {} were delivered, {dropped:?} dropped", delivered, counts.updates));
+    }
 }
 
 /// Checks the box score of a stream, unless it was denied.
@@ -189,10 +197,6 @@ fn messages(service: &super::service::SimulatedService, kind: RequestKind) -> &[
     if kind == RequestKind::Events { &service.events } else { &service.messages }
 }
 
-fn is_requested(world: &World, message: &ProducedMessage) -> bool {
-    !(world.settings.is_subset && message.source == "plays")
-}
-
 /// Checks that `close` ends everything within a few milliseconds.
 async fn check_close(world: &Arc<World>, transport: &Transport, readers: &[Arc<StreamReader>; 2]) {
     let mut calls = JoinSet::new();
@@ -242,14 +246,40 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
         })
         .filter(|message| !observations.numbers.contains(&message.n))
         .collect();
-    let mut failures = Vec::new();
+    let mut failures = losses(night, kind, observations, all, &missing);
+    let first = observations.delivered.first().map_or(u64::MAX, |(n, _)| *n);
+    let is_resent = |message: &&&ProducedMessage| match kind {
+        RequestKind::Events => message.n > first,
+        _ => message.seq.is_some() && message.epoch == service.epoch,
+    };
+    if is_resumable(night, kind) {
+        for message in missing.iter().filter(is_resent) {
+            failures.push(format!("resume: {} {} of {:?} was never requested", kind.name(), message.n, message.source));
+        }
+    }
+    if kind == RequestKind::Messages {
+        failures.extend(disorder(observations, &service.sent));
+    }
+    drop(state);
+    failures.into_iter().for_each(|failure| world.fail(failure));
+}
+
+/// The missing messages that no gap covers.
+fn losses(
+    night: &Night,
+    kind: RequestKind,
+    observations: &Observations,
+    all: &[ProducedMessage],
+    missing: &[&ProducedMessage],
+) -> Vec<String> {
+    let has_overtaking = night.has(|event| matches!(event, NightEvent::Overtake(_)));
     // A gap replaces a dropped item, which among reordered messages may be before an earlier one.
-    let has_ordered_gaps =
-        night.settings.overflow == Overflow::Block || !night.has(|event| matches!(event, NightEvent::Overtake(_)));
-    for message in missing.iter().filter(|_| has_ordered_gaps) {
-        // A message that was overtaken when its connection was cut is missing after the others.
-        let overtaking =
-            if night.has(|event| matches!(event, NightEvent::Overtake(_))) { MAX_OVERTAKING as usize } else { 0 };
+    if night.settings.overflow != Overflow::Block && has_overtaking {
+        return Vec::new();
+    }
+    // A message that was overtaken when its connection was cut is missing after the others.
+    let overtaking = if has_overtaking { MAX_OVERTAKING as usize } else { 0 };
+    let is_lost = |message: &&&ProducedMessage| {
         let of_source = || observations.delivered.iter().filter(|(n, _)| all[*n as usize].source == message.source);
         let positions = |is_wanted: &dyn Fn(u64) -> bool| {
             let mut positions: Vec<usize> =
@@ -261,56 +291,44 @@ fn check_nothing_lost(world: &World, night: &Night, kind: RequestKind, observati
         let before = positions(&|n| n < message.n).iter().rev().nth(overtaking).copied().unwrap_or(0);
         let after = positions(&|n| n > message.n).get(overtaking).copied().unwrap_or(usize::MAX);
         let (first, last) = (before.min(after), before.max(after));
-        if !observations.gaps.iter().any(|gap| (first..=last).contains(gap)) {
-            failures.push(format!("lost: {} {} of {:?}, without a gap", kind.name(), message.n, message.source));
-        }
-    }
-    let is_lossless = night.settings.overflow == Overflow::Block && !night.has(|event| *event == NightEvent::Oversized);
-    let is_resumable = is_lossless
-        && match kind {
-            RequestKind::Events => {
-                night.settings.resumes
-                    && !night.has(|event| {
-                        matches!(
-                            event,
-                            NightEvent::InvalidId
-                                | NightEvent::LongId
-                                | NightEvent::RefusePosition(_)
-                                | NightEvent::Errors(500, ..)
-                                | NightEvent::Deny
-                        )
-                    })
-            }
-            _ => night.settings.resends && !night.has(|event| *event == NightEvent::Restart),
-        };
-    let first = observations.delivered.first().map_or(u64::MAX, |(n, _)| *n);
-    let is_resent = |message: &&&ProducedMessage| match kind {
-        RequestKind::Events => message.n > first,
-        _ => message.seq.is_some() && message.epoch == service.epoch,
+        !observations.gaps.iter().any(|gap| (first..=last).contains(gap))
     };
-    if is_resumable {
-        for message in missing.iter().filter(is_resent) {
-            failures.push(format!("resume: {} {} of {:?} was never requested", kind.name(), message.n, message.source));
-        }
-    }
-    if kind == RequestKind::Messages {
-        // A connection delivers its messages in the order in which they were sent.
-        let mut connections = service.sent.iter();
-        for segment in observations.segments.iter().filter(|segment| !segment.is_empty()) {
-            let is_subsequence = |sent: &&Vec<u64>| {
-                let mut sent = sent.iter();
-                segment.iter().all(|n| sent.any(|other| other == n))
-            };
-            if !connections.any(|sent| is_subsequence(&sent)) {
-                failures.push(format!(
-                    "order: messages {segment:?} were delivered in an order in which they were not sent"
-                ));
-                break;
-            }
-        }
-    }
-    drop(state);
-    failures.into_iter().for_each(|failure| world.fail(failure));
+    let messages = missing.iter().filter(is_lost);
+    messages
+        .map(|message| format!("lost: {} {} of {:?}, without a gap", kind.name(), message.n, message.source))
+        .collect()
+}
+
+/// Whether the service could resend all that a lost connection missed.
+fn is_resumable(night: &Night, kind: RequestKind) -> bool {
+    let is_lossless = night.settings.overflow == Overflow::Block && !night.has(|event| *event == NightEvent::Oversized);
+    let prevents_resumption = |event: &NightEvent| match kind {
+        RequestKind::Events => matches!(
+            event,
+            NightEvent::InvalidId
+                | NightEvent::LongId
+                | NightEvent::RefusePosition(_)
+                | NightEvent::Errors(500, ..)
+                | NightEvent::Deny
+        ),
+        _ => *event == NightEvent::Restart,
+    };
+    let resends = if kind == RequestKind::Events { night.settings.resumes } else { night.settings.resends };
+    is_lossless && resends && !night.has(prevents_resumption)
+}
+
+/// A connection delivers its messages in the order in which they were sent.
+fn disorder(observations: &Observations, all_sent: &[Vec<u64>]) -> Option<String> {
+    let mut connections = all_sent.iter();
+    let mut segments = observations.segments.iter().filter(|segment| !segment.is_empty());
+    let segment = segments.find(|segment| {
+        let is_subsequence = |sent: &Vec<u64>| {
+            let mut sent = sent.iter();
+            segment.iter().all(|n| sent.any(|other| other == n))
+        };
+        !connections.any(is_subsequence)
+    })?;
+    Some(format!("order: messages {segment:?} were delivered in an order in which they were not sent"))
 }
 
 /// Checks that reconnects are limited, whether the service fails or requests short waits.

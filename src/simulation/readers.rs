@@ -93,85 +93,86 @@ impl StreamReader {
         let position = observations.items;
         observations.score.feed(world, self.kind, &item, self.stream.counts().open_gaps);
         match item {
-            Item::Update(update) => {
-                let Some(n) = number(&update.text) else {
-                    return world.fail(format!(
-                        "{} delivered a message that was never sent: {:?}",
-                        self.kind.name(),
-                        update.text
-                    ));
-                };
-                world.trace(&format!("{} {n}", self.kind.name()));
-                let state = world.state();
-                let message = match self.kind {
-                    RequestKind::Events => state.service.events.get(n as usize),
-                    _ => state.service.messages.get(n as usize),
-                };
-                let is_unchanged = message.is_some_and(|message| is_unchanged(message, &update, self.kind));
-                let sent_at = message.and_then(|message| message.sent_at);
-                drop(state);
-                if !is_unchanged {
-                    world.fail(format!("{} delivered a changed {n}: {update:?}", self.kind.name()));
-                }
-                // A message of which another connection has sent a part has no time.
-                let due = sent_at.unwrap_or(world.now()).max(observations.busy_until);
-                if world.now() > due + MAX_LATENESS {
-                    world.fail(format!("lateness: {} delivered {n} {:?} late", self.kind.name(), world.now() - due));
-                }
-                if self.kind == RequestKind::Events
-                    && let Some((last, at)) = observations.delivered.last()
-                {
-                    if n <= *last {
-                        world.fail(format!("events delivered {n} after {last}"));
-                    } else if n > last + 1 && !observations.gaps.iter().any(|gap| gap > at) {
-                        world.fail(format!("events lost {} to {} without a gap", last + 1, n - 1));
-                    }
-                }
-                if !observations.numbers.insert(n) {
-                    world.fail(format!("{} delivered {n} twice", self.kind.name()));
-                }
-                observations.delivered.push((n, position));
-                if let Some(segment) = observations.segments.last_mut() {
-                    segment.push(n);
-                } else {
-                    world.fail(format!("{} delivered {n} before it was connected", self.kind.name()));
-                }
-            }
+            Item::Update(update) => self.check_update(world, &mut observations, position, &update),
             Item::Notice(notice) => {
-                let name = match &notice {
-                    Notice::Connected { .. } => {
-                        observations.segments.push(Vec::new());
-                        "connected".to_owned()
-                    }
-                    Notice::Disconnected { reason, attempt, .. } => format!("disconnected ({attempt}): {reason}"),
-                    Notice::Gap { is_final: true, reason, .. } => {
-                        world.count("final gaps");
-                        format!("final gap: {reason}")
-                    }
-                    Notice::Gap { reason, dropped, .. } => {
-                        observations.gaps.push(position);
-                        if *reason == GapReason::Overflow {
-                            observations.dropped += dropped.unwrap_or(0);
-                        }
-                        world.count(if *reason == GapReason::Restarted { "announced restarts" } else { "gaps" });
-                        format!("gap: {reason}")
-                    }
-                    Notice::Quiet { .. } => "quiet".to_owned(),
-                    Notice::Recovering { missing, .. } => {
-                        world.count("partial states");
-                        format!("recovering without {missing:?}")
-                    }
-                    Notice::Recovered { requested_at, .. } => {
-                        world.count(if requested_at.is_some() {
-                            "recovered gaps"
-                        } else {
-                            "gaps closed by the stream"
-                        });
-                        "recovered".to_owned()
-                    }
-                };
+                let name = observations.record_notice(world, position, &notice);
                 drop(observations);
                 world.trace(&format!("{} {name}", self.kind.name()));
+            }
+        }
+    }
+
+    fn check_update(&self, world: &World, observations: &mut Observations, position: usize, update: &Update) {
+        let kind = self.kind.name();
+        let Some(n) = number(&update.text) else {
+            return world.fail(format!("{kind} delivered a message that was never sent: {:?}", update.text));
+        };
+        world.trace(&format!("{kind} {n}"));
+        let state = world.state();
+        let message = match self.kind {
+            RequestKind::Events => state.service.events.get(n as usize),
+            _ => state.service.messages.get(n as usize),
+        };
+        let is_unchanged = message.is_some_and(|message| is_unchanged(message, update, self.kind));
+        let sent_at = message.and_then(|message| message.sent_at);
+        drop(state);
+        if !is_unchanged {
+            world.fail(format!("{kind} delivered a changed {n}: {update:?}"));
+        }
+        // A message of which another connection has sent a part has no time.
+        let due = sent_at.unwrap_or(world.now()).max(observations.busy_until);
+        if world.now() > due + MAX_LATENESS {
+            world.fail(format!("lateness: {kind} delivered {n} {:?} late", world.now() - due));
+        }
+        if self.kind == RequestKind::Events
+            && let Some((last, at)) = observations.delivered.last()
+        {
+            if n <= *last {
+                world.fail(format!("events delivered {n} after {last}"));
+            } else if n > last + 1 && !observations.gaps.iter().any(|gap| gap > at) {
+                world.fail(format!("events lost {} to {} without a gap", last + 1, n - 1));
+            }
+        }
+        if !observations.numbers.insert(n) {
+            world.fail(format!("{kind} delivered {n} twice"));
+        }
+        observations.delivered.push((n, position));
+        match observations.segments.last_mut() {
+            Some(segment) => segment.push(n),
+            None => world.fail(format!("{kind} delivered {n} before it was connected")),
+        }
+    }
+}
+
+impl Observations {
+    /// Returns what the trace calls the notice.
+    fn record_notice(&mut self, world: &World, position: usize, notice: &Notice) -> String {
+        match notice {
+            Notice::Connected { .. } => {
+                self.segments.push(Vec::new());
+                "connected".to_owned()
+            }
+            Notice::Disconnected { reason, attempt, .. } => format!("disconnected ({attempt}): {reason}"),
+            Notice::Gap { is_final: true, reason, .. } => {
+                world.count("final gaps");
+                format!("final gap: {reason}")
+            }
+            Notice::Gap { reason, dropped, .. } => {
+                self.gaps.push(position);
+                if *reason == GapReason::Overflow {
+                    self.dropped += dropped.unwrap_or(0);
+                }
+                world.count(if *reason == GapReason::Restarted { "announced restarts" } else { "gaps" });
+                format!("gap: {reason}")
+            }
+            Notice::Quiet { .. } => "quiet".to_owned(),
+            Notice::Recovering { missing, .. } => {
+                world.count("partial states");
+                format!("recovering without {missing:?}")
+            }
+            Notice::Recovered { requested_at, .. } => {
+                world.count(if requested_at.is_some() { "recovered gaps" } else { "gaps closed by the stream" });
+                "recovered".to_owned()
             }
         }
     }

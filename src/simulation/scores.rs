@@ -67,11 +67,8 @@ impl ObservedScore {
                 // With a small buffer that blocks, some updates wait outside it.
                 let is_buffered = world.settings.overflow != Overflow::Block || world.settings.buffer > 64;
                 if is_buffered && self.state_at.is_some_and(|state_at| update.received_at < state_at) {
-                    self.doubt(
-                        world.now(),
-                        0..0,
-                        format!("order: {name}: an update was received before the state that precedes it"),
-                    );
+                    let text = format!("order: {name}: an update was received before the state that precedes it");
+                    self.doubt(world.now(), 0..0, text);
                 }
             }
             Item::Notice(notice) => {
@@ -89,11 +86,8 @@ impl ObservedScore {
                 self.check_recovered(world, kind, notice, is_open);
                 // A snapshot closes the gaps of an event stream before their notices.
                 if kind == RequestKind::Messages && !self.open.is_empty() && !self.score.is_stale(machine::now()) {
-                    self.doubt(
-                        world.now(),
-                        0..0,
-                        format!("stale: {name}: {} gaps are open, and it is not stale", self.open.len()),
-                    );
+                    let text = format!("stale: {name}: {} gaps are open, and it is not stale", self.open.len());
+                    self.doubt(world.now(), 0..0, text);
                 }
             }
         }
@@ -161,10 +155,8 @@ impl ObservedScore {
         // A snapshot of the stream is taken as the present state, though an older one may come again.
         let snapshot = updates.first().filter(|_| !is_requested).and_then(|update| number(&update.text));
         let snapshot = snapshot.and_then(|n| service.events.get(n as usize)?.version);
-        let expected = match snapshot {
-            Some(version) => service.game.points_of_version(version),
-            None => service.game.points(world.since_start(end)),
-        };
+        let now = || service.game.points(world.since_start(end));
+        let expected = snapshot.map_or_else(now, |version| service.game.points_of_version(version));
         let points = self.points();
         let (mut doubts, at) = (Vec::new(), world.now());
         for (player, last) in expected {

@@ -199,25 +199,15 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
     }
 
     if kind == RequestKind::Events && world.state().faults.denies {
-        world.count("denials");
-        conn.write(&response_head(world, 401, "transfer-encoding: chunked\r\n")).await?;
-        loop {
-            conn.write(b"1\r\n \r\n").await?;
-            sleep(Duration::from_secs(1)).await;
-        }
+        return deny(world, conn).await;
     }
     if head.len() > MAX_HEAD {
         world.count("refused heads");
         return respond(world, conn, 431, "", r#"{"message":"the head is too large"}"#).await;
     }
-    // The clock may be off by five minutes (docs/wire.md, "Signature").
-    if kind == RequestKind::Call && path.starts_with("/v1/data/") {
-        let date = header("date").and_then(|date| httpdate::parse_http_date(&date).ok()).unwrap_or(UNIX_EPOCH);
-        let offset = date.duration_since(world.date()).unwrap_or_else(|before| before.duration());
-        if offset > Duration::from_secs(300) {
-            world.count("refused dates");
-            return respond(world, conn, 401, "", r#"{"status":401,"message":"the date is off"}"#).await;
-        }
+    if kind == RequestKind::Call && path.starts_with("/v1/data/") && is_date_off(world, header("date")) {
+        world.count("refused dates");
+        return respond(world, conn, 401, "", r#"{"status":401,"message":"the date is off"}"#).await;
     }
     if let Some((status, extra)) = injected_error(world, kind) {
         let body = format!(r#"{{"status":{status},"message":"simulated"}}"#);
@@ -245,6 +235,23 @@ async fn respond_to_request(world: &Arc<World>, conn: &mut ServerConnection) -> 
             messages(world, conn, &key, parameter("last_seq").and_then(|last| last.parse().ok())).await
         }
     }
+}
+
+/// Refuses for ever: the body of the response never ends.
+async fn deny(world: &Arc<World>, conn: &mut ServerConnection) -> Result<(), Termination> {
+    world.count("denials");
+    conn.write(&response_head(world, 401, "transfer-encoding: chunked\r\n")).await?;
+    loop {
+        conn.write(b"1\r\n \r\n").await?;
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// The clock may be off by five minutes (docs/wire.md, "Signature").
+fn is_date_off(world: &World, date: Option<String>) -> bool {
+    let date = date.and_then(|date| httpdate::parse_http_date(&date).ok()).unwrap_or(UNIX_EPOCH);
+    let offset = date.duration_since(world.date()).unwrap_or_else(|before| before.duration());
+    offset > Duration::from_secs(300)
 }
 
 /// Whether recovery requests this path.
@@ -401,66 +408,14 @@ async fn messages(
     let accept = STANDARD.encode(Sha1::digest(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11")));
     let upgrade = format!("connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: {accept}\r\n");
     conn.write(&response_head(world, 101, &upgrade)).await?;
-    let is_requested = |message: &ProducedMessage| !(world.settings.is_subset && message.source == "plays");
-    // Resend the sequenced sources from the position, or from the beginning of the epoch.
-    let (mut next, mut queue, connection) = {
-        let mut state = world.state();
-        let epoch = state.service.epoch;
-        let is_missed = |message: &&ProducedMessage| {
-            let is_later = message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last));
-            world.settings.resends && message.epoch == epoch && is_later
-        };
-        let missed = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(message));
-        let queue: VecDeque<u64> = missed.map(|message| message.n).collect();
-        state.service.sent.push(Vec::new());
-        (state.service.messages.len(), queue, state.service.sent.len() - 1)
-    };
+    let mut connection = MessageQueue::open(world, last);
     world.count(if last.is_some() { "resumptions" } else { "replays from the beginning" });
-    // The overtaken message, and how many messages still overtake it.
-    let mut overtaken: Option<(u64, u64)> = None;
     let mut news = world.new_messages.count();
     let mut heartbeat = Instant::now() + Duration::from_secs(15);
     loop {
-        let (mut bytes, mut close, mut sent_messages) = (Vec::new(), None, Vec::new());
-        if world.state().faults.silence <= world.now() {
-            let now = world.now();
-            let mut state = world.state();
-            let state = &mut *state;
-            let overtakes = state.faults.overtake > now;
-            for message in &state.service.messages[next..] {
-                next += 1;
-                if is_requested(message) {
-                    if overtakes && overtaken.is_none() {
-                        overtaken =
-                            Some((message.n, state.random[RequestKind::Messages as usize].between(1, MAX_OVERTAKING)));
-                        continue;
-                    }
-                    queue.push_back(message.n);
-                    *state.counts.entry("overtaken messages").or_default() += u64::from(overtaken.is_some());
-                    overtaken = overtaken.map(|(n, left)| (n, left - 1));
-                    queue.extend(overtaken.take_if(|(_, left)| *left == 0).map(|(n, _)| n));
-                }
-            }
-            for n in queue.drain(..) {
-                state.service.sent[connection].push(n);
-                sent_messages.push(n);
-                frame(1, state.service.messages[n as usize].text.as_bytes(), &mut bytes);
-            }
-            match state.service.take_pending(|event| matches!(event, NightEvent::HugeFrame | NightEvent::Close(_))) {
-                Some(NightEvent::Close(code)) => {
-                    frame(8, &code.to_be_bytes(), &mut bytes);
-                    close = Some(Termination::HalfClose);
-                }
-                Some(_) => {
-                    bytes.extend_from_slice(&[0x81, 127]);
-                    bytes.extend_from_slice(&(1_u64 << 62).to_be_bytes());
-                    close = Some(Termination::Stall);
-                }
-                None => {}
-            }
-        }
-        send_messages(world, conn, &bytes, sent_messages.iter().copied()).await?;
-        if let Some(termination) = close {
+        let batch = connection.take(world);
+        send_messages(world, conn, &batch.bytes, batch.messages.iter().copied()).await?;
+        if let Some(termination) = batch.close {
             world.count("closes");
             return Err(termination);
         }
@@ -478,6 +433,95 @@ async fn messages(
             }
         }
     }
+}
+
+/// What a websocket sends next.
+struct MessageQueue {
+    /// Its number.
+    connection: usize,
+    /// The message after those that were queued.
+    next: usize,
+    queue: VecDeque<u64>,
+    /// The overtaken message, and how many messages still overtake it.
+    overtaken: Option<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct MessageBatch {
+    bytes: Vec<u8>,
+    messages: Vec<u64>,
+    close: Option<Termination>,
+}
+
+impl MessageQueue {
+    /// Resends the sequenced sources from the position, or from the beginning of the epoch.
+    fn open(world: &World, last: Option<u64>) -> Self {
+        let mut state = world.state();
+        let epoch = state.service.epoch;
+        let is_missed = |message: &&ProducedMessage| {
+            let is_later = message.seq.is_some_and(|seq| last.is_none_or(|last| seq > last));
+            world.settings.resends && message.epoch == epoch && is_later
+        };
+        let missed = state.service.messages.iter().filter(is_missed).filter(|message| is_requested(world, message));
+        let queue: VecDeque<u64> = missed.map(|message| message.n).collect();
+        state.service.sent.push(Vec::new());
+        let (connection, next) = (state.service.sent.len() - 1, state.service.messages.len());
+        MessageQueue { connection, next, queue, overtaken: None }
+    }
+
+    /// What is sent now: nothing while the service is silent.
+    fn take(&mut self, world: &World) -> MessageBatch {
+        let mut batch = MessageBatch::default();
+        let now = world.now();
+        if world.state().faults.silence > now {
+            return batch;
+        }
+        let mut state = world.state();
+        let state = &mut *state;
+        let overtakes = state.faults.overtake > now;
+        for message in &state.service.messages[self.next..] {
+            self.next += 1;
+            if !is_requested(world, message) {
+                continue;
+            }
+            if overtakes && self.overtaken.is_none() {
+                let count = state.random[RequestKind::Messages as usize].between(1, MAX_OVERTAKING);
+                self.overtaken = Some((message.n, count));
+                continue;
+            }
+            self.queue.push_back(message.n);
+            *state.counts.entry("overtaken messages").or_default() += u64::from(self.overtaken.is_some());
+            self.overtaken = self.overtaken.map(|(n, left)| (n, left - 1));
+            self.queue.extend(self.overtaken.take_if(|(_, left)| *left == 0).map(|(n, _)| n));
+        }
+        for n in self.queue.drain(..) {
+            state.service.sent[self.connection].push(n);
+            batch.messages.push(n);
+            frame(1, state.service.messages[n as usize].text.as_bytes(), &mut batch.bytes);
+        }
+        if let Some(fault) = state.service.take_pending(|e| matches!(e, NightEvent::HugeFrame | NightEvent::Close(_))) {
+            batch.end_with(fault);
+        }
+        batch
+    }
+}
+
+impl MessageBatch {
+    fn end_with(&mut self, fault: NightEvent) {
+        if let NightEvent::Close(code) = fault {
+            frame(8, &code.to_be_bytes(), &mut self.bytes);
+            self.close = Some(Termination::HalfClose);
+        } else {
+            self.bytes.extend_from_slice(&[0x81, 127]);
+            self.bytes.extend_from_slice(&(1_u64 << 62).to_be_bytes());
+            self.close = Some(Termination::Stall);
+        }
+    }
+}
+
+/// Whether a client requests the source of this message.
+pub(super) fn is_requested(world: &World, message: &ProducedMessage) -> bool {
+    !(world.settings.is_subset && message.source == "plays")
 }
 
 /// Appends a frame without a mask, as servers send it (RFC 6455, 5.2).

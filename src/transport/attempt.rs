@@ -1,23 +1,19 @@
-//! One attempt: redirects are followed and the body is read to its end.
+//! What an attempt does: redirects are followed and the body is read to its end.
 
 use super::attempt_error::AttemptError;
 use super::authentication::AuthenticatedRequest;
-use super::http::HttpClient;
 use super::inflate::{self, InflateError, InflateStep, Inflation};
 use super::memory::Lease;
 use super::redirect::{self, Redirect};
 use super::response::{ClockOffsets, ReceivedResponse};
-use super::trace::Trace;
 use super::{Shared, clock};
 use crate::error::Result;
-use crate::machine;
+use crate::machine::{self, Unfinished};
 use crate::scrub::{Scrubbed, Scrubber};
 use reader::Body;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::panic::resume_unwind;
-use std::time::{Duration, SystemTime};
-use tokio::task::spawn_blocking;
-use tokio::time::error::Elapsed;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
@@ -27,73 +23,53 @@ pub(super) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The peer chooses the `Content-Length`, so no more than this is allocated in advance.
 const MAX_INITIAL_CAPACITY: usize = 16 * 1024 * 1024;
 
-/// The result of an attempt.
-pub(super) enum Attempt {
-    Response(ReceivedResponse, ClockOffsets),
-    Error(AttemptError),
+/// The last response to a request: those before it are redirects.
+pub(super) struct Exchange {
+    pub response: reqwest::Response,
+    /// Where it was sent.
+    pub url: Url,
+    pub redirect_refusal: Option<Scrubbed>,
+    pub offsets: ClockOffsets,
 }
 
-/// Runs an attempt until the deadline, which is extended by the time that its lease waits for memory.
-pub(super) async fn run_until<T>(
-    deadline: Instant,
-    lease: &Lease,
-    attempt: impl Future<Output = T>,
-) -> std::result::Result<T, Elapsed> {
-    let mut attempt = std::pin::pin!(attempt);
-    let mut extension = Duration::ZERO;
-    loop {
-        match timeout_at(deadline + extension, &mut attempt).await {
-            Err(elapsed) if lease.wait_time() <= extension => return Err(elapsed),
-            Err(_) => extension = lease.wait_time(),
-            Ok(attempt) => return Ok(attempt),
-        }
+/// A request on its way: signed for its own address, then for each to which it is redirected.
+pub(super) struct Hops<'a> {
+    shared: &'a Shared,
+    authenticated: &'a AuthenticatedRequest,
+    url: Url,
+    redirects: u32,
+    sent: SystemTime,
+    offset_ms: i64,
+}
+
+impl<'a> Hops<'a> {
+    pub(super) fn new(shared: &'a Shared, authenticated: &'a AuthenticatedRequest) -> Self {
+        let url = authenticated.url().clone();
+        Hops { shared, authenticated, url, redirects: 0, sent: UNIX_EPOCH, offset_ms: 0 }
     }
-}
 
-/// One attempt, including redirects.
-pub(super) async fn attempt(
-    shared: &Shared,
-    client: &HttpClient,
-    authenticated: &AuthenticatedRequest,
-    display_url: &Scrubbed,
-    lease: &Lease,
-    span: &Trace,
-) -> Result<Attempt> {
-    let mut url = authenticated.url().clone();
-    let mut redirects = 0;
-    loop {
-        let applied = shared.clock.offset_ms();
-        let sent = machine::now();
-        let mut request = authenticated.sign(&url, sent, applied)?;
-        span.propagate(request.headers_mut());
-        let response = match client.execute(request).await {
-            Ok(response) => response,
-            Err(error) => return Ok(Attempt::Error(error)),
-        };
-        let offsets = ClockOffsets { measured: measure_offset(&response, sent), applied };
-        let redirect_refusal = match evaluate_redirect(shared, &response, &url, redirects) {
-            Redirect::Follow(to) => {
-                (url, redirects) = (to, redirects + 1);
-                continue;
-            }
-            Redirect::Refused(why) => Some(why),
-            Redirect::No => None,
-        };
-        let url = if redirects == 0 { display_url.clone() } else { shared.scrubber.url(url.as_str()) };
-        let scrubber = &shared.scrubber;
-        let received =
-            receive(response, lease, shared.body_limit, scrubber, url, redirect_refusal, ERROR_BODY_TIMEOUT).await;
-        return Ok(match received {
-            Ok(received) => Attempt::Response(received, offsets),
-            Err(error) => Attempt::Error(error),
-        });
+    /// Signs the next request, dated by a clock that is so far ahead of this machine's.
+    pub(super) fn sign(&mut self, offset_ms: i64) -> Result<reqwest::Request> {
+        (self.sent, self.offset_ms) = (machine::now(), offset_ms);
+        self.authenticated.sign(&self.url, self.sent, offset_ms)
     }
-}
 
-/// `redirects`: the number of redirects that have been followed already.
-pub(super) fn evaluate_redirect(shared: &Shared, response: &reqwest::Response, url: &Url, redirects: u32) -> Redirect {
-    let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
-    redirect::evaluate(url, response.status().as_u16(), location.as_deref(), redirects, &shared.scrubber)
+    /// Takes a response; `None` if another request follows.
+    pub(super) fn take(&mut self, response: reqwest::Response) -> Option<Exchange> {
+        let offsets = ClockOffsets { measured: measure_offset(&response, self.sent), applied: self.offset_ms };
+        let location = response.headers().get("location").map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let (status, scrubber) = (response.status().as_u16(), &self.shared.scrubber);
+        let redirect_refusal =
+            match redirect::evaluate(&self.url, status, location.as_deref(), self.redirects, scrubber) {
+                Redirect::Follow(to) => {
+                    (self.url, self.redirects) = (to, self.redirects + 1);
+                    return None;
+                }
+                Redirect::Refused(why) => Some(why),
+                Redirect::No => None,
+            };
+        Some(Exchange { response, url: self.url.clone(), redirect_refusal, offsets })
+    }
 }
 
 /// The offset of the service's clock. `None` for a cached response (`Age`), whose date is in the past.
@@ -116,41 +92,10 @@ pub(super) async fn receive(
     error_timeout: Duration,
 ) -> std::result::Result<ReceivedResponse, AttemptError> {
     let status = response.status().as_u16();
-    let announced = response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-    if status == 200 && announced > limit {
-        return Err(AttemptError::body_too_large(limit));
-    }
-    // Lease all of it before reading: a body that waits here holds no memory that others need.
-    if status == 200 {
-        lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
-    }
-    let mut body = Body::with_capacity(announced.min(MAX_INITIAL_CAPACITY));
-    let error_deadline = Instant::now() + error_timeout;
-    loop {
-        let chunk = match status {
-            200 => response.chunk().await,
-            // The status alone is an error, so do not wait long for the body.
-            _ => match timeout_at(error_deadline, response.chunk()).await {
-                Ok(chunk) => chunk,
-                Err(_) => break,
-            },
-        };
-        match chunk {
-            Ok(None) => break,
-            Ok(Some(chunk)) if status != 200 && body.len() + chunk.len() > MAX_ERROR_BODY => break,
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(AttemptError::body_too_large(limit)),
-            Ok(Some(chunk)) => {
-                // Error bodies are small and need no lease.
-                if status == 200 && body.len() + chunk.len() > announced {
-                    lease.grow_to(body.len() + chunk.len()).await.map_err(AttemptError::from_lease)?;
-                }
-                body.extend_from_slice(&chunk);
-            }
-            // The status matters more than the end of the body.
-            Err(_) if status != 200 => break,
-            Err(error) => return Err(AttemptError::from_reqwest(error)),
-        }
-    }
+    let body = match status {
+        200 => read_body(&mut response, lease, limit).await?,
+        _ => read_error_body(&mut response, limit, error_timeout).await?,
+    };
     let is_compressed = response.headers().get(CONTENT_ENCODING).is_some_and(|value| {
         // RFC 9110, 8.4.1.3: `x-gzip` is the same.
         [&b"gzip"[..], b"x-gzip"].iter().any(|name| value.as_bytes().eq_ignore_ascii_case(name))
@@ -171,6 +116,65 @@ pub(super) async fn receive(
     Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber: scrubber.clone() })
 }
 
+/// Leases all that is announced before reading: a body that waits here holds no memory that others need.
+async fn read_body(
+    response: &mut reqwest::Response,
+    lease: &Lease,
+    limit: usize,
+) -> std::result::Result<Body, AttemptError> {
+    let announced = announced_bytes(response);
+    if announced > limit {
+        return Err(AttemptError::body_too_large(limit));
+    }
+    lease.grow_to(announced).await.map_err(AttemptError::from_lease)?;
+    let mut body = with_capacity(announced)?;
+    while let Some(chunk) = response.chunk().await.map_err(AttemptError::from_reqwest)? {
+        let bytes = body.len() + chunk.len();
+        if bytes > limit {
+            return Err(AttemptError::body_too_large(limit));
+        }
+        if bytes > announced {
+            lease.grow_to(bytes).await.map_err(AttemptError::from_lease)?;
+        }
+        append(&mut body, &chunk)?;
+    }
+    Ok(body)
+}
+
+/// The body of an error, as far as it comes in time: its status matters more. It is small and needs no lease.
+async fn read_error_body(
+    response: &mut reqwest::Response,
+    limit: usize,
+    timeout: Duration,
+) -> std::result::Result<Body, AttemptError> {
+    let deadline = Instant::now() + timeout;
+    let mut body = with_capacity(announced_bytes(response))?;
+    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
+        match body.len() + chunk.len() {
+            bytes if bytes > MAX_ERROR_BODY => break,
+            bytes if bytes > limit => return Err(AttemptError::body_too_large(limit)),
+            _ => append(&mut body, &chunk)?,
+        }
+    }
+    Ok(body)
+}
+
+fn with_capacity(announced: usize) -> std::result::Result<Body, AttemptError> {
+    let mut body = Body::default();
+    body.try_reserve(announced.min(MAX_INITIAL_CAPACITY)).map_err(|_| AttemptError::out_of_memory())?;
+    Ok(body)
+}
+
+fn append(body: &mut Body, chunk: &[u8]) -> std::result::Result<(), AttemptError> {
+    body.try_reserve(chunk.len()).map_err(|_| AttemptError::out_of_memory())?;
+    body.extend_from_slice(chunk);
+    Ok(())
+}
+
+fn announced_bytes(response: &reqwest::Response) -> usize {
+    response.content_length().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+}
+
 async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::result::Result<Body, AttemptError> {
     let mut inflation = Inflation::new(compressed, limit);
     loop {
@@ -178,9 +182,10 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         let step = if inflation.is_inline() {
             inflation.run()
         } else {
-            match spawn_blocking(move || inflation.run()).await {
+            match machine::run_blocking(move || inflation.run()).await {
                 Ok(step) => step,
-                Err(error) => match error.try_into_panic() {
+                Err(Unfinished::OutOfMemory) => Err(InflateError::OutOfMemory),
+                Err(Unfinished::Stopped(error)) => match error.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
                     // The runtime is shutting down, so the result does not matter.
                     Err(_) => Err(InflateError::Damaged),
@@ -190,6 +195,7 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         match step {
             Ok(InflateStep::Done(body)) => return Ok(body),
             Ok(InflateStep::More(more)) => inflation = more,
+            Err(InflateError::OutOfMemory) => return Err(AttemptError::out_of_memory()),
             Err(InflateError::TooLarge) => return Err(AttemptError::body_too_large(limit)),
             Err(InflateError::Damaged) => return Err(AttemptError::damaged_gzip()),
         }

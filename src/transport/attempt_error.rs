@@ -20,6 +20,7 @@ enum ErrorClass {
     Certificate,
     Timeout,
     Transport,
+    Memory,
 }
 
 /// An attempt without a response.
@@ -164,6 +165,17 @@ impl AttemptError {
         }
     }
 
+    /// The process cannot get the memory for the body.
+    pub(super) fn out_of_memory() -> Self {
+        AttemptError {
+            kind: FailureKind::Permanent,
+            class: ErrorClass::Memory,
+            cause: Cause::of("the process has no memory for the response body"),
+            advice: Advice::AskForLess,
+            stage: Stage::Response,
+        }
+    }
+
     pub(super) fn from_lease(error: LeaseError) -> Self {
         match error {
             LeaseError::TooLarge(limit) => Self::body_too_large(limit),
@@ -212,6 +224,7 @@ impl AttemptError {
             ErrorClass::Certificate => Error::Certificate(error),
             ErrorClass::Timeout => Error::Timeout(error),
             ErrorClass::Transport => Error::Transport(error),
+            ErrorClass::Memory => Error::Memory(error),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use url::Url;
 
 #[derive(Debug)]
-enum Credential {
+pub(super) enum Credential {
     Hmac {
         username: String,
         secret: Secret,
@@ -22,6 +22,29 @@ enum Credential {
     /// Percent-encoded.
     KeyInQuery(Secret),
     KeyInHeader(Secret),
+}
+
+impl Credential {
+    /// Fails if it is missing.
+    pub(super) fn of(auth: Auth, config: &Config) -> Result<Self> {
+        match auth {
+            Auth::Signed => {
+                let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
+                let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
+                Ok(Credential::Hmac { username, secret })
+            }
+            Auth::ApiKey => {
+                let key = config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))?;
+                Ok(match config.key_place {
+                    KeyPlace::Query => {
+                        let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
+                        Credential::KeyInQuery(Secret::new(encoded))
+                    }
+                    KeyPlace::Header => Credential::KeyInHeader(key.clone()),
+                })
+            }
+        }
+    }
 }
 
 /// The name of the key, both as a query parameter and as a header.
@@ -38,23 +61,8 @@ pub(super) struct AuthenticatedRequest {
 
 impl AuthenticatedRequest {
     pub(super) fn new(request: &Request, config: &Config) -> Result<Self> {
-        let (base, credential) = match request.auth {
-            Auth::Signed => {
-                let (username, secret) = hmac_credentials(config)?;
-                (&config.base_url, Credential::Hmac { username, secret })
-            }
-            Auth::ApiKey => {
-                let key = api_key(config)?;
-                let credential = match config.key_place {
-                    KeyPlace::Query => {
-                        let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
-                        Credential::KeyInQuery(Secret::new(encoded))
-                    }
-                    KeyPlace::Header => Credential::KeyInHeader(key.clone()),
-                };
-                (&config.broadcast_base_url, credential)
-            }
-        };
+        let credential = Credential::of(request.auth, config)?;
+        let base = (request.auth.scheme().base_url)(config);
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
         // `Url` would strip trailing spaces.
         let address = format!("{base}{}{query}", request.path).replace(' ', "%20");
@@ -118,16 +126,6 @@ impl AuthenticatedRequest {
     }
 }
 
-pub(super) fn hmac_credentials(config: &Config) -> Result<(String, Secret)> {
-    let username = config.username.clone().ok_or_else(|| missing("username", "SIDELINE_USERNAME"))?;
-    let secret = config.secret.clone().ok_or_else(|| missing("secret", "SIDELINE_SECRET"))?;
-    Ok((username, secret))
-}
-
-pub(super) fn api_key(config: &Config) -> Result<&Secret> {
-    config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))
-}
-
 fn missing(parameter: &str, variable: &str) -> Error {
     Error::configuration(format!("{parameter} is missing: pass {parameter}= or set {variable}"))
 }
@@ -144,6 +142,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use crate::config::ClientOptions;
+    use crate::config::Sport;
     use crate::error::LocalError;
     use std::time::{Duration, UNIX_EPOCH};
     use tables::Context;
@@ -155,6 +154,7 @@ mod tests {
             path: path.into(),
             query: query.into(),
             resource: None,
+            sport: Sport::Basketball,
             context: Context::default(),
         }
     }

@@ -10,7 +10,7 @@ use reqwest::{Certificate, NoProxy, Proxy, Request, Response, redirect};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use url::Url;
 
@@ -43,6 +43,25 @@ impl HttpClient {
             #[cfg(test)]
             HttpClient::Simulated(client) => client.execute(request).await,
         }
+    }
+}
+
+/// A client that is built for the first request, so that a fork before it inherits nothing.
+#[derive(Debug, Default)]
+pub(super) struct ClientSlot(Mutex<Option<HttpClient>>);
+
+impl ClientSlot {
+    pub(super) fn client(&self, build: impl FnOnce() -> Result<HttpClient>) -> Result<HttpClient> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*slot {
+            Some(client) => Ok(client.clone()),
+            None => Ok(slot.insert(build()?).clone()),
+        }
+    }
+
+    /// Closes its idle connections.
+    pub(super) fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 

@@ -23,6 +23,7 @@ const MAX_INLINE_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InflateError {
     TooLarge,
+    OutOfMemory,
     /// Truncated, corrupted, or followed by data that is not gzip.
     Damaged,
 }
@@ -63,8 +64,8 @@ impl Inflation {
 
     /// Inflates until the body ends or needs more memory.
     pub(super) fn run(mut self) -> Result<InflateStep, InflateError> {
-        let mut inflater = Inflater::new().ok_or(InflateError::TooLarge)?;
-        self.output.try_reserve_exact(self.step_size + PADDING).map_err(|_| InflateError::TooLarge)?;
+        let mut inflater = Inflater::new().ok_or(InflateError::OutOfMemory)?;
+        self.output.try_reserve_exact(self.step_size + PADDING).map_err(|_| InflateError::OutOfMemory)?;
         let end = self.output.len() + self.step_size;
         while let Some(rest) = self.compressed.as_slice().get(self.consumed..).filter(|rest| !rest.is_empty()) {
             let free = end - self.output.len();

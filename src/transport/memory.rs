@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
 
 #[derive(Debug)]
 pub(super) struct ResponseMemory {
@@ -22,7 +23,6 @@ pub(super) struct ResponseMemory {
 #[derive(Debug, Default)]
 struct MemoryState {
     used: usize,
-    peak: usize,
     next: u64,
     /// By lease id: in the order of the requests.
     allocations: BTreeMap<u64, Allocation>,
@@ -72,7 +72,6 @@ impl MemoryState {
             allocation.bytes += more;
             allocation.requested = 0;
             self.used += more;
-            self.peak = self.peak.max(self.used);
             return GrowResult::Granted;
         }
         allocation.requested = more;
@@ -151,9 +150,9 @@ impl ResponseMemory {
         Lease { memory: self.clone(), id: state.next, wait: Mutex::default() }
     }
 
-    /// The largest number of bytes in use at once.
-    pub(super) fn peak(&self) -> usize {
-        self.state().peak
+    /// The bytes in use now.
+    pub(super) fn used(&self) -> usize {
+        self.state().used
     }
 
     fn state(&self) -> MutexGuard<'_, MemoryState> {
@@ -178,6 +177,19 @@ struct WaitTime {
 }
 
 impl Lease {
+    /// Runs a future until the deadline, which is extended by the time that this lease waits for memory.
+    pub(super) async fn timeout_at<T>(&self, deadline: Instant, future: impl Future<Output = T>) -> Result<T, Elapsed> {
+        let mut future = std::pin::pin!(future);
+        let mut extension = Duration::ZERO;
+        loop {
+            match timeout_at(deadline + extension, &mut future).await {
+                Err(elapsed) if self.wait_time() <= extension => return Err(elapsed),
+                Err(_) => extension = self.wait_time(),
+                Ok(result) => return Ok(result),
+            }
+        }
+    }
+
     /// Waits until the response may use `bytes` in total.
     pub(super) async fn grow_to(&self, bytes: usize) -> Result<(), LeaseError> {
         let memory = &*self.memory;
@@ -266,6 +278,7 @@ mod tests {
     use super::*;
     use futures_util::FutureExt;
     use futures_util::future::join_all;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[tokio::test]
     async fn bytes_are_in_use_until_they_are_freed() {
@@ -276,10 +289,10 @@ mod tests {
         assert_eq!(second.grow_to(50).now_or_never(), None, "60 are in use");
         first.shrink_to(50);
         second.grow_to(50).await.unwrap();
-        assert_eq!((memory.peak(), memory.state().used), (100, 100));
+        assert_eq!(memory.used(), 100);
         drop(first);
         second.release();
-        assert_eq!(memory.state().used, 0);
+        assert_eq!(memory.used(), 0);
         assert!(memory.state().allocations.is_empty());
         assert_eq!(second.grow_to(101).await, Err(LeaseError::TooLarge(100)));
     }
@@ -348,8 +361,9 @@ mod tests {
     async fn concurrent_bodies_all_complete_within_the_limit() {
         const LIMIT: usize = 1000;
         let memory = ResponseMemory::new(LIMIT);
+        let peak = Arc::new(AtomicUsize::new(0));
         let receive = |size: usize, step: usize| {
-            let memory = memory.clone();
+            let (memory, peak) = (memory.clone(), peak.clone());
             async move {
                 let mut preemptions = 0;
                 'request: loop {
@@ -361,6 +375,7 @@ mod tests {
                             drop(lease);
                             continue 'request;
                         }
+                        peak.fetch_max(memory.used(), Ordering::Relaxed);
                         tokio::task::yield_now().await;
                     }
                     return preemptions;
@@ -370,7 +385,8 @@ mod tests {
         let requests = (0..40).map(|n| receive(100 + 23 * n, 7 + n % 5));
         let preemptions: Vec<u32> = join_all(requests).await;
         assert!(preemptions.iter().sum::<u32>() > 0, "no lease was preempted");
-        assert!(memory.peak() <= LIMIT && memory.peak() > LIMIT / 2, "{}", memory.peak());
+        let peak = peak.load(Ordering::Relaxed);
+        assert!(peak <= LIMIT && peak > LIMIT / 2, "{peak}");
         assert_eq!(memory.state().allocations.len(), 0);
     }
 }

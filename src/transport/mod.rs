@@ -59,9 +59,10 @@ use crate::error::{ApiError, Error, Result};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use authentication::AuthenticatedRequest;
+use http::ClientSlot;
 use reader::Body;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::sync::SetOnce;
 use url::Url;
@@ -128,30 +129,22 @@ pub struct CallTimeout {
 struct CallLimits {
     total: Duration,
     max_retries: u32,
-    own_clients: Option<(Config, [Mutex<Option<http::HttpClient>>; 2])>,
+    own_clients: Option<(Config, [ClientSlot; Auth::ALL.len()])>,
 }
 
 impl CallLimits {
     fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let Some((config, [rest, broadcast])) = &self.own_clients else { return shared.client(auth, url) };
-        let slot = if auth == Auth::Signed { rest } else { broadcast };
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = &*slot {
-            return Ok(client.clone());
-        }
-        let client = http::build_client(config, url, http::ClientUse::Calls)?;
-        Ok(slot.insert(client).clone())
+        let Some((config, clients)) = &self.own_clients else { return shared.client(auth, url) };
+        clients[auth as usize].client(|| http::build_client(config, url, http::ClientUse::Calls))
     }
 }
 
 struct Shared {
     config: Config,
     scrubber: Scrubber,
-    /// Built for the first request, so that a fork before it inherits nothing.
-    rest: Mutex<Option<http::HttpClient>>,
-    broadcast: Mutex<Option<http::HttpClient>>,
-    /// For streams: the Broadcast API and the websocket.
-    streams: [Mutex<Option<http::HttpClient>>; 2],
+    calls: [ClientSlot; Auth::ALL.len()],
+    /// The Broadcast API and the websocket.
+    streams: [ClientSlot; 2],
     limiter: limiter::RequestLimiter,
     memory: Arc<memory::ResponseMemory>,
     retry_log: retry_log::RetryLog,
@@ -166,20 +159,8 @@ struct Shared {
 impl Shared {
     /// The HTTP client of an API, built on first use.
     fn client(&self, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let mut slot = self.slot(auth).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = &*slot {
-            return Ok(client.clone());
-        }
-        let client =
-            http::build_client(&self.config, url, http::ClientUse::Calls).map_err(|e| e.scrubbed(&self.scrubber))?;
-        Ok(slot.insert(client).clone())
-    }
-
-    fn slot(&self, auth: Auth) -> &Mutex<Option<http::HttpClient>> {
-        match auth {
-            Auth::Signed => &self.rest,
-            Auth::ApiKey => &self.broadcast,
-        }
+        let build = || http::build_client(&self.config, url, http::ClientUse::Calls);
+        self.calls[auth as usize].client(|| build().map_err(|e| e.scrubbed(&self.scrubber)))
     }
 }
 
@@ -199,8 +180,7 @@ impl Transport {
         let shared = Shared {
             scrubber: config.scrubber(),
             config,
-            rest: Mutex::default(),
-            broadcast: Mutex::default(),
+            calls: Default::default(),
             streams: Default::default(),
             limiter,
             memory,
@@ -268,11 +248,6 @@ impl Transport {
         }
     }
 
-    /// The peak of the response bytes in memory, as `max_response_bytes` counts them.
-    pub fn peak_response_bytes(&self) -> usize {
-        self.shared.memory.peak()
-    }
-
     /// Fails if no request of this kind can be sent: a credential is missing, or the HTTP client cannot be built.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let authenticated =
@@ -303,18 +278,16 @@ impl Transport {
     pub fn close(&self) {
         // An error means that it is closed already.
         let _ = self.shared.closed.set(());
-        for auth in [Auth::Signed, Auth::ApiKey] {
-            self.shared.slot(auth).lock().unwrap_or_else(PoisonError::into_inner).take();
-        }
-        for slot in &self.shared.streams {
-            slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-        }
+        self.shared.calls.iter().chain(&self.shared.streams).for_each(ClientSlot::close);
     }
 }
 
 /// Omits the HTTP client, whose text may contain a proxy's password.
 impl std::fmt::Debug for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transport").field("config", &self.shared.config).finish_non_exhaustive()
+        f.debug_struct("Transport")
+            .field("config", &self.shared.config)
+            .field("response_bytes", &self.shared.memory.used())
+            .finish_non_exhaustive()
     }
 }

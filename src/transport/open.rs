@@ -1,9 +1,9 @@
 //! Opens streams, with one attempt each. The streams themselves decide when to retry.
 
+use super::attempt::{Exchange, Hops};
 use super::attempt_error::AttemptError;
 use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
-use super::redirect::Redirect;
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
@@ -15,7 +15,6 @@ use crate::scrub::{Scrubbed, Scrubber};
 use hyper::ext::ReasonPhrase;
 use reqwest::Response;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::time::timeout;
 use url::Url;
@@ -44,11 +43,7 @@ enum StreamKind {
 
 impl Shared {
     fn stream_client(&self, kind: StreamKind, url: &Url) -> Result<HttpClient> {
-        let mut slot = self.streams[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        match &*slot {
-            Some(client) => Ok(client.clone()),
-            None => Ok(slot.insert(http::build_client(&self.config, url, http::ClientUse::Streams)?).clone()),
-        }
+        self.streams[kind as usize].client(|| http::build_client(&self.config, url, http::ClientUse::Streams))
     }
 }
 
@@ -72,40 +67,26 @@ impl Transport {
         let client = shared
             .stream_client(StreamKind::Broadcast, authenticated.url())
             .map_err(StreamOpenError::without_response)?;
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        if !last_event_id.is_empty() {
-            let id =
-                http::header_value(last_event_id, "the last event id").map_err(StreamOpenError::without_response)?;
-            headers.insert(HeaderName::from_static("last-event-id"), id);
-        }
+        let headers = event_stream_headers(last_event_id).map_err(StreamOpenError::without_response)?;
         let display_url = authenticated.display_url(scrubber);
         let span = self.trace().attempt(authenticated.url(), &display_url, 0);
-        let mut url = authenticated.url().clone();
-        let mut redirects = 0;
-        loop {
-            let mut signed = authenticated.sign(&url, machine::now(), 0).map_err(StreamOpenError::without_response)?;
+        let mut hops = Hops::new(shared, &authenticated);
+        let Exchange { response, url, redirect_refusal, .. } = loop {
+            let mut signed = hops.sign(0).map_err(StreamOpenError::without_response)?;
             signed.headers_mut().extend(headers.clone());
             let response = execute(&client, signed, scrubber, &display_url, limit, &span).await?;
-            let redirect_refusal = match attempt::evaluate_redirect(shared, &response, &url, redirects) {
-                Redirect::Follow(to) => {
-                    (url, redirects) = (to, redirects + 1);
-                    continue;
-                }
-                Redirect::Refused(why) => Some(why),
-                Redirect::No => None,
-            };
-            let stream = match response.status().as_u16() {
-                200 => check_event_stream(shared, response, &url),
-                _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
-            };
-            if let Err(StreamOpenError { error, .. }) = &stream {
-                span.record_error(error);
+            if let Some(exchange) = hops.take(response) {
+                break exchange;
             }
-            return stream;
+        };
+        let stream = match response.status().as_u16() {
+            200 => check_event_stream(shared, response, &url),
+            _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
+        };
+        if let Err(StreamOpenError { error, .. }) = &stream {
+            span.record_error(error);
         }
+        stream
     }
 
     /// Opens a websocket: expects a response of status 101 within the limit. `scrubber` hides the token in the URL.
@@ -127,12 +108,24 @@ impl Transport {
         match response.status().as_u16() {
             101 => Ok(response),
             _ => {
-                let failure = read_error(shared, response, scrubber, url, None, Auth::ApiKey, limit).await;
+                let failure = read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await;
                 span.record_error(&failure.error);
                 Err(failure)
             }
         }
     }
+}
+
+fn event_stream_headers(last_event_id: &str) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if !last_event_id.is_empty() {
+        let id = http::header_value(last_event_id, "the last event id")?;
+        headers.insert(HeaderName::from_static("last-event-id"), id);
+    }
+    Ok(headers)
 }
 
 async fn execute(

@@ -2,6 +2,7 @@
 //! same HTTP client that calls use.
 
 use super::attempt_error::AttemptError;
+use super::authentication::Credential;
 use super::http::{self, ClientUse};
 use super::{Transport, attempt, authentication, clock};
 use crate::advice::Advice;
@@ -46,6 +47,13 @@ pub struct ProbeFailure {
     pub advice: Advice,
 }
 
+impl ProbeFailure {
+    fn proxy_refusal() -> Self {
+        let text = "the proxy requires authentication (status 407)".into();
+        ProbeFailure { stage: Stage::Proxy, text, advice: Advice::GiveProxyCredentials }
+    }
+}
+
 impl Transport {
     /// Fails if the settings are wrong. Network failures are part of the result.
     pub async fn probe(&self) -> Result<Probe> {
@@ -75,11 +83,7 @@ impl Transport {
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
                 probe.clock_offset_ms = attempt::measure_offset(&response, sent);
-                if probe.status == Some(407) {
-                    let text = "the proxy requires authentication (status 407)".into();
-                    let advice = Advice::GiveProxyCredentials;
-                    probe.failure = Some(ProbeFailure { stage: Stage::Proxy, text, advice });
-                }
+                probe.failure = (probe.status == Some(407)).then(ProbeFailure::proxy_refusal);
                 return Ok(probe);
             }
             Ok(Err(error)) => error,
@@ -108,10 +112,7 @@ impl Transport {
 
     /// Fails if a credential for this kind of requests is missing.
     pub fn check_credentials(&self, auth: Auth) -> Result<()> {
-        match auth {
-            Auth::Signed => authentication::hmac_credentials(&self.shared.config).map(drop),
-            Auth::ApiKey => authentication::api_key(&self.shared.config).map(drop),
-        }
+        Credential::of(auth, &self.shared.config).map(drop)
     }
 
     /// The string to sign of a request for the teams at this moment.

@@ -180,6 +180,21 @@ impl RateLimiter {
         Some(rate * (elapsed / GROWTH_TIME).powi(GROWTH_POWER).exp()).filter(|rate| *rate < MAX_RATE)
     }
 
+    fn decrease(&mut self, now: Instant, rate: f64, state: Option<(Learned, Duration)>) {
+        let accepted_rate = rate * (1.0 - (self.excess.share() - self.baseline_share).max(0.0));
+        let decreased = state.map_or(accepted_rate, |(limited, age)| {
+            (f64::from(limited.accepted) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
+        });
+        self.unsettled_decreases = if state.is_some() { 1 } else { self.unsettled_decreases + 1 };
+        self.learned = Some(Learned { rate: (SAFETY * decreased).max(MIN_RATE), since: now, accepted: 0 });
+        self.excess = Excess::default();
+    }
+
+    fn update_baseline(&mut self, refusals: f64, responses: f64, weight: f64) {
+        let weight = weight * responses / (responses + BASELINE_RESPONSES);
+        self.baseline_share += ((refusals / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
+    }
+
     /// Decreases the rate if clearly more is refused than usual.
     fn adjust(&mut self, now: Instant, is_refused: bool) {
         self.last_response = Some(now);
@@ -203,21 +218,13 @@ impl RateLimiter {
             // A low rate may be due to a stall of this machine, which says nothing about the service.
             let sent_rate = sent_rate.max(self.previous_rate);
             let attempted = rate.map_or(sent_rate, |rate| if is_over { rate.min(sent_rate) } else { rate });
-            let accepted_rate = attempted * (1.0 - (self.excess.share() - self.baseline_share).max(0.0));
-            let decreased = settled.map_or(accepted_rate, |(limited, age)| {
-                (f64::from(limited.accepted) / age.as_secs_f64()).max(MIN_MEAN_SHARE * accepted_rate)
-            });
-            self.unsettled_decreases = if settled.is_some() { 1 } else { self.unsettled_decreases + 1 };
-            self.learned = Some(Learned { rate: (SAFETY * decreased).max(MIN_RATE), since: now, accepted: 0 });
-            self.excess = Excess::default();
+            self.decrease(now, attempted, settled);
         }
         // Right after a decrease the rate may still be too high: those refusals are of the limit.
         let is_low_enough = settled.is_some() || self.unsettled_decreases >= MAX_UNSETTLED_DECREASES;
         if age.map_or(!is_excessive, |age| age < BASELINE_TIME && is_low_enough) {
             let weight = if age.is_none() && self.excess.sum > 0.0 { SUSPECT_WEIGHT } else { 1.0 };
-            let (refused, responses) = (f64::from(refused), f64::from(responses));
-            let weight = weight * responses / (responses + BASELINE_RESPONSES);
-            self.baseline_share += ((refused / responses).min(MAX_BASELINE_SHARE) - self.baseline_share) * weight;
+            self.update_baseline(f64::from(refused), f64::from(responses), weight);
         }
         if is_over {
             self.previous_rate = if is_excessive { 0.0 } else { sent_rate };

@@ -171,12 +171,12 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
         400 | 422 => vec![message.clone()],
         _ => Vec::new(),
     };
-    let advice = match kind {
-        Authentication if auth == Auth::ApiKey => Advice::CheckKey,
-        Authentication if offsets.hint(&message).is_some() => Advice::SetClock,
-        PermissionDenied if details.origin != BodyOrigin::Service => Advice::CheckProxyOrFirewall,
-        Other if matches!(response.status, 408 | 425) => Advice::TryLater,
-        Other if response.status == 407 => Advice::GiveProxyCredentials,
+    let advice = match (kind, auth.scheme().advice) {
+        (Authentication, Some(advice)) => advice,
+        (Authentication, None) if offsets.hint(&message).is_some() => Advice::SetClock,
+        (PermissionDenied, _) if details.origin != BodyOrigin::Service => Advice::CheckProxyOrFirewall,
+        (Other, _) if matches!(response.status, 408 | 425) => Advice::TryLater,
+        (Other, _) if response.status == 407 => Advice::GiveProxyCredentials,
         _ => kind.advice(),
     };
     let skew = offsets.skew().map(|skew| format!(". {skew}, but the request's date was corrected for that"));

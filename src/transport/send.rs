@@ -1,6 +1,6 @@
 //! Sends one request, with retries.
 
-use super::attempt::{self, Attempt};
+use super::attempt::{self, Exchange, Hops};
 use super::attempt_error::AttemptError;
 use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
@@ -14,7 +14,7 @@ use super::{CallLimits, Response, Shared};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
 use crate::machine;
-use crate::operation::{self, Auth, Request};
+use crate::operation::{self, Request};
 use crate::scrub::Scrubbed;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,6 +64,9 @@ enum AttemptOutcome {
     SendAgain,
     Failed(FailedAttempt),
 }
+
+/// A response, or why there is none.
+type AttemptResult = std::result::Result<(ReceivedResponse, ClockOffsets), AttemptError>;
 
 struct FailedAttempt {
     kind: FailureKind,
@@ -162,33 +165,54 @@ impl<'a> RetryContext<'a> {
             self.silence_limit().filter(|limit| *limit < self.deadline.saturating_duration_since(start));
         let deadline = silence_limit.map_or(self.deadline, |limit| start + limit);
         let lease = Arc::new(self.shared.memory.lease());
-        let attempt = attempt::attempt(self.shared, &self.client, &self.authenticated, &self.display_url, &lease, span);
-        let attempt = attempt::run_until(deadline, &lease, attempt).await;
+        let attempt = lease.timeout_at(deadline, self.exchange(&lease, span)).await;
         self.deadline += lease.wait_time();
         let document_status = match &attempt {
-            Ok(Ok(Attempt::Response(received, _))) => self.record_response(received, &permit),
+            Ok(Ok(Ok((response, _)))) => self.record_response(response, &permit),
             _ => None,
         };
         drop(permit);
         let (took, attempts, display_url) = (start.elapsed(), self.attempts, &self.display_url);
         let Ok(attempt) = attempt else { return Ok(AttemptOutcome::Failed(self.timeout(silence_limit))) };
         match attempt? {
-            Attempt::Error(error) if error.kind == FailureKind::Preempted => Ok(AttemptOutcome::SendAgain),
-            Attempt::Error(error) => {
+            Err(error) if error.kind == FailureKind::Preempted => Ok(AttemptOutcome::SendAgain),
+            Err(error) => {
                 let message = error.message(&self.shared.scrubber);
                 log::debug!("GET {display_url}: {message} (attempt {attempts}, {took:.1?})");
                 let (kind, error) = (error.kind, error.into_error(&self.shared.scrubber, self.context()));
                 Ok(AttemptOutcome::Failed(FailedAttempt { kind, error, document: None }))
             }
-            Attempt::Response(received, offsets) => {
-                span.record_status(received.status);
-                log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", received.url, received.status);
-                if received.status == 200 && document_status.is_none() {
-                    return Ok(AttemptOutcome::Response(self.accept(received, lease)));
+            Ok((response, offsets)) => {
+                span.record_status(response.status);
+                log::debug!("GET {}: {} (attempt {attempts}, {took:.1?})", response.url, response.status);
+                if response.status == 200 && document_status.is_none() {
+                    return Ok(AttemptOutcome::Response(self.accept(response, lease)));
                 }
-                Ok(self.refuse(received, document_status, offsets))
+                Ok(self.refuse(response, document_status, offsets))
             }
         }
+    }
+
+    /// Sends the request, with its redirects, and reads the response.
+    async fn exchange(&self, lease: &Lease, span: &Trace) -> Result<AttemptResult> {
+        let shared = self.shared;
+        let mut hops = Hops::new(shared, &self.authenticated);
+        let Exchange { response, url, redirect_refusal, offsets } = loop {
+            let mut request = hops.sign(shared.clock.offset_ms())?;
+            span.propagate(request.headers_mut());
+            let response = match self.client.execute(request).await {
+                Ok(response) => response,
+                Err(error) => return Ok(Err(error)),
+            };
+            if let Some(exchange) = hops.take(response) {
+                break exchange;
+            }
+        };
+        let is_redirected = url != *self.authenticated.url();
+        let url = if is_redirected { shared.scrubber.url(url.as_str()) } else { self.display_url.clone() };
+        let (limit, scrubber, error_timeout) = (shared.body_limit, &shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
+        let response = attempt::receive(response, lease, limit, scrubber, url, redirect_refusal, error_timeout).await;
+        Ok(response.map(|response| (response, offsets)))
     }
 
     /// Waits for a turn. Time in the client's own queue does not count towards the timeout.
@@ -266,7 +290,7 @@ impl<'a> RetryContext<'a> {
         error.retry_after = received.retry_after(machine::now());
         error.elapsed = self.elapsed();
         // The request is sent again with the right date. This does not count as a retry.
-        if auth == Auth::Signed
+        if auth.scheme().is_dated
             && !self.is_clock_corrected
             && offsets.explains(&error)
             && learn_offset(self.shared, offsets)

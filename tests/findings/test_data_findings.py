@@ -16,7 +16,7 @@ from data_seasons import archive_in, changed, client_of, coverage, new_service, 
 from missing_libraries import run_without
 from service import NULL, Features, Row, Service, instant
 from service.bodies import Bodies
-from trust import Memory, is_named
+from trust import Memory, is_named, unnamed
 
 import sideline
 from sideline import metrics
@@ -415,6 +415,18 @@ def test_a_withdrawn_unit_does_not_excuse_a_row_that_was_deleted() -> None:
     account = {"operation": "shots", "unit": "shots/s1", "status": "withdrawn", "session_id": "s1", "game_id": "g1", "team_id": None}
     # The row is one of the truth that the archive lacks.
     assert not is_named("shots", row, [account], Memory())
+
+
+def test_a_withdrawal_excuses_rows_as_long_as_the_service_denies_their_unit(league: Service, archive: sideline.Archive) -> None:
+    """The first sync with a 404 reports a hole, the second the withdrawal, and the third only that the unit is still withdrawn."""
+    memory = Memory()
+    memory.note(league.season)
+    assert sync(archive, None).complete
+    league.faults.add("possessions", status=404, body={"status": 404, "message": "no such session"})
+    reports = [sync(archive, None) for _ in range(3)]
+    assert not unnamed(archive, reports[-1], league, memory, ["possessions"])
+    league.faults.clear()
+    assert unnamed(archive, reports[-1], league, memory, ["possessions"])
 
 
 def test_a_hole_of_a_teams_roster_or_list_does_not_excuse_the_rows_of_a_listed_session(league: Service) -> None:

@@ -40,7 +40,7 @@ def test_the_client_has_at_most_20_000_lines() -> None:
         ("transport", "send"),
         ("config", "resolve"),
         ("config", "checked"),
-        pytest.param("table", "value", marks=red("rust 2: functions are longer than a page")),
+        ("table", "value"),
     ],
 )
 def test_a_function_fits_on_a_page(folder: str, name: str) -> None:
@@ -53,13 +53,11 @@ def test_no_function_of_the_transport_nests_more_than_six_levels() -> None:
 
 
 @pytest.mark.source
-@red("rust 2: 63 functions have more than 40 lines")
 def test_at_most_45_functions_have_more_than_40_lines() -> None:
     assert len([each.name for each in functions() if each.lines > 40]) <= 45
 
 
 @pytest.mark.source
-@red("rust 2: one loop has seven names")
 def test_sending_a_request_is_not_one_loop_under_seven_names() -> None:
     names = {"send", "send_counted", "until_closed", "run_until", "attempt", "execute"}
     assert len(names & {each.name for each in functions() if "/transport/" in each.path}) <= 3
@@ -149,10 +147,7 @@ STRINGS = {
 
 
 @pytest.mark.source
-@pytest.mark.parametrize(
-    "what",
-    [pytest.param(what, marks=[red("rust 4: a string that is compared carries a meaning")] if what == "the sport of a response" else []) for what in STRINGS],
-)
+@pytest.mark.parametrize("what", STRINGS)
 def test_a_closed_set_is_an_enum(what: str) -> None:
     assert files_with(*STRINGS[what]) == []
 
@@ -166,19 +161,17 @@ def test_no_number_stands_for_a_kind() -> None:
 
 
 @pytest.mark.source
-@red('rust 5: four copies of "Result or panic"')
 def test_panics_are_caught_in_one_place_at_the_border() -> None:
     assert len(files_with(r"catch_unwind\(", within="python/")) <= 1
 
 
 @pytest.mark.source
-@red("rust 5: coverage crosses as positional tuples")
 def test_coverage_does_not_cross_the_border_as_a_positional_tuple() -> None:
     assert files_with(r"get_slice\(\d+, \d+\)\.extract", within="python/") == []
 
 
 @pytest.mark.source
-@pytest.mark.parametrize("name", ["envelope.rs", pytest.param("json_path.rs", marks=red("rust 5: JSON has several scanners"))])
+@pytest.mark.parametrize("name", ["envelope.rs", "json_path.rs"])
 def test_json_is_scanned_by_the_reader_alone(name: str) -> None:
     """A scanner looks for the quotes of strings; the reader has them in its cursor."""
     assert files_with(r"""b'"'|br#?"\\\"""", within=name) == []
@@ -192,7 +185,7 @@ def test_json_is_scanned_by_the_reader_alone(name: str) -> None:
     "name",
     [
         *("TeamsBody", "StatsBody", "ShotsBody", "ScheduleBody", "PossessionsBody", "DetailsBody", "CatchUpBody"),
-        pytest.param("peak_response_bytes", marks=red("rust 6: dead code is hidden by `pub`")),
+        "peak_response_bytes",
     ],
 )
 def test_what_nothing_uses_is_gone(name: str) -> None:
@@ -209,7 +202,6 @@ def test_unreachable_pub_is_denied() -> None:
 
 
 @pytest.mark.source
-@red("rust 7: eleven files compare the scheme of authentication")
 def test_a_scheme_of_authentication_is_known_to_one_file_and_its_declarations() -> None:
     assert len([path for path in files_with(r"\bAuth::(Signed|ApiKey)\b") if "/operation/" not in path]) <= 1
 
@@ -218,13 +210,11 @@ def test_a_scheme_of_authentication_is_known_to_one_file_and_its_declarations() 
 
 
 @pytest.mark.source
-@red("rust 8: plans are cached by address")
 def test_plans_are_not_cached_by_address() -> None:
     assert files_with(r"from_ref\(.*\)\.addr\(\)", within="plan_cache.rs") == []
 
 
 @pytest.mark.source
-@red("rust 8: catch_up leaks 128 resources")
 def test_no_resource_is_leaked() -> None:
     assert files_with(r"\.leak\(\)|Box::leak", within="resource/") == []
 

@@ -203,12 +203,22 @@ def agg() -> Iterator[None]:
     pyplot.close("all")
 
 
+def first_team(client: sideline.Client, session: str) -> int:
+    return int(client.stats(session).table("box_score")["team_id"][0])
+
+
+def first_players(client: sideline.Client, session: str) -> list[int | str]:
+    return [row["player_id"] for row in client.stats(session).table("box_score").to_dicts() if not row["is_team_total"]][:2]
+
+
 PLOTS: dict[str, Callable[[sideline.Client, str, Any], Any]] = {
     "hexagons": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax, kind="hexbin"),
     "scatter": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax),
     "zones": lambda client, session, ax: sideline.plot.shot_chart(client.shots(session), ax=ax, kind="zones"),
     "timeline": lambda client, session, ax: sideline.plot.possession_timeline(client.possessions(session), ax=ax),
     "margin": lambda client, session, ax: sideline.plot.score_margin(client.possessions(session), ax=ax),
+    "assists": lambda client, session, ax: sideline.plot.assist_network(client.possessions(session), ax=ax, team_id=first_team(client, session)),
+    "comparison": lambda client, session, ax: sideline.plot.compare_players(client.stats(session), first_players(client, session), ax=ax),
 }
 FIGURES: dict[str, dict[str, Any]] = {
     "small": {"figsize": (4, 3)},

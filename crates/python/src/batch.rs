@@ -4,8 +4,7 @@ use crate::client::{CoreClient, with_pickle_hint};
 use crate::payload::PyPayload;
 use crate::table::PyTable;
 use crate::{capsule, convert, errors, memory, runtime, to_dicts, trace};
-use futures_util::FutureExt;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use sideline::error::{Error, Result};
@@ -14,7 +13,6 @@ use sideline::machine;
 use sideline::operation::{self, Value};
 use sideline::resource::coverage::Covered;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,6 +45,43 @@ impl CoreProgress {
     #[getter]
     fn rows(&self) -> u64 {
         self.0.rows.load(Ordering::Relaxed)
+    }
+}
+
+/// The row of `coverage` of one unit.
+#[pyclass(frozen, module = "sideline._core")]
+pub struct CoverageRow(Covered);
+
+#[pymethods]
+impl CoverageRow {
+    #[new]
+    fn new(py: Python<'_>, state: &str) -> PyResult<Self> {
+        let damaged = |error| errors::internal(py, &format!("a row of coverage cannot be read back: {error}"));
+        serde_json::from_str(state).map(CoverageRow).map_err(damaged)
+    }
+
+    fn __getnewargs__(&self, py: Python<'_>) -> PyResult<(String,)> {
+        serde_json::to_string(&self.0).map(|state| (state,)).map_err(|error| errors::internal(py, &error.to_string()))
+    }
+
+    #[getter]
+    fn status(&self) -> &str {
+        &self.0.status
+    }
+
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows
+    }
+
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// Return the same row with another status.
+    fn with_status(&self, status: String) -> Self {
+        CoverageRow(Covered { status, ..self.0.clone() })
     }
 }
 
@@ -166,7 +201,7 @@ pub(crate) fn batch_sync<'py>(
     errors::guard(py, || {
         let future = fetched(py, client, &question, strict, progress)?;
         let tick = |py: Python<'_>| tick.as_ref().map_or(Ok(()), |tick| tick.call0(py).map(|_| ()));
-        runtime::wait_with(py, future, tick)?.into_pyobject(py)
+        into_units(py, runtime::wait_with(py, future, tick)?)
     })
 }
 
@@ -179,7 +214,10 @@ pub(crate) fn batch_async<'py>(
     strict: bool,
     progress: &CoreProgress,
 ) -> PyResult<Bound<'py, PyAny>> {
-    errors::guard(py, || runtime::awaitable(py, fetched(py, client, &question, strict, progress)?))
+    errors::guard(py, || {
+        let future = fetched(py, client, &question, strict, progress)?;
+        runtime::awaitable(py, future, |py, done| into_units(py, done)?.into_py_any(py))
+    })
 }
 
 /// Return one table over many payloads; `shape` gives the schema if there are none.
@@ -209,9 +247,9 @@ pub(crate) fn batch_table(
 /// Return the table `coverage` with these rows.
 #[pyfunction]
 #[pyo3(name = "_coverage_table")]
-pub(crate) fn coverage_table(py: Python<'_>, rows: Vec<Bound<'_, PyTuple>>) -> PyResult<PyTable> {
+pub(crate) fn coverage_table(py: Python<'_>, rows: Vec<Py<CoverageRow>>) -> PyResult<PyTable> {
     errors::guard(py, || {
-        let rows = rows.iter().map(covered).collect::<PyResult<Vec<Covered>>>()?;
+        let rows: Vec<&Covered> = rows.iter().map(|row| &row.get().0).collect();
         let batch = py.detach(|| fetch::coverage(&rows)).map_err(|error| errors::raise(py, error))?;
         PyTable::new(py, "coverage".to_owned(), vec![batch])
     })
@@ -224,7 +262,7 @@ fn fetched(
     (operation, name, ids, arguments, timeout, game_ids): &BatchArguments<'_>,
     strict: bool,
     progress: &CoreProgress,
-) -> PyResult<impl Future<Output = BatchResult> + Send + 'static + use<>> {
+) -> PyResult<impl Future<Output = Fetched> + Send + 'static + use<>> {
     let ids = convert::ids(name, ids)?;
     let game_ids = game_ids.as_deref().map_or(Ok(Vec::new()), convert::game_ids)?;
     let rest = convert::arguments(operation, arguments)?;
@@ -238,38 +276,24 @@ fn fetched(
     let (transport, drift, plan) = prepare().map_err(|error| client.raise(py, error))?;
     let (unpickled, counters) = (client.unpickled(), progress.0.clone());
     let fetch::BatchPlan { shape, units, unsent } = plan;
-    let run = async move {
+    Ok(async move {
         counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
         let all = done.map(|done| fetch::BatchPlan::with_unsent(unsent, done, machine::now()));
         all.map(|all| (shape, all)).map_err(|error| with_pickle_hint(error, unpickled))
-    };
-    Ok(
-        async move { BatchResult(AssertUnwindSafe(run).catch_unwind().await.map_err(|panic| errors::panic_text(&*panic))) },
-    )
+    })
 }
 
-/// The result of a batch, or the text of a panic. Converted to Python objects only while attached to the interpreter.
-struct BatchResult(std::result::Result<Result<(fetch::Payload, Vec<UnitOutcome>)>, String>);
+/// A payload without a response, and the units.
+type Fetched = Result<(fetch::Payload, Vec<UnitOutcome>)>;
 
-impl<'py> IntoPyObject<'py> for BatchResult {
-    type Target = PyTuple;
-    type Output = Bound<'py, PyTuple>;
-    type Error = PyErr;
-
-    /// A payload without a response, and the units.
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        let (shape, done) = match self.0 {
-            Ok(Ok(came)) => came,
-            Ok(Err(error)) => return Err(errors::raise(py, error)),
-            Err(panic) => return Err(errors::internal(py, &panic)),
-        };
-        let is_plain =
-            |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
-        let is_plain = done.iter().all(is_plain);
-        let units = CoreUnits { units: Mutex::new(UnitList::Outcomes(done)), is_plain };
-        (PyPayload::new(shape), units).into_pyobject(py)
-    }
+fn into_units(py: Python<'_>, fetched: Fetched) -> PyResult<Bound<'_, PyTuple>> {
+    let (shape, done) = fetched.map_err(|error| errors::raise(py, error))?;
+    let is_plain =
+        |done: &UnitOutcome| done.error.is_none() && done.response.as_ref().is_some_and(|(_, met)| met.is_empty());
+    let is_plain = done.iter().all(is_plain);
+    let units = CoreUnits { units: Mutex::new(UnitList::Outcomes(done)), is_plain };
+    (PyPayload::new(shape), units).into_pyobject(py)
 }
 
 fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>> {
@@ -278,41 +302,5 @@ fn unit<'py>(py: Python<'py>, done: UnitOutcome) -> PyResult<Bound<'py, PyTuple>
     if let (Some(payload), Some(error)) = (&payload, &error) {
         error.setattr("payload", payload)?;
     }
-    (payload, error, row(py, done.covered)?).into_pyobject(py)
-}
-
-/// A row of the table `coverage`, in the order of its columns.
-fn row(py: Python<'_>, row: Covered) -> PyResult<Bound<'_, PyTuple>> {
-    // Python's integers are unbounded, Arrow's are not.
-    if i64::try_from(row.rows).is_err() {
-        return Err(PyOverflowError::new_err("more rows than an int64 holds"));
-    }
-    let keys = (row.operation, row.team_id, row.game_id, row.session_id, row.start, row.end);
-    let end = (row.status, row.rows, row.request_id, row.error, row.attempts, row.fetched_at);
-    let rest = (row.unit, row.served_at, row.listed_at);
-    let parts = [keys.into_pyobject(py)?, end.into_pyobject(py)?, rest.into_pyobject(py)?];
-    PyTuple::new(py, parts.iter().flat_map(|part| part.iter()).collect::<Vec<_>>())
-}
-
-fn covered(row: &Bound<'_, PyTuple>) -> PyResult<Covered> {
-    let (operation, team_id, game_id, session_id, start, end) = row.get_slice(0, 6).extract()?;
-    let (status, rows, request_id, error, attempts, fetched_at) = row.get_slice(6, 12).extract()?;
-    let (unit, served_at, listed_at) = row.get_slice(12, 15).extract()?;
-    Ok(Covered {
-        operation,
-        team_id,
-        game_id,
-        session_id,
-        start,
-        end,
-        status,
-        rows,
-        request_id,
-        error,
-        attempts,
-        fetched_at,
-        unit,
-        served_at,
-        listed_at,
-    })
+    (payload, error, CoverageRow(done.covered)).into_pyobject(py)
 }

@@ -3,12 +3,12 @@
 use crate::payload::{self, PyPayload};
 use crate::table::PyTable;
 use crate::{convert, errors, interpreter_exit, logging, runtime, trace};
-use futures_util::FutureExt;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyInt, PyMapping, PyString};
-use sideline::config::{ClientOptions, Config, Environment, FurtherHeader, Secret, SettingSource, Sport, Timeouts};
+use pyo3::types::{PyDict, PyInt, PyMapping};
+use sideline::config::{ClientOptions, Config, Environment, FurtherHeader, Secret, SettingSource, Timeouts};
 use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
@@ -17,7 +17,6 @@ use sideline::machine;
 use sideline::operation::{self, Arguments, Value};
 use sideline::transport::{CallTimeout, Probe, Span, Stage, Transport, certificate};
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,7 +64,7 @@ impl CoreClient {
             let future = self
                 .request(operation, &arguments, convert::timeout(timeout)?, trace::current(py)?)
                 .map_err(|e| self.raise(py, e))?;
-            runtime::wait(py, future)?.into_payload(py)
+            into_payload(py, runtime::wait(py, future)?)
         })
     }
 
@@ -81,7 +80,7 @@ impl CoreClient {
             let future = self
                 .request(operation, &arguments, convert::timeout(timeout)?, trace::current(py)?)
                 .map_err(|e| self.raise(py, e))?;
-            runtime::awaitable(py, future)
+            runtime::awaitable(py, future, |py, fetched| into_payload(py, fetched)?.into_py_any(py))
         })
     }
 
@@ -93,7 +92,7 @@ impl CoreClient {
     ) -> PyResult<String> {
         errors::guard(py, || {
             let future = self.token(game_id, convert::timeout(timeout)?)?;
-            runtime::wait(py, future)?.into_text(py)
+            token_text(py, runtime::wait(py, future)?)
         })
     }
 
@@ -105,7 +104,7 @@ impl CoreClient {
     ) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
             let future = self.token(game_id, convert::timeout(timeout)?)?;
-            runtime::awaitable(py, future)
+            runtime::awaitable(py, future, |py, token| token_text(py, token)?.into_py_any(py))
         })
     }
 
@@ -128,8 +127,7 @@ impl CoreClient {
     /// the client is closed.
     #[pyo3(signature = (*, broadcast = false))]
     fn check_credentials(&self, py: Python<'_>, broadcast: bool) -> PyResult<()> {
-        let auth = if broadcast { operation::Auth::ApiKey } else { operation::Auth::Signed };
-        let checked = || self.transport()?.check_credentials(auth);
+        let checked = || self.transport()?.check_credentials(operation::Auth::of_api(broadcast));
         errors::guard(py, || checked().map_err(|e| self.raise(py, e)))
     }
 
@@ -142,14 +140,14 @@ impl CoreClient {
     fn probe_sync<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
             let future = self.probe().map_err(|e| self.raise(py, e))?;
-            runtime::wait(py, future)?.into_pyobject(py)
+            describe_probe(py, runtime::wait(py, future)?)
         })
     }
 
     fn probe_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
             let future = self.probe().map_err(|e| self.raise(py, e))?;
-            runtime::awaitable(py, future)
+            runtime::awaitable(py, future, |py, probe| describe_probe(py, probe)?.into_py_any(py))
         })
     }
 
@@ -200,10 +198,7 @@ impl CoreClient {
 
     #[getter]
     fn sport(&self) -> &'static str {
-        match self.config.sport {
-            Sport::Basketball => "basketball",
-            Sport::Football => "football",
-        }
+        self.config.sport.name()
     }
 }
 
@@ -221,7 +216,7 @@ impl CoreClient {
         &self,
         game_id: &Bound<'_, PyAny>,
         timeout: Option<CallTimeout>,
-    ) -> PyResult<impl Future<Output = TokenResult> + Send + 'static + use<>> {
+    ) -> PyResult<impl Future<Output = Result<Secret>> + Send + 'static + use<>> {
         let arguments: Arguments = vec![("game_id".to_owned(), Value::Text(convert::id("game_id", game_id)?))];
         let span = trace::current(game_id.py())?;
         let prepare = || {
@@ -231,21 +226,13 @@ impl CoreClient {
             ))
         };
         let (transport, call) = prepare().map_err(|e| self.raise(game_id.py(), e))?;
-        let asked = async move { live::subscription_token(&transport, call.first()?).await };
-        Ok(async move {
-            let asked = AssertUnwindSafe(asked).catch_unwind().await;
-            TokenResult(asked.map_err(|panic| errors::panic_text(&*panic)))
-        })
+        Ok(async move { live::subscription_token(&transport, call.first()?).await })
     }
 
     /// Finds out how far a connection gets.
-    fn probe(&self) -> Result<impl Future<Output = ProbeResult> + Send + 'static + use<>> {
+    fn probe(&self) -> Result<impl Future<Output = Result<Probe>> + Send + 'static + use<>> {
         let transport = self.transport()?;
-        let looked = async move { transport.probe().await };
-        Ok(async move {
-            let looked = AssertUnwindSafe(looked).catch_unwind().await;
-            ProbeResult(looked.map_err(|panic| errors::panic_text(&*panic)))
-        })
+        Ok(async move { transport.probe().await })
     }
 
     /// The exception of an error, whose text never shows a secret of this client.
@@ -274,7 +261,7 @@ impl CoreClient {
         arguments: &Arguments,
         timeout: Option<CallTimeout>,
         span: Option<Arc<dyn Span>>,
-    ) -> Result<impl Future<Output = CallResult> + Send + 'static + use<>> {
+    ) -> Result<impl Future<Output = Fetched> + Send + 'static + use<>> {
         let transport = self.transport()?.with_timeout(timeout).with_span(span);
         let call = operation::call(operation, arguments, &self.config)?;
         let (unpickled, drift) = (self.unpickled, self.drift_record()?);
@@ -283,21 +270,15 @@ impl CoreClient {
             drift.inspect_blocking(payload, machine::now()).await
         };
         // The caller owns the response from here on, also that of an error.
-        let fetched = async move {
+        Ok(async move {
             let fetched = fetched.await;
             match &fetched {
                 Ok((payload, _)) | Err(fetch::FetchError { payload: Some(payload), .. }) => payload.release(),
                 Err(_) => {}
             }
-            fetched
-        };
-        Ok(async move {
-            match AssertUnwindSafe(fetched).catch_unwind().await {
-                Ok(answer) => CallResult::Response(answer.map_err(|failed| {
-                    Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, unpickled), ..failed })
-                })),
-                Err(panic) => CallResult::Panicked(errors::panic_text(&*panic)),
-            }
+            fetched.map_err(|failed| {
+                Box::new(fetch::FetchError { error: with_pickle_hint(failed.error, unpickled), ..failed })
+            })
         })
     }
 }
@@ -312,88 +293,38 @@ pub(super) fn with_pickle_hint(error: Error, unpickled: bool) -> Error {
     }
 }
 
-/// The result of a request. Converted to a Python object only while attached to the interpreter.
-enum CallResult {
-    Response(std::result::Result<(fetch::Payload, Vec<DriftField>), Box<fetch::FetchError>>),
-    Panicked(String),
+/// The result of a request, and the unknown fields that are new.
+type Fetched = std::result::Result<(fetch::Payload, Vec<DriftField>), Box<fetch::FetchError>>;
+
+fn into_payload(py: Python<'_>, fetched: Fetched) -> PyResult<PyPayload> {
+    let (payload, met) = fetched.map_err(|failed| payload::raise(py, *failed))?;
+    Ok(PyPayload::arrived(payload, met))
 }
 
-impl CallResult {
-    fn into_payload(self, py: Python<'_>) -> PyResult<PyPayload> {
-        match self {
-            CallResult::Response(Ok((payload, met))) => Ok(PyPayload::arrived(payload, met)),
-            CallResult::Response(Err(failed)) => Err(payload::raise(py, *failed)),
-            CallResult::Panicked(text) => Err(errors::internal(py, &text)),
-        }
-    }
+fn token_text(py: Python<'_>, token: Result<Secret>) -> PyResult<String> {
+    token.map(|token| token.expose().to_owned()).map_err(|error| errors::raise(py, error))
 }
 
-impl<'py> IntoPyObject<'py> for CallResult {
-    type Target = PyPayload;
-    type Output = Bound<'py, PyPayload>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Bound::new(py, self.into_payload(py)?)
-    }
-}
-
-/// The result of a token request, or the text of a panic.
-struct TokenResult(std::result::Result<Result<Secret>, String>);
-
-impl TokenResult {
-    fn into_text(self, py: Python<'_>) -> PyResult<String> {
-        match self.0 {
-            Ok(Ok(token)) => Ok(token.expose().to_owned()),
-            Ok(Err(error)) => Err(errors::raise(py, error)),
-            Err(panic) => Err(errors::internal(py, &panic)),
-        }
-    }
-}
-
-impl<'py> IntoPyObject<'py> for TokenResult {
-    type Target = PyString;
-    type Output = Bound<'py, PyString>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Ok(PyString::new(py, &self.into_text(py)?))
-    }
-}
-
-/// The result of a probe, or the text of a panic.
-struct ProbeResult(std::result::Result<Result<Probe>, String>);
-
-impl<'py> IntoPyObject<'py> for ProbeResult {
-    type Target = PyDict;
-    type Output = Bound<'py, PyDict>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        let probe = match self.0 {
-            Ok(Ok(probe)) => probe,
-            Ok(Err(error)) => return Err(errors::raise(py, error)),
-            Err(panic) => return Err(errors::internal(py, &panic)),
+fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, PyDict>> {
+    let probe = probe.map_err(|error| errors::raise(py, error))?;
+    let stopped = probe.failure.map(|failure| {
+        let stage = match failure.stage {
+            Stage::Dns => "name",
+            Stage::Connect => "connection",
+            Stage::Proxy => "proxy",
+            Stage::Tls => "tls",
+            Stage::Response => "answer",
         };
-        let stopped = probe.failure.map(|failure| {
-            let stage = match failure.stage {
-                Stage::Dns => "name",
-                Stage::Connect => "connection",
-                Stage::Proxy => "proxy",
-                Stage::Tls => "tls",
-                Stage::Response => "answer",
-            };
-            (stage, failure.text, failure.advice.text())
-        });
-        let told = PyDict::new(py);
-        told.set_item("addresses", probe.addresses)?;
-        told.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
-        told.set_item("status", probe.status)?;
-        told.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
-        told.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
-        told.set_item("stopped", stopped)?;
-        Ok(told)
-    }
+        (stage, failure.text, failure.advice.text())
+    });
+    let told = PyDict::new(py);
+    told.set_item("addresses", probe.addresses)?;
+    told.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
+    told.set_item("status", probe.status)?;
+    told.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
+    told.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
+    told.set_item("stopped", stopped)?;
+    Ok(told)
 }
 
 /// Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate.

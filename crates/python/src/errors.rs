@@ -2,7 +2,8 @@
 //! class cannot have fields.
 
 use crate::interpreter_exit;
-use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyOSError, PyTimeoutError, PyValueError};
+use futures_util::FutureExt;
+use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyMemoryError, PyOSError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
@@ -37,6 +38,7 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
         Error::File(_) => PyBlockingIOError::new_err(text),
+        Error::Memory(_) => PyMemoryError::new_err(text),
         Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
     }
@@ -111,10 +113,24 @@ pub(crate) fn internal(py: Python<'_>, what: &str) -> PyErr {
 /// Runs `work`, and the interpreter's exit waits for it; a panic becomes an exception.
 pub(crate) fn guard<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let work = || interpreter_exit::attached(py, work);
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(py, &panic_text(&*panic))))
+    Reply(catch_unwind(AssertUnwindSafe(work))).into_result(py)?
 }
 
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+/// Runs a future to its end, on a thread without the interpreter.
+pub(crate) async fn reply<T>(work: impl Future<Output = T>) -> Reply<T> {
+    Reply(AssertUnwindSafe(work).catch_unwind().await)
+}
+
+/// A value, or the panic that prevented it.
+pub(crate) struct Reply<T>(std::thread::Result<T>);
+
+impl<T> Reply<T> {
+    pub(crate) fn into_result(self, py: Python<'_>) -> PyResult<T> {
+        self.0.map_err(|panic| internal(py, &panic_text(&*panic)))
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".to_owned())
 }

@@ -79,6 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<schema::Field>()?;
     module.add_class::<batch::CoreProgress>()?;
     module.add_class::<batch::CoreUnits>()?;
+    module.add_class::<batch::CoverageRow>()?;
     module.add_class::<simulator::CoreSimulator>()?;
     module.add_class::<tracking::CoreTracking>()?;
     module.add_class::<html::Templates>()?;

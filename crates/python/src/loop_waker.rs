@@ -4,19 +4,17 @@
 
 use crate::errors;
 use crate::wait::Wait;
-use futures_util::FutureExt;
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::{IntoPyObjectExt, intern};
 use sideline::fork_safe::pid;
 use std::future::Future;
 #[cfg(unix)]
 use std::io::{Read, Write};
 #[cfg(unix)]
 use std::os::{fd::AsRawFd, unix::net::UnixStream};
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -78,21 +76,19 @@ impl Cancel {
     }
 }
 
-/// A future of the running event loop that completes with `work`. Cancelling it drops `work`.
-pub(crate) fn awaitable<'py, F, T>(py: Python<'py>, handle: &Handle, work: F) -> PyResult<Bound<'py, PyAny>>
-where
-    F: Future<Output = T> + Send + 'static,
-    T: for<'a> IntoPyObject<'a> + Send + 'static,
-{
+/// A future of the running event loop that completes with `work`, converted. Cancelling it drops `work`.
+pub(crate) fn awaitable<'py, T: Send + 'static>(
+    py: Python<'py>,
+    handle: &Handle,
+    work: impl Future<Output = T> + Send + 'static,
+    convert: fn(Python<'_>, T) -> PyResult<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let (running, loop_waker) = running(py)?;
     let future = running.call_method0(intern!(py, "create_future"))?;
     let waiting = future.clone().unbind();
     let task = handle.spawn(async move {
-        let answer = AssertUnwindSafe(work).catch_unwind().await;
-        let result = Box::new(move |py: Python<'_>| match answer {
-            Ok(answer) => answer.into_py_any(py),
-            Err(panic) => Err(errors::internal(py, &errors::panic_text(&*panic))),
-        });
+        let reply = errors::reply(work).await;
+        let result = Box::new(move |py: Python<'_>| convert(py, reply.into_result(py)?));
         loop_waker.push(Completion::Call(waiting, result));
     });
     future.call_method1(intern!(py, "add_done_callback"), (Cancel(task.abort_handle()),))?;

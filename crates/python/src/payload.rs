@@ -11,7 +11,6 @@ use reader::{Body, JsonError, Value};
 use sideline::config::Sport;
 use sideline::error::Error;
 use sideline::fetch::{self, DriftField};
-use sideline::operation::{sport_of, with_sport};
 use sideline::transport::Response;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -155,7 +154,7 @@ impl PyPayload {
         let py = class.py();
         errors::guard(py, || {
             let sport = parse_sport(sport)?;
-            let mut context = with_sport(Context::default(), sport);
+            let mut context = Context::default();
             for (name, id) in [("session_id", session_id), ("game_id", game_id), ("team_id", team_id)] {
                 if let Some(id) = id {
                     context = context.with(name, convert::id(name, id)?);
@@ -177,7 +176,9 @@ impl PyPayload {
             };
             let raw = raw.as_bytes();
             memory::ensure(raw.len(), None)?;
-            fetch::Payload::from_bytes(operation, raw, context).map(PyPayload::new).map_err(|e| errors::raise(py, e))
+            fetch::Payload::from_bytes(operation, raw, sport, context)
+                .map(PyPayload::new)
+                .map_err(|e| errors::raise(py, e))
         })
     }
 
@@ -377,10 +378,7 @@ impl PyPayload {
     /// The sport whose columns `box_score` has.
     #[getter]
     fn _sport(&self) -> &'static str {
-        match sport_of(&self.inner.context) {
-            Sport::Basketball => "basketball",
-            Sport::Football => "football",
-        }
+        self.inner.sport.name()
     }
 
     /// The HTTP status; `None` for a body from a file. For merged responses this and the following are those of the

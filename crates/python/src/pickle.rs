@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use reader::Body;
+use sideline::config::Sport;
 use sideline::error::Result;
 use sideline::fetch::Payload;
 use sideline::operation::{Merge, context_name};
@@ -13,8 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use tables::Context;
 
-/// Operation, request ids by name, body if there are no responses, responses, how to merge them.
-pub(crate) type PayloadState = (String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
+/// Operation, sport, request ids by name, body if there are no responses, responses, how to merge them.
+pub(crate) type PayloadState =
+    (String, String, Vec<(String, String)>, Option<PyBackedBytes>, Vec<ResponseState>, String);
 
 /// Status, headers, body, URL, request id, duration, arrival time, attempts.
 type ResponseState = (u16, Vec<(String, String)>, PyBackedBytes, String, Option<String>, Duration, Duration, u32);
@@ -40,16 +42,17 @@ pub(crate) fn state(py: Python<'_>, payload: &Payload) -> Result<PayloadState> {
     let own = if payload.parts.is_empty() { Some(bytes(payload.body()?)) } else { None };
     let join = MERGES.iter().find(|(_, join)| *join == payload.join).map_or("", |(name, _)| name);
     let answers = payload.parts.iter().map(answer).collect();
-    Ok((payload.operation.to_owned(), ids.collect(), own, answers, join.to_owned()))
+    Ok((payload.operation.to_owned(), payload.sport.name().to_owned(), ids.collect(), own, answers, join.to_owned()))
 }
 
-pub(crate) fn restored((operation, ids, own, answers, join): PayloadState) -> Result<Payload> {
+pub(crate) fn restored((operation, sport, ids, own, answers, join): PayloadState) -> Result<Payload> {
+    let sport = Sport::parse(&sport).unwrap_or(Sport::Basketball);
     let context = ids.into_iter().fold(Context::default(), |context, (name, id)| match context_name(&name) {
         Some(name) => context.with(name, id),
         None => context,
     });
     if let Some(raw) = own {
-        return Payload::from_bytes(&operation, &raw, context);
+        return Payload::from_bytes(&operation, &raw, sport, context);
     }
     let scrubber = Scrubber::default();
     let answer = |(status, headers, body, url, request_id, elapsed, since_epoch, attempts): ResponseState| Response {
@@ -67,5 +70,5 @@ pub(crate) fn restored((operation, ids, own, answers, join): PayloadState) -> Re
         max_memory: None,
     };
     let join = MERGES.iter().find(|(name, _)| *name == join).map_or(Merge::Single, |(_, join)| *join);
-    Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, context)
+    Payload::from_answers(&operation, answers.into_iter().map(answer).collect(), join, sport, context)
 }

@@ -103,12 +103,12 @@ where
     let (sender, mut receiver) = sync_channel(1);
     let task = handle.spawn(async move {
         // Nobody receives it if a signal ended the wait.
-        let _ = sender.send(future.await);
+        let _ = sender.send(errors::reply(future).await);
     });
     loop {
         let listening = &mut receiver;
         match interpreter_exit::detached(py, move || listening.recv_timeout(SIGNAL_CHECK_INTERVAL)) {
-            Ok(answer) => return Ok(answer),
+            Ok(reply) => return reply.into_result(py),
             Err(RecvTimeoutError::Timeout) => {
                 let step = || {
                     logging::update_debug_level(py)?;
@@ -124,13 +124,14 @@ where
     }
 }
 
-/// Hands `future` to the running event loop. Cancelling the asyncio task drops the future and its request.
-pub(crate) fn awaitable<'py, F, T>(py: Python<'py>, future: F) -> PyResult<Bound<'py, PyAny>>
-where
-    F: Future<Output = T> + Send + 'static,
-    T: for<'a> IntoPyObject<'a> + Send + 'static,
-{
+/// Hands `future` to the running event loop. Cancelling the asyncio task drops the future and its request. `convert`
+/// makes the Python object of what it gives, on the loop's thread.
+pub(crate) fn awaitable<'py, T: Send + 'static>(
+    py: Python<'py>,
+    future: impl Future<Output = T> + Send + 'static,
+    convert: fn(Python<'_>, T) -> PyResult<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let handle = handle().map_err(|e| errors::raise(py, e))?;
     logging::update_debug_level(py)?;
-    loop_waker::awaitable(py, &handle, future)
+    loop_waker::awaitable(py, &handle, future, convert)
 }

@@ -1,7 +1,7 @@
 //! Why a body is not JSON, or a value is not of the expected kind: one byte while reading, a sentence with path and
 //! offset for the user.
 
-use super::json_path;
+use super::{Body, json_path};
 
 /// Small enough to be returned in a register for every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +74,9 @@ pub struct JsonError {
 
 impl ErrorKind {
     /// The error at `offset` of `body`.
-    pub fn at(self, body: &[u8], offset: usize) -> JsonError {
+    pub fn at(self, body: &Body, offset: usize) -> JsonError {
         let offset = offset.min(body.len());
-        let rest = &body[offset..];
+        let rest = &body.as_slice()[offset..];
         let message = match self {
             _ if self.ends_early(rest) => "the body ends early (truncated?)".into(),
             ErrorKind::Truncated => "the body ends early (truncated?)".into(),

@@ -54,14 +54,13 @@ pub fn start(padded: &[u8]) -> Option<Cursor<'_>> {
 }
 
 /// A cursor at the start of a body that is valid UTF-8, and so is every string read from it.
-pub fn open<'a>(whole: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
-    let body = whole.as_slice();
+pub fn open<'a>(body: &Body, padded: &'a [u8]) -> Result<Cursor<'a>, JsonError> {
     if i32::try_from(body.len()).is_err() {
         return Err(ErrorKind::TooLong.at(body, 0));
     }
-    if !whole.is_validated()
-        && !is_utf8(body)
-        && let Err(error) = std::str::from_utf8(body)
+    if !body.is_validated()
+        && !is_utf8(body.as_slice())
+        && let Err(error) = std::str::from_utf8(body.as_slice())
     {
         let kind = if error.error_len().is_none() { ErrorKind::Truncated } else { ErrorKind::NotUtf8 };
         return Err(kind.at(body, error.valid_up_to()));
@@ -78,7 +77,7 @@ pub fn syntax_error(body: &Body) -> Option<JsonError> {
         Err(error) => return Some(error),
     };
     let kind = cursor.validate_document().err()?;
-    Some(kind.at(body.as_slice(), cursor.position()))
+    Some(kind.at(body, cursor.position()))
 }
 
 /// Checks part by part: most parts are ASCII, which is several times faster to check.

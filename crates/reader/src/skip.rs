@@ -178,9 +178,6 @@ impl Cursor<'_> {
     /// escaped or broken string, and before anything unusual outside of strings.
     #[inline(always)]
     fn skip_blocks(&mut self, depth: &mut usize) -> bool {
-        fn below(place: u32) -> u64 {
-            if place < 64 { (1 << place) - 1 } else { u64::MAX }
-        }
         // Whether the block begins inside a string, as a mask, and the last quote.
         let (mut inside, mut quote) = (0, *self);
         loop {
@@ -227,6 +224,12 @@ impl Cursor<'_> {
         }
         if self.span_from(&here).len() == 0 { Err(ErrorKind::Expected(Expected::Value)) } else { Ok(()) }
     }
+}
+
+/// The bits below a place.
+#[inline(always)]
+fn below(place: u32) -> u64 {
+    if place < 64 { (1 << place) - 1 } else { u64::MAX }
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ impl<'a> Value<'a> {
         let mut cursor = super::open(body, padded_body)?;
         if !body.is_validated() {
             let mut document = cursor;
-            document.validate_document().map_err(|kind| kind.at(body.as_slice(), document.position()))?;
+            document.validate_document().map_err(|kind| kind.at(body, document.position()))?;
             body.mark_validated();
         }
-        Value::next(&mut cursor).ok_or_else(|| ErrorKind::Unpadded.at(body.as_slice(), 0))
+        Value::next(&mut cursor).ok_or_else(|| ErrorKind::Unpadded.at(body, 0))
     }
 
     /// Takes the value at the cursor.

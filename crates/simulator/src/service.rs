@@ -165,6 +165,13 @@ impl Service {
     }
 
     /// The true response. `clock` is the gateway's, `now` the season's.
+    fn recorded_reply(&self, recording: &Recording, path: &str, call: &EndpointCall, request_id: String) -> Reply {
+        match recording.response(path, call) {
+            Some(entry) => Reply { status: entry.status, body: self.recorded_body(recording, entry), request_id },
+            None => Reply::error(&recording::not_captured(), request_id),
+        }
+    }
+
     async fn reply(self: Arc<Self>, request: Parts, clock: SystemTime, request_id: String) -> Reply {
         let path = request.uri.path();
         let call = EndpointCall::new(path, pairs(request.uri.query()), self.now());
@@ -183,10 +190,7 @@ impl Service {
             return Reply::error(&refusal, request_id);
         }
         if let Some(recording) = &self.recording {
-            return match recording.response(path, &call) {
-                Some(entry) => Reply { status: entry.status, body: self.recorded_body(recording, entry), request_id },
-                None => Reply::error(&recording::not_captured(), request_id),
-            };
+            return self.recorded_reply(recording, path, &call, request_id);
         }
         if let Some(privileges) = &privileges
             && let Err(refusal) = rest::check_access(&data_path(&call), privileges)

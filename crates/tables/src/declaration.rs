@@ -7,6 +7,7 @@
 //! bare team. A path with a leading `/` starts at the body itself.
 
 use crate::Context;
+use crate::plan_cache::PlanCache;
 use arrow_array::ArrayRef;
 
 /// The type of a column, and the JSON values it accepts. Null, a missing key and a null parent are null for every type.
@@ -160,6 +161,7 @@ pub struct Resource {
     pub tables: &'static [&'static Table],
     /// Paths that are known but in no table: they are only in the dict.
     pub known: &'static [&'static str],
+    pub cache: PlanCache,
 }
 
 const fn column(name: &'static str, ty: Ty, src: Src) -> Col {

@@ -6,7 +6,7 @@ use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extra_columns::ExtraColumns;
 use super::keys::ObjectKeys;
-use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, LevelTable, Op};
+use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, LevelTable, Op, Storage};
 use super::scalars;
 use reader::{Cursor, ErrorKind, Expected};
 use std::borrow::Cow;
@@ -44,22 +44,11 @@ pub(super) fn run(
         let guess = (hints.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
         guess.min(cursor.len() / 2 + 1)
     };
-    let storage = &plan.storage;
-    let builders = ColumnBuilders {
-        ints: storage.ints.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        floats: storage.floats.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        bools: storage.bools.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        texts: storage.texts.iter().map(|l| Texts::with_capacity(elements(*l))).collect(),
-        categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
-        int_lists: list_builders(&storage.int_lists, elements, Numbers::with_capacity),
-        text_lists: list_builders(&storage.text_lists, elements, Texts::with_capacity),
-        maps: list_builders(&storage.maps, elements, MapEntries::with_capacity),
-    };
     let mut decoder = TableDecoder {
         plan,
         cursor,
+        builders: builders(&plan.storage, elements),
         hints,
-        builders,
         rows: vec![0; plan.tables.len()],
         ends: vec![Vec::new(); plan.ends],
         open: ExtraColumns::new(&plan.tables[plan.open].open, cursor.len()),
@@ -72,6 +61,20 @@ pub(super) fn run(
     match decoder.body() {
         Ok(()) => Ok(decoder.finish()),
         Err(kind) => Err((kind, decoder.cursor.position())),
+    }
+}
+
+/// The builders of a plan's columns, with room for so many elements of each level.
+fn builders(storage: &Storage, elements: impl Fn(usize) -> usize + Copy) -> ColumnBuilders {
+    ColumnBuilders {
+        ints: storage.ints.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        floats: storage.floats.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        bools: storage.bools.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
+        texts: storage.texts.iter().map(|l| Texts::with_capacity(elements(*l))).collect(),
+        categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
+        int_lists: list_builders(&storage.int_lists, elements, Numbers::with_capacity),
+        text_lists: list_builders(&storage.text_lists, elements, Texts::with_capacity),
+        maps: list_builders(&storage.maps, elements, MapEntries::with_capacity),
     }
 }
 
@@ -401,6 +404,36 @@ impl<'a> TableDecoder<'a> {
                 },
             },
             Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
+            Op::Ints(i) => self.integers(i as usize)?,
+            Op::Texts(i) => self.texts(i as usize)?,
+            Op::Links(i) => self.links(i as usize)?,
+            Op::Map(i) => self.entries(i as usize)?,
+            Op::Lineup(i) => self.lineup(i as usize)?,
+            Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
+            Op::Open(i) => {
+                let value = self.cursor.float()?;
+                if !self.open.push(i, self.rows[self.plan.open], value)? && self.policy == DuplicatePolicy::Stop {
+                    return Err(DecodeErrorKind::DuplicateKey);
+                }
+            }
+            Op::Several(number) => {
+                let plan = self.plan;
+                let here = self.cursor;
+                for (op, fill) in &plan.several[number as usize] {
+                    self.cursor = here;
+                    if !self.value(*op)? {
+                        self.fill(fill);
+                    }
+                }
+            }
+            op => self.converted_value(op)?,
+        }
+        Ok(true)
+    }
+
+    /// Reads one value whose column holds something other than what is written.
+    fn converted_value(&mut self, op: Op) -> DecodeResult<()> {
+        match op {
             Op::Bool(i) => {
                 let value = self.cursor.boolean()?;
                 self.builders.bools[i as usize].push(value);
@@ -440,30 +473,9 @@ impl<'a> TableDecoder<'a> {
                 let part = text.as_deref().and_then(scalars::split_at_sign).map(|(_, after)| after);
                 self.builders.texts[i as usize].push_option(part);
             }
-            Op::Ints(i) => self.integers(i as usize)?,
-            Op::Texts(i) => self.texts(i as usize)?,
-            Op::Links(i) => self.links(i as usize)?,
-            Op::Map(i) => self.entries(i as usize)?,
-            Op::Lineup(i) => self.lineup(i as usize)?,
-            Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
-            Op::Open(i) => {
-                let value = self.cursor.float()?;
-                if !self.open.push(i, self.rows[self.plan.open], value)? && self.policy == DuplicatePolicy::Stop {
-                    return Err(DecodeErrorKind::DuplicateKey);
-                }
-            }
-            Op::Several(number) => {
-                let plan = self.plan;
-                let here = self.cursor;
-                for (op, fill) in &plan.several[number as usize] {
-                    self.cursor = here;
-                    if !self.value(*op)? {
-                        self.fill(fill);
-                    }
-                }
-            }
+            _ => return Err(DecodeErrorKind::Engine),
         }
-        Ok(true)
+        Ok(())
     }
 
     #[inline(always)]

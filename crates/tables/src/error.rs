@@ -1,7 +1,7 @@
 //! Why a table cannot be decoded: one small value while decoding, a sentence with path and offset for the user.
 
 use super::{DecodeError, extent};
-use reader::{ErrorKind, JsonError, json_path};
+use reader::{Body, ErrorKind, JsonError, json_path};
 
 /// Small enough to be returned in a register for every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +43,13 @@ impl From<JsonError> for DecodeError {
 
 impl DecodeErrorKind {
     /// The error at `offset` of `body`. `need` returns the message for a missing required column.
-    pub(crate) fn at(self, body: &[u8], offset: usize, need: impl Fn(u16) -> String) -> DecodeError {
+    pub(crate) fn at(self, body: &Body, offset: usize, need: impl Fn(u16) -> String) -> DecodeError {
         let offset = offset.min(body.len());
         let message = match self {
             DecodeErrorKind::Json(kind) => return kind.at(body, offset).into(),
-            DecodeErrorKind::Document => format!("expected an object, found {}", reader::found(&body[offset..])),
+            DecodeErrorKind::Document => {
+                format!("expected an object, found {}", reader::found(&body.as_slice()[offset..]))
+            }
             DecodeErrorKind::DuplicateKey => "an object has the same key twice".into(),
             DecodeErrorKind::Required(column) => need(column),
             DecodeErrorKind::TooWide => extent::TOO_WIDE_MESSAGE.into(),

@@ -4,7 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | `declaration`, `path` | the language of declarations |
-//! | `plan`, `plan_cache`, `keys` | a compiled declaration; the keys of its objects and their usual order |
+//! | `plan`, `plan_cache`, `keys` | a compiled declaration, and where it is kept; the keys of its objects and their usual order |
 //! | `roots`, `decode`, `lists`, `extra_columns`, `duplicate_keys` | running a plan over a body |
 //! | `columns`, `builders`, `scalars`, `record_batch`, `schema` | values to Arrow |
 //! | `from_rows` | tables of the package's own, without a body |
@@ -38,6 +38,7 @@ pub use declaration::{
     root, same_rows_elsewhere,
 };
 pub use extent::{TOO_WIDE_MESSAGE, is_too_wide};
+pub use plan_cache::PlanCache;
 pub use schema::schema;
 pub use schema_check::{MAX_UNKNOWN_FIELDS, SchemaCheck, UnknownPath};
 
@@ -94,7 +95,7 @@ pub fn decode(
     };
     let one = |body: &Body, policy| {
         let batches = decode_once(resource, &[table], columns, body, context, policy)?;
-        let engine = || DecodeErrorKind::Engine.at(b"{}", 0, |_| String::new());
+        let engine = || DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new());
         batches.into_iter().next().ok_or_else(|| DecodeStop::Error(engine()))
     };
     let found = match one(body, DuplicatePolicy::Stop) {
@@ -107,7 +108,7 @@ pub fn decode(
         return Err(error.into());
     }
     if let Some(error) = &found
-        && !duplicate_keys::may_repeat(reader::without_mark(body))
+        && !duplicate_keys::may_repeat(body)
     {
         return Err(error.clone());
     }
@@ -123,7 +124,9 @@ pub fn decode(
     match (again, found) {
         (Ok(batch), _) => Ok(batch),
         (Err(_), Some(error)) | (Err(DecodeStop::Error(error)), None) => Err(error),
-        (Err(DecodeStop::DuplicateKey), None) => Err(DecodeErrorKind::Engine.at(b"{}", 0, |_| String::new())),
+        (Err(DecodeStop::DuplicateKey), None) => {
+            Err(DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new()))
+        }
     }
 }
 
@@ -168,7 +171,7 @@ fn decode_once(
     let padded = body.padded();
     let cursor = reader::open(body, &padded).map_err(|error| DecodeStop::Error(error.into()))?;
     let root = roots::find(resource, cursor).map_err(|missing| DecodeStop::Error(missing.into()))?;
-    let plan = plan_cache::plan(resource, root, tables, columns).map_err(DecodeStop::Error)?;
+    let plan = resource.plan(root, tables, columns).map_err(DecodeStop::Error)?;
     let validates = plan.checked && !body.is_validated();
     match decode::run(&plan, cursor, policy, validates) {
         Ok(decoded) => {
@@ -178,9 +181,7 @@ fn decode_once(
             record_batch::finish(&plan, decoded, context, body.len()).map_err(DecodeStop::Error)
         }
         Err((DecodeErrorKind::DuplicateKey, _)) => Err(DecodeStop::DuplicateKey),
-        Err((kind, offset)) => {
-            Err(DecodeStop::Error(kind.at(body.as_slice(), offset, |column| plan.tables[0].need(column))))
-        }
+        Err((kind, offset)) => Err(DecodeStop::Error(kind.at(body, offset, |column| plan.tables[0].need(column)))),
     }
 }
 
@@ -234,7 +235,7 @@ fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context
         (_, Some(error)) | (Some(Err(CheckStop::Root(error))), None) => error,
         (Some(Err(CheckStop::Body(error))), None) => return Err(error),
         (None | Some(Err(CheckStop::DuplicateKey)), None) => {
-            return Err(DecodeErrorKind::DuplicateKey.at(reader::without_mark(body), 0, |_| String::new()));
+            return Err(DecodeErrorKind::DuplicateKey.at(body, 0, |_| String::new()));
         }
     };
     Ok(SchemaCheck { root: Some(root), ..SchemaCheck::default() })
@@ -257,7 +258,7 @@ fn check_once(
 ) -> Result<SchemaCheck, CheckStop> {
     let root = roots::find(resource, cursor).map_err(|missing| CheckStop::Root(missing.into()))?;
     let found = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| {
-        let error = kind.at(body.as_slice(), offset, |_| String::new());
+        let error = kind.at(body, offset, |_| String::new());
         match kind {
             DecodeErrorKind::DuplicateKey => CheckStop::DuplicateKey,
             DecodeErrorKind::Document => CheckStop::Root(error),

@@ -323,63 +323,41 @@ impl Storage {
             levels.push(level);
             levels.len() as u32 - 1
         }
-        let int = |s: &mut Self, op: fn(u32) -> Op| {
-            let i = add(&mut s.ints, level);
-            (ColumnRef::Int(i), op(i))
-        };
-        let text = |s: &mut Self, op: fn(u32) -> Op| {
-            let i = add(&mut s.texts, level);
-            (ColumnRef::Text(i), op(i))
-        };
-        match ty {
-            Ty::Int64 | Ty::Int32 => int(self, Op::Int),
-            Ty::Count => int(self, Op::Count),
-            Ty::TimestampMs => int(self, Op::Time),
-            Ty::LinkMs(parameter) => {
-                let (cell, _) = int(self, Op::Int);
-                let ColumnRef::Int(i) = cell else { return (cell, Op::Validate) };
-                (cell, Op::LinkMs(i, parameter))
-            }
-            Ty::Float64 | Ty::ClockSeconds => {
-                let i = add(&mut self.floats, level);
-                (ColumnRef::Float(i), if ty == Ty::Float64 { Op::Float(i) } else { Op::Clock(i) })
-            }
-            Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => {
-                let i = add(&mut self.bools, level);
-                let op = match ty {
-                    Ty::Bool => Op::Bool(i),
-                    Ty::IsMake => Op::IsMake(i),
-                    _ => Op::IsTeamTotal(i),
-                };
-                (ColumnRef::Bool(i), op)
-            }
+        type Cell = fn(u32) -> ColumnRef;
+        type Operation = Box<dyn Fn(u32) -> Op>;
+        let (cell, op): (Cell, Operation) = match ty {
+            Ty::Int64 | Ty::Int32 => (ColumnRef::Int, Box::new(Op::Int)),
+            Ty::Count => (ColumnRef::Int, Box::new(Op::Count)),
+            Ty::TimestampMs => (ColumnRef::Int, Box::new(Op::Time)),
+            Ty::LinkMs(parameter) => (ColumnRef::Int, Box::new(move |i| Op::LinkMs(i, parameter))),
+            Ty::Float64 => (ColumnRef::Float, Box::new(Op::Float)),
+            Ty::ClockSeconds => (ColumnRef::Float, Box::new(Op::Clock)),
+            Ty::Bool => (ColumnRef::Bool, Box::new(Op::Bool)),
+            Ty::IsTeamTotal => (ColumnRef::Bool, Box::new(Op::IsTeamTotal)),
+            Ty::IsMake => (ColumnRef::Bool, Box::new(Op::IsMake)),
             // Above the row level a category is kept as text: its values are numbered once the rows are known.
-            Ty::Category if is_row => {
-                let i = add(&mut self.categories, level);
-                (ColumnRef::Category(i), Op::Category(i))
-            }
-            Ty::Text | Ty::Category => text(self, Op::Text),
-            Ty::Links => text(self, Op::Links),
-            Ty::LinkText(parameter) => {
-                let i = add(&mut self.texts, level);
-                (ColumnRef::Text(i), Op::LinkText(i, parameter))
-            }
-            Ty::LineupId => text(self, Op::Lineup),
-            Ty::BeforeAt => text(self, Op::BeforeAt),
-            Ty::AfterAt => text(self, Op::AfterAt),
-            Ty::ListInt64 => {
-                let i = add(&mut self.int_lists, level);
-                (ColumnRef::Ints(i), Op::Ints(i))
-            }
-            Ty::ListText => {
-                let i = add(&mut self.text_lists, level);
-                (ColumnRef::Texts(i), Op::Texts(i))
-            }
-            Ty::MapFloat64 => {
-                let i = add(&mut self.maps, level);
-                (ColumnRef::Map(i), Op::Map(i))
-            }
-        }
+            Ty::Category if is_row => (ColumnRef::Category, Box::new(Op::Category)),
+            Ty::Text | Ty::Category => (ColumnRef::Text, Box::new(Op::Text)),
+            Ty::Links => (ColumnRef::Text, Box::new(Op::Links)),
+            Ty::LinkText(parameter) => (ColumnRef::Text, Box::new(move |i| Op::LinkText(i, parameter))),
+            Ty::LineupId => (ColumnRef::Text, Box::new(Op::Lineup)),
+            Ty::BeforeAt => (ColumnRef::Text, Box::new(Op::BeforeAt)),
+            Ty::AfterAt => (ColumnRef::Text, Box::new(Op::AfterAt)),
+            Ty::ListInt64 => (ColumnRef::Ints, Box::new(Op::Ints)),
+            Ty::ListText => (ColumnRef::Texts, Box::new(Op::Texts)),
+            Ty::MapFloat64 => (ColumnRef::Map, Box::new(Op::Map)),
+        };
+        let number = match cell(0) {
+            ColumnRef::Int(_) => add(&mut self.ints, level),
+            ColumnRef::Float(_) => add(&mut self.floats, level),
+            ColumnRef::Bool(_) => add(&mut self.bools, level),
+            ColumnRef::Category(_) => add(&mut self.categories, level),
+            ColumnRef::Text(_) => add(&mut self.texts, level),
+            ColumnRef::Ints(_) => add(&mut self.int_lists, level),
+            ColumnRef::Texts(_) => add(&mut self.text_lists, level),
+            ColumnRef::Map(_) => add(&mut self.maps, level),
+        };
+        (cell(number), op(number))
     }
 }
 
@@ -417,6 +395,13 @@ fn child<K: PartialEq>(children: &mut Vec<(K, Tree)>, key: K) -> &mut Tree {
     &mut children[at].1
 }
 
+/// Where the columns of a table are: paths of the documents and of the rows, and the levels of the rows.
+struct TablePosition<'a> {
+    root: &'a [Segment],
+    row: &'a [Segment],
+    levels: &'a [usize],
+}
+
 impl DecodePlan {
     /// Adds a table: its levels, and its columns' paths to the tree.
     fn add(
@@ -440,6 +425,7 @@ impl DecodePlan {
             .iter()
             .map(|col| PlannedColumn { col, from: ColumnSource::Columns(vec![]), field: schema::field(col) })
             .collect();
+        let position = TablePosition { root: &root, row: &row, levels: &levels };
         for number in needed(table, &result_columns)? {
             let col = &table.cols[number];
             columns[number].from = match col.src {
@@ -448,37 +434,7 @@ impl DecodePlan {
                 Src::Derived(how) => ColumnSource::Columns(inputs(table, how.inputs)?),
                 Src::Absent => ColumnSource::Nowhere,
                 Src::Path(text) | Src::Key(text) | Src::Index(text) => {
-                    let place = path::absolute(&root, &row, text);
-                    let scope = path::scope(&place);
-                    if !row.starts_with(&place[..scope]) {
-                        return Err(format!("{} is not above its rows", path::print(&place)));
-                    }
-                    let depth = place.iter().filter(|s| s.is_level()).count();
-                    let (cell, op) = self.storage.place(col.ty, levels[depth], depth + 1 == levels.len());
-                    let level = &mut self.levels[levels[depth]];
-                    match col.src {
-                        Src::Path(_) => tree.at(&place, &self.paths).sinks.push((cell, op)),
-                        Src::Key(_) => level.keys.push(cell),
-                        _ => level.positions.push(cell),
-                    }
-                    let fits = match (col.src, place.last()) {
-                        (Src::Key(_), last) => {
-                            last == Some(&Segment::Map) && matches!(op, Op::Text(_) | Op::Category(_))
-                        }
-                        (Src::Index(_), last) => last.is_some_and(|s| s.is_level()) && matches!(op, Op::Int(_)),
-                        _ => true,
-                    };
-                    if !fits {
-                        return Err(format!("{} has no such key or position", path::print(&place)));
-                    }
-                    if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text | Ty::LinkText(_)) {
-                        return Err(format!("request values fill texts and ids, not {}", col.name));
-                    }
-                    let Some(level) = level.tables.last_mut() else { return Err("it has no level".into()) };
-                    if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
-                        level.required.push((cell, number as u16));
-                    }
-                    ColumnSource::Body { ends: level.ends, cell }
+                    self.add_column(tree, &position, number as u16, col, text)?
                 }
             };
         }
@@ -494,6 +450,46 @@ impl DecodePlan {
         let schema = schema::of(table, shown);
         self.tables.push(TablePlan { table, columns, result_columns, open, schema });
         Ok(())
+    }
+
+    /// Adds a column that is read from the body.
+    fn add_column(
+        &mut self,
+        tree: &mut Tree,
+        position: &TablePosition<'_>,
+        number: u16,
+        col: &'static Col,
+        text: &'static str,
+    ) -> Result<ColumnSource, String> {
+        let TablePosition { root, row, levels } = *position;
+        let place = path::absolute(root, row, text);
+        if !row.starts_with(&place[..path::scope(&place)]) {
+            return Err(format!("{} is not above its rows", path::print(&place)));
+        }
+        let depth = place.iter().filter(|s| s.is_level()).count();
+        let (cell, op) = self.storage.place(col.ty, levels[depth], depth + 1 == levels.len());
+        let level = &mut self.levels[levels[depth]];
+        match col.src {
+            Src::Path(_) => tree.at(&place, &self.paths).sinks.push((cell, op)),
+            Src::Key(_) => level.keys.push(cell),
+            _ => level.positions.push(cell),
+        }
+        let fits = match (col.src, place.last()) {
+            (Src::Key(_), last) => last == Some(&Segment::Map) && matches!(op, Op::Text(_) | Op::Category(_)),
+            (Src::Index(_), last) => last.is_some_and(|s| s.is_level()) && matches!(op, Op::Int(_)),
+            _ => true,
+        };
+        if !fits {
+            return Err(format!("{} has no such key or position", path::print(&place)));
+        }
+        if col.or_request.is_some() && !matches!(col.ty, Ty::Int64 | Ty::Text | Ty::LinkText(_)) {
+            return Err(format!("request values fill texts and ids, not {}", col.name));
+        }
+        let Some(level) = level.tables.last_mut() else { return Err("it has no level".into()) };
+        if col.required && col.or_request.is_none() && matches!(col.src, Src::Path(_)) {
+            level.required.push((cell, number));
+        }
+        Ok(ColumnSource::Body { ends: level.ends, cell })
     }
 
     /// The levels from the body to a table's rows; those that no other table has are added.

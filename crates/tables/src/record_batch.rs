@@ -3,7 +3,7 @@
 
 use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
-use super::declaration::{Col, Src, Ty};
+use super::declaration::{Col, Src, Table, Ty};
 use super::decode::Decoded;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
@@ -15,6 +15,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
+use reader::Body;
 use std::sync::Arc;
 
 /// The tables of a plan.
@@ -42,7 +43,6 @@ fn finish_table(
     context: &Context,
     body: usize,
 ) -> Result<RecordBatch, DecodeError> {
-    let error = |kind: DecodeErrorKind| kind.at(b"{}", 0, |_| String::new());
     let open = open.map(|open| open.finish(rows)).transpose().map_err(error)?.unwrap_or_default();
     let mut room = Room::of(body);
     room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(error)?;
@@ -53,33 +53,13 @@ fn finish_table(
     }
     let mut arrays: Vec<Option<ArrayRef>> = vec![None; plan.columns.len()];
     for (array, planned) in arrays.iter_mut().zip(&plan.columns) {
-        let col = planned.col;
-        let made = match planned.from {
-            ColumnSource::Columns(_) => continue,
-            ColumnSource::Nowhere => nulls(planned, rows, &room).map_err(error)?,
-            ColumnSource::Request(name) => match request(col, context.get(name), rows, &room).map_err(error)? {
-                None if col.required => {
-                    let message =
-                        format!("column {} of {} comes from the request: give {name}", col.name, plan.table.name);
-                    return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
-                }
-                None => nulls(planned, rows, &room).map_err(error)?,
-                Some(made) => made,
-            },
-            ColumnSource::Body { ends: at, cell } => {
-                let made = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, &room).map_err(error)?;
-                match col.or_request.and_then(|name| context.get(name)) {
-                    Some(value) if col.by_request => {
-                        request(col, Some(value), rows, &room).map_err(error)?.unwrap_or(made)
-                    }
-                    Some(value) if made.null_count() > 0 => filled(&made, col, value, &room).map_err(error)?,
-                    _ => made,
-                }
-            }
-        };
-        check_required(plan, col, &made)?;
-        room.take(size(&*made)).map_err(error)?;
-        *array = Some(made);
+        if matches!(planned.from, ColumnSource::Columns(_)) {
+            continue;
+        }
+        let output = read_column(plan.table, planned, builders, rows, ends, context, &room)?;
+        check_required(plan, planned.col, &output)?;
+        room.take(size(&*output)).map_err(error)?;
+        *array = Some(output);
     }
     for number in
         plan.result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None })
@@ -87,55 +67,99 @@ fn finish_table(
         let planned = &plan.columns[number];
         let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
-        let made = (how.make)(&inputs.ok_or_else(|| error(DecodeErrorKind::Engine))?, context);
-        check_required(plan, planned.col, &made)?;
-        room.take(size(&*made)).map_err(error)?;
-        arrays[number] = Some(made);
+        let output = (how.make)(&inputs.ok_or_else(|| error(DecodeErrorKind::Engine))?, context);
+        check_required(plan, planned.col, &output)?;
+        room.take(size(&*output)).map_err(error)?;
+        arrays[number] = Some(output);
     }
     batch(plan, arrays, open, rows).map_err(error)
+}
+
+/// An error that is at no place of the body.
+fn error(kind: DecodeErrorKind) -> DecodeError {
+    kind.at(&Body::default(), 0, |_| String::new())
+}
+
+/// A column of the body or of the request.
+fn read_column(
+    table: &Table,
+    column_plan: &PlannedColumn,
+    builders: &mut ColumnBuilders,
+    rows: usize,
+    ends: &[Vec<u32>],
+    context: &Context,
+    room: &Room,
+) -> Result<ArrayRef, DecodeError> {
+    let col = column_plan.col;
+    let output = match column_plan.from {
+        ColumnSource::Columns(_) => return Err(error(DecodeErrorKind::Engine)),
+        ColumnSource::Nowhere => nulls(column_plan, rows, room),
+        ColumnSource::Request(name) => match request(col, context.get(name), rows, room).map_err(error)? {
+            None if col.required => {
+                let message = format!("column {} of {} comes from the request: give {name}", col.name, table.name);
+                return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
+            }
+            None => nulls(column_plan, rows, room),
+            Some(output) => Ok(output),
+        },
+        ColumnSource::Body { ends: at, cell } => {
+            let output = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, room).map_err(error)?;
+            match col.or_request.and_then(|name| context.get(name)) {
+                Some(value) if col.by_request => {
+                    request(col, Some(value), rows, room).map(|from_request| from_request.unwrap_or(output))
+                }
+                Some(value) if output.null_count() > 0 => filled(&output, col, value, room),
+                _ => Ok(output),
+            }
+        }
+    };
+    output.map_err(error)
 }
 
 fn batch(
     plan: &TablePlan,
     arrays: Vec<Option<ArrayRef>>,
-    mut open: Vec<(String, Numbers<f64>)>,
+    open: Vec<(String, Numbers<f64>)>,
     rows: usize,
 ) -> DecodeResult<RecordBatch> {
-    let mut schema = plan.schema.clone();
-    let mut columns = Vec::with_capacity(plan.result_columns.len() + open.len());
+    let column = |number: usize| arrays[number].clone().ok_or(DecodeErrorKind::Engine);
+    let (schema, columns) = if open.is_empty() {
+        let shown = plan.result_columns.iter().map(|result_column| match result_column {
+            ResultColumn::PlannedColumn(number) => column(*number),
+            ResultColumn::Open(_) => Err(DecodeErrorKind::Engine),
+        });
+        (plan.schema.clone(), shown.collect::<DecodeResult<Vec<_>>>()?)
+    } else {
+        let (fields, columns): (Vec<FieldRef>, _) = columns_with_open(plan, column, open)?.into_iter().unzip();
+        (Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table))), columns)
+    };
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)
+}
+
+/// The columns of the result, extra ones included.
+fn columns_with_open(
+    plan: &TablePlan,
+    column: impl Fn(usize) -> DecodeResult<ArrayRef>,
+    open: Vec<(String, Numbers<f64>)>,
+) -> DecodeResult<Vec<(FieldRef, ArrayRef)>> {
     let shown_open = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
         (schema::open_field(&name), numbers.into_floats())
     };
-    if open.is_empty() {
-        for result_column in &plan.result_columns {
-            let ResultColumn::PlannedColumn(number) = result_column else { return Err(DecodeErrorKind::Engine) };
-            columns.push(arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?);
-        }
-    } else {
-        let mut fields = Vec::with_capacity(plan.result_columns.len() + open.len());
-        for result_column in &plan.result_columns {
-            let (field, array) = match result_column {
-                ResultColumn::PlannedColumn(number) => {
-                    (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?)
-                }
-                ResultColumn::Open(name) => {
-                    let at = open.iter().position(|(n, _)| n == name).ok_or(DecodeErrorKind::Engine)?;
-                    shown_open(open[at].clone())
-                }
-            };
-            fields.push(field);
-            columns.push(array);
-        }
-        if plan.open == ExtraKeys::All {
-            for (field, array) in open.drain(..).map(shown_open) {
-                fields.push(field);
-                columns.push(array);
+    let mut columns = Vec::with_capacity(plan.result_columns.len() + open.len());
+    for result_column in &plan.result_columns {
+        columns.push(match result_column {
+            ResultColumn::PlannedColumn(number) => (plan.columns[*number].field.clone(), column(*number)?),
+            ResultColumn::Open(name) => {
+                let at = open.iter().position(|(n, _)| n == name).ok_or(DecodeErrorKind::Engine)?;
+                shown_open(open[at].clone())
             }
-        }
-        schema = Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table)));
+        });
     }
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)
+    if plan.open == ExtraKeys::All {
+        columns.extend(open.into_iter().map(shown_open));
+    }
+    Ok(columns)
 }
 
 /// Checks the columns that are filled or computed on whole arrays, which the decoder cannot check by element.
@@ -186,13 +210,6 @@ fn column(
 ) -> DecodeResult<ArrayRef> {
     let rows = ends.and_then(<[u32]>::last).map_or(0, |rows| *rows as usize);
     room.check(rows.saturating_mul(8))?;
-    fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
-        let numbers = std::mem::take(numbers);
-        match ends {
-            Some(ends) => numbers.repeat(ends),
-            None => numbers,
-        }
-    }
     Ok(match cell {
         ColumnRef::Int(i) => {
             let numbers = take(&mut builders.ints[i as usize], ends);
@@ -215,23 +232,37 @@ fn column(
                 (None, _) => Arc::new(texts.into_array()?),
             }
         }
+        ColumnRef::Ints(_) | ColumnRef::Texts(_) | ColumnRef::Map(_) => list_column(builders, cell, ends, room)?,
+    })
+}
+
+fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
+    let numbers = std::mem::take(numbers);
+    match ends {
+        Some(ends) => numbers.repeat(ends),
+        None => numbers,
+    }
+}
+
+/// The same of a list or a map.
+fn list_column(
+    builders: &mut ColumnBuilders,
+    cell: ColumnRef,
+    ends: Option<&[u32]>,
+    room: &Room,
+) -> DecodeResult<ArrayRef> {
+    Ok(match cell {
         ColumnRef::Ints(i) => {
             let empty = Lists::new(Numbers::default(), 0);
             let list = std::mem::replace(&mut builders.int_lists[i as usize], empty);
-            Arc::new(repeat_list(
-                list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?,
-                ends,
-                room,
-            )?)
+            let list = list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?;
+            Arc::new(repeat_list(list, ends, room)?)
         }
         ColumnRef::Texts(i) => {
             let empty = Lists::new(Texts::with_capacity(0), 0);
             let list = std::mem::replace(&mut builders.text_lists[i as usize], empty);
-            Arc::new(repeat_list(
-                list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?,
-                ends,
-                room,
-            )?)
+            let list = list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?;
+            Arc::new(repeat_list(list, ends, room)?)
         }
         ColumnRef::Map(i) => {
             let empty = Lists::new(MapEntries::with_capacity(0), 0);
@@ -241,6 +272,7 @@ fn column(
             let entries = entries.as_struct().clone();
             Arc::new(MapArray::try_new(field, offsets, entries, nulls, false).map_err(|_| DecodeErrorKind::Engine)?)
         }
+        _ => return Err(DecodeErrorKind::Engine),
     })
 }
 

@@ -118,17 +118,14 @@ fn in_object(resource: &Resource, body: Cursor, members: &[RootMember]) -> Resul
     let check = |need: &&'static str| {
         let key = need.trim_end_matches("[]");
         let wanted = if key == *need { "a value" } else { "an array" };
-        match member(key) {
-            None => Err(JsonError {
-                message: format!("expected {wanted}, found no {key:?}"),
-                ..no_member(key, body, wanted)
-            }),
-            Some(member) => match member.value.peek_byte() {
-                b'[' => Ok(()),
-                b'n' => Err(no_member(key, member.value, wanted)),
-                _ if key == *need => Ok(()),
-                _ => Err(no_member(key, member.value, wanted)),
-            },
+        match member(key).map(|member| (member.value, member.value.peek_byte())) {
+            None => {
+                let message = format!("expected {wanted}, found no {key:?}");
+                Err(JsonError { message, ..no_member(key, body, wanted) })
+            }
+            Some((_, b'[')) => Ok(()),
+            Some((_, byte)) if key == *need && byte != b'n' => Ok(()),
+            Some((value, _)) => Err(no_member(key, value, wanted)),
         }
     };
     let mut checked = root.needs.iter().map(check);
@@ -173,11 +170,12 @@ fn missing(resource: &Resource, body: Cursor, wanted: &str) -> JsonError {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+    use crate::PlanCache;
     use crate::declaration::root;
     use reader::Body;
 
     fn find_in(roots: &'static [Root], body: &str) -> Result<&'static str, String> {
-        let resource = Resource { name: "r", roots, tables: &[], known: &[] };
+        let resource = Resource { name: "r", roots, tables: &[], known: &[], cache: PlanCache::new() };
         let body = Body::from(body.as_bytes());
         let found = find(&resource, Cursor::new(&body.padded()).unwrap());
         found.map(|root| root.path).map_err(|missing| format!("{} {}", missing.path, missing.message))

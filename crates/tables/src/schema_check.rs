@@ -13,7 +13,7 @@ use super::extent::{Extent, ExtraKeySet, LongestValues};
 use super::lists::each;
 use super::record_batch;
 use super::scalars;
-use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member, schema_tree};
+use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member};
 use reader::{Cursor, ErrorKind, Expected, MaybeInteger};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -61,7 +61,7 @@ pub(super) fn check(
     context: Option<&Context>,
     cursor: Cursor,
 ) -> Result<SchemaCheck, (DecodeErrorKind, usize)> {
-    let tree = schema_tree(resource, root);
+    let tree = resource.schema_tree(root);
     let has = |(name, ty): &(&str, Ty)| {
         context
             .and_then(|context| context.get(name))

@@ -1,12 +1,10 @@
 //! The declared paths of all tables of a resource as one tree, for the schema check.
 
-use super::declaration::{Col, Resource, Root, Src, Ty};
+use super::declaration::{Col, Resource, Root, Src, Table, Ty};
 use super::extent::Extent;
 use super::keys::KeyStep;
 use super::path::{self, Segment};
 use super::plan::Op;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex};
 
 #[derive(Debug)]
 pub(super) struct SchemaTree {
@@ -113,7 +111,7 @@ impl SchemaNode {
 }
 
 impl SchemaTree {
-    fn of(resource: &Resource, place: &'static Root) -> SchemaTree {
+    pub(super) fn of(resource: &Resource, place: &'static Root) -> SchemaTree {
         let document = SchemaNode { is_document: true, ..SchemaNode::default() };
         let mut tree = SchemaTree {
             nodes: vec![document],
@@ -133,19 +131,7 @@ impl SchemaTree {
             }
         }
         for table in resource.tables {
-            let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
-            let node = tree.place(&row);
-            tree.nodes[node].is_row = true;
-            tree.extents.push(Extent::of(table, node));
-            for end in (0..row.len()).filter(|i| row[*i].is_level()) {
-                tree.at(&row[..end]).holds_rows = true;
-            }
-            for col in table.cols {
-                tree.column(col, &root, &row);
-            }
-            if let Some(open) = table.open {
-                tree.at(&path::absolute(&root, &row, open)).open = true;
-            }
+            tree.table(table, &root);
         }
         for text in resource.known {
             tree.at(&path::absolute(&root, &root, text));
@@ -159,6 +145,22 @@ impl SchemaTree {
             tree.places += node.keys.len() + 1;
         }
         tree
+    }
+
+    fn table(&mut self, table: &'static Table, root: &[Segment]) {
+        let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
+        let node = self.place(&row);
+        self.nodes[node].is_row = true;
+        self.extents.push(Extent::of(table, node));
+        for end in (0..row.len()).filter(|i| row[*i].is_level()) {
+            self.at(&row[..end]).holds_rows = true;
+        }
+        for col in table.cols {
+            self.column(col, root, &row);
+        }
+        if let Some(open) = table.open {
+            self.at(&path::absolute(root, &row, open)).open = true;
+        }
     }
 
     fn column(&mut self, col: &Col, root: &[Segment], row: &[Segment]) {
@@ -248,18 +250,6 @@ impl SchemaTree {
             self.nodes.push(SchemaNode { path, ..SchemaNode::default() });
         }
         below
-    }
-}
-
-/// Compiled once and cached by the address of the static resource. Uses `try_lock`, because after a fork another thread
-/// may have held the lock forever.
-pub(super) fn schema_tree(resource: &'static Resource, root: &'static Root) -> Arc<SchemaTree> {
-    type Cache = HashMap<(usize, &'static str), Arc<SchemaTree>>;
-    static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
-    let make = || Arc::new(SchemaTree::of(resource, root));
-    match CACHE.try_lock() {
-        Ok(mut cache) => cache.entry((std::ptr::from_ref(resource).addr(), root.path)).or_insert_with(make).clone(),
-        Err(_) => make(),
     }
 }
 

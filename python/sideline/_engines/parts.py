@@ -8,7 +8,7 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._client import TableName, Timeout, core_of, planned_units, shape_of, table_from_arrow, units_of, waits
-from .._core import Payload, Table, _batch_table, _coverage_table
+from .._core import CoverageRow, Payload, Table, _batch_table, _coverage_table
 from .._lazy import load_later
 from .._rows import library
 from ..archive import Refusals, map_in_threads
@@ -26,9 +26,6 @@ BATCH_SIZE = 32
 
 _WINDOW_BATCH_SIZE = 4
 """Windows of locations are large, so fewer are in memory."""
-
-_STATUS_INDEX = 6
-"""The position of the status in a row of `coverage`."""
 
 _clients: dict[tuple[str, int], "Client"] = {}
 
@@ -198,16 +195,15 @@ def body_tables(plan: "Plan", client: "Client | None") -> "Iterator[pyarrow.Tabl
     """Yield coverage and bodies, a few units at a time. A missing unit is a row."""
     pa = library("pyarrow", "arrow")
     for part in outcomes(plan, client):
-        rows = []
-        for outcome in part:
-            row = list(outcome.result.row)
-            if outcome.is_unavailable:
-                row[_STATUS_INDEX] = "unavailable"
-            rows.append(tuple(row))
-        table = _coverage_table(rows).to_arrow()
+        table = _coverage_table([_row(outcome) for outcome in part]).to_arrow()
         raw = [None if outcome.result.payload is None else outcome.result.payload.raw for outcome in part]
         table = table.append_column("has_next", pa.array([outcome.unit.has_next for outcome in part]))
         yield table.append_column("body", pa.array(raw, pa.binary()))
+
+
+def _row(outcome: Outcome) -> CoverageRow:
+    row = outcome.result.row
+    return row.with_status("unavailable") if outcome.is_unavailable else row
 
 
 def bodies(plan: "Plan", client: "Client | None") -> Table:

@@ -121,6 +121,14 @@ class Estimate(NamedTuple):
     source: Literal["declared"] = "declared"
     """Where the sizes of bodies are from."""
 
+    def __str__(self) -> str:
+        if self.seconds is None:
+            time_needed = "no time is known without requests_per_second"
+        else:
+            minutes, seconds = divmod(round(self.seconds), 60)
+            time_needed = f"at least {minutes}:{seconds:02}"
+        return f"{self.requests:,} requests, about {self.bytes / 1e6:,.1f} MB, {time_needed}"
+
 
 def _share_of_window(unit: PlanUnit) -> float:
     """Return the part of the longest window that a window of locations covers."""
@@ -196,6 +204,8 @@ class Plan:
         >>> cost = client.plan("shots", game_ids=[game_id]).estimate()
         >>> cost.requests, cost.seconds
         (2, None)
+        >>> print(cost)
+        2 requests, about 0.1 MB, no time is known without requests_per_second
         """
         rate = self.service.get("requests_per_second")
         average = _AVERAGE_BYTES[self.operation]

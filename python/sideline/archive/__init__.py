@@ -13,9 +13,10 @@
     _rosters.py          tells who was on a roster, and when
     _corrections.py      compares two bodies of a unit: pure
     _leases.py           shares units between machines on one bucket
+    _schemas.py          describes the tables, as stored and as read
     _store.py            opens, creates and changes Delta tables
     _settled.py          finds the entries of lists that need no work
-    _raw.py              adds bodies to the table of bodies
+    _raw.py              adds bodies to their table, finds those without an account
     _storage_types.py    converts rows to what Delta Lake has
     _commits.py          writes files of tables and commits them
     _settings.py         names the quantities of a sync
@@ -45,7 +46,7 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,14 +75,15 @@ from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
-from ._html_report import ArchiveReport, gather, last_report_time, record_report, render
+from ._html_report import ArchiveReport, gather, last_report_time, record_report, render, zone_of_report
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
 from ._read import names_damage
 from ._report import ArchiveInfo, SyncReport
+from ._schemas import internal_schemas as internal_schemas, public_schema as public_schema
 from ._storage_options import Options
-from ._store import Store as Store, internal_schemas as internal_schemas, public_schema as public_schema
+from ._store import Store as Store
 from ._sync import Sync
 from ._writer import rows_to_arrow
 
@@ -496,7 +498,9 @@ class Archive:
         )
 
     @names_damage
-    def report(self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None) -> ArchiveReport:
+    def report(
+        self, path: "str | PathLike[str] | None" = None, *, since: "Time | None" = None, tz: str | None = None
+    ) -> ArchiveReport:
         """Return one static HTML page about the archive, which a notebook displays.
 
         It has verdicts, last night's scores and leaders, loads and shot quality, holes with their reasons, corrections
@@ -507,15 +511,16 @@ class Archive:
             path: the file to write, or "-" for standard output. The archive keeps the time of the last report that was
                 written, whatever its path.
             since: corrections since this time; default: since the last report that was written, or all.
+            tz: the zone of the times, such as "America/New_York"; default: that of `SIDELINE_TZ`, else UTC.
 
-        Raises `FileNotFoundError` if there is no archive.
+        Raises `FileNotFoundError` if there is no archive, and `ValueError` for an unknown zone.
 
         >>> "Coverage by team and month" in archive.report().html
         True
         """
         made_at = datetime.now(UTC)
         start = last_report_time(self._store) if since is None else _to_datetime("since", since)
-        made = ArchiveReport(render(gather(self, start, made_at)))
+        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz), self._judge)))
         if path is not None:
             made.save(path)
             record_report(self._store, made_at)
@@ -626,8 +631,8 @@ class Archive:
         rows than usual, a failed request since, or a list that could not be read: see `reasons`), "missing",
         "forbidden" or "withdrawn". The worst status of several sessions is that of the table. `last_changed` is when
         rows changed, `last_listed` when the service last listed it, `usual_delay_s` the time after the end by which
-        nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that no
-        game of the archive has, because it was never requested or the service has none, has no row.
+        nine of ten bodies were fetched: null until the archive has three that were requested in time. A table that was
+        never requested for a game, or that no game of the archive has, has no row.
         `checked` says whether rules compared the rows with others that would show a gap.
 
         "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
@@ -640,19 +645,21 @@ class Archive:
         >>> archive.status().column_names
         ['game_id', 'table', 'status', 'checked', 'reasons', 'last_changed', 'last_listed', 'usual_delay_s']
         """
+        window = as_timedelta("correction_window", correction_window)
+        start = None if since is None else _to_datetime("since", since)
+        return self._judge(None, _team_ids(team_ids), start, window)
+
+    def _judge(
+        self,
+        violations: "Iterable[audits.Violations] | None",
+        team_ids: "Collection[int] | None" = None,
+        since: datetime | None = None,
+        window: timedelta = _CORRECTION_WINDOW,
+    ) -> Table:
         from ._status import status
         from ._store import now
 
-        window = as_timedelta("correction_window", correction_window)
-        teams = _team_ids(team_ids)
-        return status(
-            self._store,
-            teams,
-            None if since is None else _to_datetime("since", since),
-            self._clock and self._clock(),
-            now(),
-            window,
-        )
+        return status(self._store, team_ids, since, self._clock and self._clock(), now(), window, violations)
 
     def export(
         self,

@@ -49,17 +49,17 @@ class Scope:
         )
 
 
-def account(store: Store, ended: "pyarrow.Table", order: Mapping[str, int], scope: Scope) -> "pyarrow.Table":
+def account(store: Store, rows_of_units: "pyarrow.Table", order: Mapping[str, int], scope: Scope) -> "pyarrow.Table":
     """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
     Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
 
     Parameters:
-        ended: a row of `coverage` for each unit that the sync requested.
+        rows_of_units: a row of `coverage` for each unit that the sync requested.
         order: positions of units in the result; the others come first.
     """
     pa: Any = library("pyarrow", "archive")
-    units, statuses = ended["unit"].to_pylist(), ended["status"].to_pylist()
+    units, statuses = rows_of_units["unit"].to_pylist(), rows_of_units["status"].to_pylist()
     lacking_units = [unit for unit, status in zip(units, statuses, strict=True) if is_lacking(status)]
     current = _holes_and(store, lacking_units)
     places = {unit: place for place, unit in enumerate(current, len(units))}
@@ -70,7 +70,7 @@ def account(store: Store, ended: "pyarrow.Table", order: Mapping[str, int], scop
     rows += [
         places[unit] for unit, row in current.items() if unit not in own_units and is_hole(row) and scope.contains(row)
     ]
-    return pa.concat_tables([ended, _arrow.table([*current.values()], ended.schema)]).take(
+    return pa.concat_tables([rows_of_units, _arrow.table([*current.values()], rows_of_units.schema)]).take(
         _arrow.array(rows, pa.int64())
     )
 

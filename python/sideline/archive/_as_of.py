@@ -10,7 +10,8 @@ from ._decode import decode_tables
 from ._plan import RESOURCES, TABLES
 from ._read import bodies, check_name, conform, names_damage, scan, unit_of_body, with_public_types
 from ._rosters import history
-from ._store import Store, public_schema
+from ._schemas import public_schema
+from ._store import Store
 
 if TYPE_CHECKING:
     import polars

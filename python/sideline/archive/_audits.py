@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from ._read import columns_of, require, scan, stored_rows, with_public_types
-from ._store import MONTH
+from ._schemas import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

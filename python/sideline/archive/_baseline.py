@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from ._life import COMPLETE
+from ._raw import UNDECODABLE
 from ._read import columns_of
-from ._store import MONTH, Store
-from ._writer import UNDECODABLE
+from ._schemas import MONTH
+from ._store import Store
 
 if TYPE_CHECKING:
     import polars
@@ -20,7 +21,19 @@ _MIN_BODIES = 3
 _MAX_OBSERVED_DELAY = timedelta(days=3)
 """A unit first requested later than this after its end says nothing about the delay."""
 
-_COLUMNS = ("unit", "operation", "status", "rows", "final", "over_at", "planned_at", "game_id", "body_id", MONTH)
+_COLUMNS = (
+    "unit",
+    "operation",
+    "status",
+    "rows",
+    "final",
+    "over_at",
+    "planned_at",
+    "game_id",
+    "body_id",
+    "starts_at",
+    MONTH,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,8 @@ class Baseline:
     """The median of the rows of a body."""
     operations: frozenset[str]
     """Those that the service has data of."""
+    first_starts: Mapping[str, datetime]
+    """When the first game starts that each operation was requested for."""
 
 
 def ledger(store: Store) -> "polars.DataFrame":
@@ -67,8 +82,11 @@ def learn(store: Store, units: "polars.DataFrame") -> Baseline:
         .agg(pl.col("rows").median())
     )
     operations = units.filter(~pl.col("status").is_in(("unavailable", "withdrawn")))["operation"]
+    of_games = units.filter(pl.col("game_id").is_not_null())
+    first_starts = of_games.group_by("operation").agg(pl.col("starts_at").min())
     return Baseline(
         {name: timedelta(seconds=round(delay / 1e6)) for name, _, delay in delays.iter_rows()},
         {name: median for name, median in rows.iter_rows() if median is not None},
         frozenset(operations),
+        {name: start for name, start in first_starts.iter_rows() if start is not None},
     )

@@ -21,7 +21,8 @@ from ._decode import decode_tables, decode_together, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
-from ._store import MONTH, Store, public_schema
+from ._schemas import MONTH, public_schema
+from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow

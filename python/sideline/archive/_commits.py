@@ -20,18 +20,8 @@ from . import _arrow
 from ._file_bounds import Bounds
 from ._log_copy import LOG, text_of_commit
 from ._memory import trim
-from ._store import (
-    MONTH,
-    MONTH_OF_FILE,
-    Store,
-    has_one,
-    in_month,
-    internal_schemas,
-    is_in,
-    is_outside,
-    listed_files,
-    name_of,
-)
+from ._schemas import MONTH, in_month, internal_schemas
+from ._store import MONTH_OF_FILE, Store, has_one, is_in, is_outside, listed_files, name_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -215,8 +205,13 @@ def _month_of(file: Mapping[str, Any]) -> dict[str, str]:
     return {MONTH: file[MONTH_OF_FILE]} if MONTH_OF_FILE in file else {}
 
 
-def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str]) -> bool:
-    """Replace the rows of units in the opened table `coverage`. Returns false if another writer was active."""
+def replace_units(
+    store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str], months: Collection[str]
+) -> bool:
+    """Replace the rows of units in the opened table `coverage`, which are in these months.
+
+    Returns false if another writer was active.
+    """
     if not store.can_add_files:
         return store.try_replace(table, rows, is_in("unit", units))
     pa: Any = library("pyarrow", "archive")
@@ -225,7 +220,7 @@ def replace_units(store: Store, table: "DeltaTable", rows: "pyarrow.Table", unit
     bounds = (min(units), max(units))
     parts, old_files = [rows], []
     for file in listed_files(table, "unit"):
-        if is_outside(file, "unit", bounds):
+        if file[MONTH_OF_FILE] not in months or is_outside(file, "unit", bounds):
             continue
         file_rows = store.rows_of_file(table, file, [name for name in schema.names if name != MONTH])
         is_replaced = has_one(file_rows["unit"], units)

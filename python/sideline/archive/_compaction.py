@@ -11,7 +11,8 @@ from . import _arrow, _commits
 from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
 from ._plan import UNDATED
-from ._store import MONTH, Store, name_of
+from ._schemas import MONTH
+from ._store import Store, name_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -9,8 +9,8 @@ from .._core import Payload, Table, _batch_table
 from .._rows import SCHEMAS, library
 from . import _arrow
 from ._plan import RESOURCES, Unit
+from ._schemas import public_schema
 from ._storage_types import check_storable, to_storage_types
-from ._store import public_schema
 
 if TYPE_CHECKING:
     import pyarrow

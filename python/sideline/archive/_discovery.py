@@ -39,12 +39,15 @@ class Discovery:
         clock: Callable[[], datetime] | None,
         settled_entries: "Settled | None" = None,
         is_practice: Callable[[str], bool] | None = None,
+        has_team: Callable[[int | None], bool] = lambda _: False,
     ) -> None:
         self._client = client
         self._settled_entries = settled_entries
         """Drops entries that need no work."""
         self._is_practice = is_practice
         """Whether the event of an id was a practice."""
+        self._has_team = has_team
+        """Whether the archive has rows of a team."""
         self._own_clock = clock
         self._service_clock: datetime | None = None
         self._parents: dict[str, Parent] = {}
@@ -120,7 +123,7 @@ class Discovery:
             self._read_events(unit, payload, elements)
         # After the events: a game that none of them is needs a request of its own.
         self._read_schedule(schedule, schedule_payload)
-        if not self._were_teams_requested and any(map(_is_unknown, self.outcomes)):
+        if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
             # The list of teams says whether such a team exists.
             self._read_teams()
 
@@ -198,7 +201,15 @@ class Discovery:
         """
         unit, teams = outcome.unit, self.teams_parent
         is_of_team = unit.operation in ("team_events", "roster") and unit.event_id is None
-        return is_of_team and teams is not None and unit.team_id not in self.teams and _is_unknown(outcome)
+        if not is_of_team or teams is None or unit.team_id in self.teams:
+            return False
+        return _is_unknown(outcome) or (outcome.error is not None and self.lacks_team(unit.team_id))
+
+    def lacks_team(self, team_id: int | None) -> bool:
+        """Return whether neither the complete list of teams nor the archive has the team."""
+        teams = self.teams_parent
+        is_complete = teams is not None and teams.is_whole and bool(self.teams)
+        return is_complete and team_id not in self.teams and not self._has_team(team_id)
 
     def _read_teams(self) -> None:
         for _, payload, elements in self._request([self._teams_request()]):

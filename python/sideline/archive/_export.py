@@ -16,7 +16,8 @@ from ._export_values import deliverable, key_problem
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._pseudonyms import replace_rows
 from ._read import batches, open_table, require, to_arrow
-from ._store import Store, comments_of, public_schema
+from ._schemas import comments_of, public_schema
+from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow

@@ -19,9 +19,18 @@ _SERVER = re.compile(r"(?:\[([^\]]*)\]|([^:\[\]]*))(?::(\d*))?")
 
 _STRAY_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
+_POSTGRESQL = ("postgresql", "postgres")
+"""The schemes of its addresses."""
+
 _SECRET_KEYWORDS = ("password", "sslpassword")
 
 _JSON_TYPES = {"postgresql": "jsonb", "duckdb": "json"}
+
+_MAX_INGESTED_ROWS = 2048
+"""Rows of a vector of DuckDB, which casts no larger batch, such as text to JSON, and refuses it instead."""
+
+_OUT_OF_MEMORY = "SET memory_limit"
+"""What DuckDB advises in each of its errors about memory, which have no other mark."""
 
 _JSONB_VERSION = b"\x01"
 """The first byte of a value of `jsonb` in PostgreSQL's binary format; the text follows."""
@@ -30,11 +39,13 @@ _JSONB_VERSION = b"\x01"
 class Address:
     """The address of a target, which may contain a password. Its `repr` and its frames do not show it."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_keywords", "_path", "_scheme")
 
     def __init__(self, text: str) -> None:
         try:
-            self._text = text
+            self._scheme, separator, self._path = text.partition("://")
+            self._scheme = self._scheme if separator else ""
+            self._keywords = keywords_of(text) if self._scheme in _POSTGRESQL else None
         finally:
             del text
 
@@ -43,13 +54,9 @@ class Address:
 
     def open(self) -> "Target":
         """Begin a transaction. Raises `ValueError` for an invalid address, `ConnectionError` without a connection."""
-        scheme, separator, path = self._text.partition("://")
-        is_postgresql = bool(separator) and scheme in ("postgresql", "postgres")
-        is_duckdb = scheme == "duckdb" and path.startswith("/")
-        del scheme, path
-        if is_postgresql:
+        if self._scheme in _POSTGRESQL:
             return self._open_postgresql()
-        if is_duckdb:
+        if self._path.startswith("/") and self._scheme == "duckdb":
             return self._open_duckdb()
         raise ValueError(
             'to is an address, "postgresql://user@host/database" or "duckdb:///path/to/file.duckdb", or an open ADBC '
@@ -61,30 +68,29 @@ class Address:
         library("adbc_driver_manager", "export")
         driver = library("adbc_driver_duckdb.dbapi", "export")
         try:
-            return Target(driver.connect(self._text.partition("://")[2]))
+            return Target(driver.connect(self._path))
         except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
             failure = str(error)
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
     def _open_postgresql(self) -> "Target":
         driver = library("adbc_driver_postgresql.dbapi", "export")
-        if keywords_of(self._text) is None:
+        if self._keywords is None:
             raise ValueError(
                 "the address of the export's target cannot be read: write / @ : ? # & and % of a name or password as "
                 "%2F %40 %3A %3F %23 %26 and %25"
             )
         try:
-            return Target(driver.connect(_conninfo(keywords_of(self._text) or {})), self._without_secrets)
+            return Target(driver.connect(_conninfo(self._keywords)), self._without_secrets)
         except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
             failure = self._without_secrets(str(error))
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
     def _without_secrets(self, text: str) -> str:
         """Return a text without passwords: a server can repeat the one that it received."""
-        keywords = keywords_of(self._text) or {}
         for name in _SECRET_KEYWORDS:
-            if secret := keywords.get(name):
-                text = text.replace(secret, "***")
+            if self._keywords is not None and name in self._keywords:
+                text = text.replace(self._keywords[name], "***")
         return text
 
 
@@ -152,6 +158,8 @@ class Target:
             if not type(error).__module__.startswith("adbc_"):
                 raise
             failure = self._scrub(str(error))
+        if failure is not None and self.kind == "duckdb" and _OUT_OF_MEMORY in failure:
+            raise MemoryError(f"DuckDB has no memory for a statement of the export: {failure}")
         if failure is not None:
             raise SidelineError(f"the target of the export refused a statement: {failure}")
 
@@ -259,7 +267,8 @@ class Target:
                 else pa.nulls(rows.num_rows, pa.binary() if isinstance(field.type, pa.JsonType) else field.type)
                 for field in schema
             }
-            self._cursor.adbc_ingest(name, pa.table(columns), mode="append")
+            batches = pa.table(columns).to_reader(_MAX_INGESTED_ROWS if self.kind == "duckdb" else None)
+            self._cursor.adbc_ingest(name, batches, mode="append")
 
     def _driver_column(self, column: Any) -> Any:
         pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")

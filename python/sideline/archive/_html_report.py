@@ -1,18 +1,20 @@
 """Renders the morning report: one static page with verdicts, the last night, and an archive's holes and changes."""
 
+import os
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from .._client import ArchiveTable, store_of
-from .._core import Payload
-from .._rows import cell, html, library, replaced_file, shorten, visible
+from .._core import Payload, Table
+from .._rows import cell, html, library, replaced_file, shorten, visible, zone
 from ..errors import SidelineError
+from ._audits import Auditor
 from ._last_night import STATS, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._read import columns_of
@@ -21,6 +23,7 @@ from ._store import Store
 from ._writer import rows_to_arrow
 
 if TYPE_CHECKING:
+    from .._answers import Violations
     from . import Archive
 
 MAX_ROWS = 100
@@ -51,6 +54,8 @@ class Facts:
     made_at: datetime
     since: datetime | None
     """When the last report was made, or `None` if this is the first."""
+    zone: tzinfo = UTC
+    """The zone of all times of the page."""
     units: Counter[str] = field(default_factory=Counter)
     """By status."""
     requests: int = 0
@@ -63,7 +68,6 @@ class Facts:
     """Unknown fields by operation and path, with the number of bodies."""
     bodies: int = 0
     violations: list[dict[str, Any]] = field(default_factory=list)
-    audit_error: str | None = None
     verdicts: Counter[str] = field(default_factory=Counter)
     """Tables of games by their status in `Archive.status`."""
     worst: dict[str, str] = field(default_factory=dict)
@@ -128,20 +132,35 @@ def record_report(store: Store, made_at: datetime) -> None:
         warnings.warn(message, stacklevel=4)
 
 
-def gather(archive: "Archive", since: datetime | None, now: datetime) -> Facts:
-    """Read the facts of the report from the archive."""
+def zone_of_report(tz: str | None) -> tzinfo:
+    """Return the zone that is given, else that of `SIDELINE_TZ`, else UTC."""
+    if tz is not None:
+        return zone(tz, "tz")
+    name = os.environ.get("SIDELINE_TZ")
+    return zone(name, "SIDELINE_TZ") if name else UTC
+
+
+def gather(
+    archive: "Archive",
+    since: datetime | None,
+    now: datetime,
+    zone: tzinfo,
+    judge: "Callable[[Sequence[Violations]], Table]",
+) -> Facts:
+    """Read the facts of the report from the archive; `judge` returns its verdicts after an audit."""
+    from .._answers import merge_violations
+
     info = archive.info()
-    facts = Facts(info, now, since)
+    facts = Facts(info, now, since, zone)
     _count_units(archive, facts)
-    _judge(archive, facts)
+    auditor = Auditor(store_of(archive))
+    violations = list(auditor.of_events())
+    facts.violations = merge_violations([*violations, *auditor.of_orphans()]).to_dicts()
+    _count_verdicts(judge(violations), facts)
     facts.night = games_of_the_night(archive)
     corrections = archive.corrections(since)
     facts.corrections = corrections.to_dicts()[::-1]
     _unknown_fields(archive, facts)
-    try:
-        facts.violations = archive.audit().to_dicts()
-    except (SidelineError, ValueError, OSError) as error:
-        facts.audit_error = str(error)
     facts.loads, facts.shots = loads_and_shots(archive)
     return facts
 
@@ -161,10 +180,9 @@ def _count_units(archive: "Archive", facts: Facts) -> None:
     facts.covered = _by_team_and_month(archive, by_game.iter_rows(), facts)
 
 
-def _judge(archive: "Archive", facts: Facts) -> None:
-    """Read the verdicts."""
+def _count_verdicts(status: Table, facts: Facts) -> None:
     pl: Any = library("polars", "archive")
-    verdicts = archive.status().to_polars()
+    verdicts = status.to_polars()
     facts.verdicts.update(verdicts["status"])
     for game, verdict in verdicts.select("game_id", "status").unique().iter_rows():
         facts.worst[game] = min(facts.worst.get(game, "available"), verdict, key=SEVERITY.index)
@@ -187,8 +205,9 @@ def _by_team_and_month(
                 continue
             sides = [(game[f"{side}_team_name"], game[f"{side}_team_id"]) for side in ("home", "away")]
             teams = [str(name or f"team {number}") for name, number in sides if name or number]
-            games.setdefault(game[key], (f"{game[at]:%Y-%m}", teams))
-            facts.games.setdefault(game[key], f"{' – '.join(teams)}, {game[at]:%Y-%m-%d}")
+            local = game[at].astimezone(facts.zone)
+            games.setdefault(game[key], (f"{local:%Y-%m}", teams))
+            facts.games.setdefault(game[key], f"{' – '.join(teams)}, {local:%Y-%m-%d}")
     counts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for key, without_holes, total in units:
         month, teams = games.get(key, ("", []))
@@ -225,8 +244,9 @@ def render(facts: Facts) -> str:
         "report.html",
         title=f"Morning report: {visible(facts.info.root.rstrip('/').rpartition('/')[2])}",
         headline=_headline(facts),
-        made=_moment(facts.made_at),
-        since=_moment(facts.since) if facts.since else None,
+        made=_moment(facts.made_at, facts.zone),
+        since=_moment(facts.since, facts.zone) if facts.since else None,
+        zone=str(facts.zone),
         tiles=_tiles(facts),
         sections=[
             _verdicts(facts),
@@ -243,23 +263,30 @@ def render(facts: Facts) -> str:
     )
 
 
-def _moment(at: datetime) -> dict[str, str]:
-    utc = at.astimezone(UTC)
-    return {"iso": utc.isoformat(), "text": f"{utc:%Y-%m-%d %H:%M}"}
+def _moment(at: datetime, zone: tzinfo) -> dict[str, str]:
+    return {"iso": at.astimezone(UTC).isoformat(), "text": _minute(at, zone)}
+
+
+def _minute(at: datetime, zone: tzinfo) -> str:
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
+def _local(at: datetime | None, zone: tzinfo) -> str:
+    """Return a time of a table; its page says the zone."""
+    return "" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
 def _tiles(facts: Facts) -> list[dict[str, str]]:
     info = facts.info
-    violations = "not run" if facts.audit_error else f"{len(facts.violations):,}"
     attention = sum(facts.verdicts[verdict] for verdict in PROBLEMS)
     tiles: list[tuple[str, str, bool | None]] = [
         ("need attention", f"{attention:,}", not attention),
-        ("last fetched", f"{info.fetched_at:%Y-%m-%d %H:%M} UTC" if info.fetched_at else "never", None),
+        ("last fetched", _minute(info.fetched_at, facts.zone) if info.fetched_at else "never", None),
         ("games", f"{info.games:,}", None),
         ("holes", f"{len(info.holes):,}", not info.holes),
         ("new corrections", f"{len(facts.corrections):,}", None),
         ("unknown fields", f"{len(facts.unknown):,}", not facts.unknown),
-        ("audit findings", violations, not (facts.audit_error or facts.violations)),
+        ("audit findings", f"{len(facts.violations):,}", not facts.violations),
     ]
     states = {None: "", True: "good", False: "bad"}
     return [{"name": name, "text": text, "state": states[is_good]} for name, text, is_good in tiles]
@@ -318,8 +345,10 @@ def _night(facts: Facts) -> Section:
             for stat in STATS
         ]
         score = "–".join(points) + ("" if is_over else ", not over")
-        rows.append((" at ".join(sides), score, *leaders, facts.worst.get(game["game_id"], "")))
-    heads = ("game", "score", "points", "rebounds", "assists", "verdict")
+        tipoff = game["tipoff_at"]
+        start = f"{tipoff.astimezone(facts.zone):%Y-%m-%d %H:%M}" if tipoff else ""
+        rows.append((" at ".join(sides), score, facts.worst.get(game["game_id"], ""), start, *leaders))
+    heads = ("game", "score", "verdict", "tip-off", "points", "rebounds", "assists")
     return {"title": "Last night", "tables": [_table("Scores and leaders", heads, rows)]}
 
 
@@ -342,13 +371,13 @@ def _value(value: Any) -> str:
 
 def _freshness(facts: Facts) -> Section:
     rows = [
-        (operation, at.replace(microsecond=0) if at else "never")
+        (operation, _local(at, facts.zone) or "never")
         for operation, at in sorted(facts.newest.items(), key=lambda one: one[0])
     ]
     return {
         "title": "Freshness",
         "tables": [
-            _table("Last fetched, in UTC", ("operation", "last fetched"), rows),
+            _table("Last fetched", ("operation", "last fetched"), rows),
             _table("Rows of each table", ("table", "rows"), facts.info.rows.items()),
         ],
     }
@@ -399,7 +428,7 @@ def _corrections(facts: Facts) -> Section:
     heads = ("seen at", "table", "game", "player", "field", "old", "new")
     rows = [
         (
-            row["seen_at"],
+            _local(row["seen_at"], facts.zone),
             row["table"],
             facts.games.get(row["game_id"] or "", (row["game_id"] or "")[:8]),
             row["player_id"],
@@ -427,12 +456,13 @@ def _drift(facts: Facts) -> Section:
 
 
 def _audit(facts: Facts) -> Section:
-    if facts.audit_error:
-        return {"title": "Audit", "texts": [f"The audit could not run: {visible(facts.audit_error)}"]}
     if not facts.violations:
         return {"title": "Audit", "texts": ["No rule is violated."]}
     names = [name for name in facts.violations[0] if any(row[name] is not None for row in facts.violations)]
-    rows = [[row[name] for name in names] for row in facts.violations[:MAX_ROWS]]
+    rows = [
+        [_local(row[name], facts.zone) if isinstance(row[name], datetime) else row[name] for name in names]
+        for row in facts.violations[:MAX_ROWS]
+    ]
     by_rule = Counter(row["rule"] for row in facts.violations).most_common()
     return {
         "title": "Audit",

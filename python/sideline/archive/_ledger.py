@@ -9,7 +9,8 @@ from . import _arrow, _commits
 from ._fetch import Outcome
 from ._plan import LISTS, TEAMS_LIST, UNDATED, Unit, is_list, partition
 from ._read import coverage_of
-from ._store import MONTH, Store, internal_schemas, now
+from ._schemas import MONTH, internal_schemas
+from ._store import Store, now
 from ._writer import Row, coverage_row, rows_to_arrow
 
 if TYPE_CHECKING:
@@ -123,12 +124,15 @@ def _replace(
     """
     for attempt in range(_MAX_ATTEMPTS + 1):
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        rows = change(coverage_of(store, table, units, prefixes, months))
+        rows_before = coverage_of(store, table, units, prefixes, months)
+        rows = change(rows_before)
         if rows is None:
             store.keep(table)
             return
         full = rows_to_arrow([row for row in rows if len(row) > 1], "coverage")
-        is_done = _commits.replace_units(store, table, full, {row["unit"] for row in rows})
+        is_done = _commits.replace_units(
+            store, table, full, {row["unit"] for row in rows}, {row[MONTH] for row in rows_before}
+        )
         store.keep(table)
         if is_done:
             return

@@ -118,7 +118,10 @@ def is_list(unit: str) -> bool:
 
 
 UNDATED = "undated"
-"""The month of units without an event: teams and rosters."""
+"""The month of units without an event."""
+
+UNDATED_OPERATIONS = frozenset(("teams", "roster"))
+"""Operations whose units never have an event."""
 
 
 def partitions(month: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from ._plan import ANSWERS, TABLES
-from ._store import internal_schemas
+from ._schemas import internal_schemas
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,20 +1,58 @@
-"""Adds bodies to `raw`, a few in memory at a time."""
+"""Adds bodies to `raw`, a few in memory at a time, and finds those that `coverage` does not account for."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow, _commits
-from ._store import MONTH, Store, internal_schemas, is_in
+from ._plan import partitions
+from ._read import coverage_of, to_views
+from ._schemas import MONTH, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
 Row = Mapping[str, Any]
+
+UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
+"""Statuses of rows of `raw`, besides "stored"."""
+
+
+def interrupted_units(
+    store: Store,
+    raw: "DeltaTable | None",
+    coverage: "DeltaTable | None",
+    months: Collection[str],
+    rows_of_month: "pyarrow.Table | None" = None,
+) -> set[str]:
+    """Return the units with a body of these months in an opened table `raw` whose storing was interrupted.
+
+    `rows_of_month`: the units and sequences of `coverage` if there is one month and they have been read.
+    """
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    sequences_in_raw: dict[str, int] = {}
+    for month in months if raw is not None else ():
+        ledger = rows_of_month
+        if ledger is None:
+            batches = () if coverage is None else store.select(coverage, ("unit", "sequence"), months=partitions(month))
+            ledger = pa.Table.from_batches(batches, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
+        for bodies_ in store.select(raw, ("unit", "sequence", "status"), months=[month]):  # type: ignore[arg-type]
+            is_accounted = pc.less_equal(
+                bodies_["sequence"], ledger["sequence"].take(pc.index_in(bodies_["unit"], ledger["unit"]))
+            )
+            is_body = pc.not_equal(bodies_["status"], _arrow.scalar(UNDECODABLE, pa.string()))
+            for row in to_views(bodies_.filter(pc.and_(is_body, pc.invert(_arrow.is_true(is_accounted))))):
+                sequences_in_raw[row["unit"]] = max(row["sequence"], sequences_in_raw.get(row["unit"], 0))
+    # The row of a unit whose event has moved is in another month.
+    rows = coverage_of(store, coverage, sequences_in_raw) if sequences_in_raw and coverage is not None else []
+    sequences = {row["unit"]: row["sequence"] or 0 for row in rows}
+    return {unit for unit, sequence in sequences_in_raw.items() if sequence > sequences.get(unit, 0)}
 
 
 def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool) -> int:

@@ -9,7 +9,8 @@ from .._rows import library
 from ..errors import DecodeError, QueryError
 from . import _arrow
 from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
-from ._store import MONTH, Store, internal_schemas, name_of, public_schema
+from ._schemas import MONTH, internal_schemas, public_schema
+from ._store import Store, name_of
 from ._store_errors import find_damage, is_from_a_reader
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from ._listing import Received, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
 from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
 from ._rosters import history
-from ._store import MONTH, Store, in_month, listed_files, now
+from ._schemas import MONTH, in_month
+from ._store import Store, listed_files, now
 from ._writer import Context, Row, write_outcomes
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from .._core import _epoch_ms
 from .._rows import library, terms
 from . import _plan, _read
 from ._ledger import READ, mark_listed
-from ._store import Store, now, public_schema
+from ._schemas import public_schema
+from ._store import Store, now
 
 if TYPE_CHECKING:
     import polars

@@ -13,8 +13,9 @@ from . import _arrow
 from ._decode import decode_tables
 from ._plan import UNDATED, Unit
 from ._read import bodies, conform, coverage, scan, unit_of_body
+from ._schemas import public_schema
 from ._storage_types import to_storage_types
-from ._store import Store, public_schema
+from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow

@@ -15,9 +15,10 @@ from ._life import COMPLETE
 from ._listing import Event, Game
 from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
+from ._raw import interrupted_units
 from ._read import coverage_of, to_views
-from ._store import MONTH, Store, internal_schemas
-from ._writer import interrupted_units
+from ._schemas import MONTH, internal_schemas
+from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,11 +58,11 @@ class Settled:
         operations: Collection[str],
         window: timedelta,
         holes: Collection[str],
-        find_interrupted: Callable[[str], Collection[str]],
+        find_interrupted: "Callable[[str, pyarrow.Table], Collection[str]]",
     ) -> None:
         """`table`: the opened `coverage`. `holes`: ids of unreadable entries, which are read again.
 
-        `find_interrupted` returns the units of a month whose storing was interrupted.
+        `find_interrupted` returns the units of a month, which has these rows, whose storing was interrupted.
         """
         self._store = store
         self._table = table
@@ -173,7 +174,7 @@ class Settled:
         batches = self._store.select(self._table, _COLUMNS, months=_plan.partitions(month))
         rows = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in _COLUMNS]))
         operation, status, unit = rows["operation"], rows["status"], rows["unit"]
-        interrupted_units_of_month = _arrow.array(self._find_interrupted(month), pa.string())
+        interrupted_units_of_month = _arrow.array(self._find_interrupted(month, rows), pa.string())
         # Times are compared as microseconds.
         starts_at, over_at, planned_at = (
             rows[name].cast(pa.int64()) for name in ("starts_at", "over_at", "planned_at")
@@ -332,9 +333,9 @@ class Ledger:
         partitions = [] if self._table is None else self._table.partitions()
         return {str(partition[MONTH]) for partition in partitions}
 
-    def _interrupted_in(self, month: str) -> set[str]:
+    def _interrupted_in(self, month: str, rows: "pyarrow.Table | None" = None) -> set[str]:
         if month not in self._by_month:
-            self._by_month[month] = interrupted_units(self._store, self.raw, self._table, [month])
+            self._by_month[month] = interrupted_units(self._store, self.raw, self._table, [month], rows)
             self.interrupted_units |= self._by_month[month]
         return self._by_month[month]
 

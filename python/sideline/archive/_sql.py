@@ -8,7 +8,8 @@ from ..errors import QueryError
 from ._plan import ANSWERS, TABLES
 from ._query_scope import Scope, read_scope
 from ._read import coverage_table, open_table
-from ._store import MONTH, Store, internal_schemas, public_schema
+from ._schemas import MONTH, internal_schemas, public_schema
+from ._store import Store
 
 if TYPE_CHECKING:
     import duckdb

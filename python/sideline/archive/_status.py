@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -16,13 +16,16 @@ from . import _audits, _baseline, _read
 from ._baseline import Baseline
 from ._life import COMPLETE, SEVERITY, Observation, Phase, State, after, state_of, verdict as verdict_of
 from ._plan import ANSWERS, LIST_OPERATIONS, MIN_SETTLED_TIME, RESOURCES, SOURCES_OF_ANSWERS, TABLES, UNDATED, is_list
-from ._store import MONTH, Store
+from ._raw import interrupted_units
+from ._schemas import MONTH
+from ._store import Store
 from ._tracking import signatures, stored_signatures
-from ._writer import interrupted_units
 
 if TYPE_CHECKING:
     import polars
     import pyarrow
+
+    from .._answers import Violations
 
 Row = dict[str, Any]
 
@@ -73,10 +76,12 @@ def status(
     clock: datetime | None,
     now: datetime,
     window: timedelta,
+    violations: "Iterable[Violations] | None" = None,
 ) -> Table:
     """Return the verdicts on games; `clock` is the archive's own clock, `now` this machine's.
 
-    The rows of `coverage` of some games are in memory at a time.
+    The rows of `coverage` of some games are in memory at a time. `violations`: those of all finished events, if the
+    caller has audited them.
     """
     _read.require(store)
     pa: Any = library("pyarrow", "archive")
@@ -88,7 +93,8 @@ def status(
         clock=clock or max(now, cast("datetime | None", ledger["planned_at"].max()) or now),
         window=window,
     )
-    auditor, signatures_of_rows = _audits.Auditor(store), stored_signatures(store)
+    rows_of_rules = _audit(store) if violations is None else _by_game(violations)
+    signatures_of_rows = stored_signatures(store)
     parts: list[pyarrow.Table] = [_arrow([])]
     starts: list[datetime | None] = []
     for games, units in _parts(store, ledger):
@@ -98,7 +104,7 @@ def status(
             if (team_ids is None or set(team_ids) & set(game.teams))
             and (since is None or game.starts_at is None or game.starts_at >= since)
         ]
-        rows = judge.verdicts(selected, units, _violations(auditor, selected))
+        rows = judge.verdicts(selected, units, _violations(rows_of_rules(selected)))
         rows = _with_answers(rows, units, signatures_of_rows)
         at = {game.id: game.starts_at for game in selected}
         starts += [at[row["game_id"]] for row in rows]
@@ -113,17 +119,36 @@ def _order(game: _Game) -> tuple[Any, ...]:
     return (game.starts_at is None, game.starts_at, game.id)
 
 
-def _violations(auditor: _audits.Auditor, games: Iterable[_Game]) -> list[Row]:
-    """Return the violations of finished games, with the tables of their rule and those that it needs."""
-    finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
+def _audit(store: Store) -> "Callable[[Sequence[_Game]], Iterator[Row]]":
+    """Return what audits the finished ones of some games."""
+    auditor = _audits.Auditor(store)
+
+    def violations_of(games: Sequence[_Game]) -> Iterator[Row]:
+        finished = [game.id for game in games if any(row["operation"] == "game" and row["final"] for row in game.units)]
+        return (row for run in auditor.of_events(finished) for row in run.to_dicts()) if finished else iter(())
+
+    return violations_of
+
+
+def _by_game(violations: "Iterable[Violations]") -> "Callable[[Sequence[_Game]], Iterator[Row]]":
+    """Return what selects the violations of some games. A violation may have only a session."""
+    rows: dict[str | None, list[Row]] = defaultdict(list)
+    for row in (row for part in violations for row in part.to_dicts()):
+        rows[row["game_id"] or row["session_id"]].append(row)
+
+    def violations_of(games: Sequence[_Game]) -> Iterator[Row]:
+        ids = {key for game in games for key in (game.id, *(unit["session_id"] for unit in game.units))} - {None}
+        return (row for key in ids for row in rows.get(key, ()))
+
+    return violations_of
+
+
+def _violations(violations: Iterable[Row]) -> list[Row]:
+    """Return violations, each once, with the tables of their rule and those that it needs."""
     rules = {rule.rule: {"needs": rule.tables, "tables": {*rule.tables, *rule.any_of}} for rule in _rules()}
     columns = ("rule", "game_id", "session_id")
-    violations = (
-        {tuple(row[name] for name in columns) for run in auditor.of_events(finished) for row in run.to_dicts()}
-        if finished
-        else ()
-    )
-    return [dict(zip(columns, row, strict=True)) | rules[row[0]] for row in sorted(violations, key=repr)]
+    keys = {tuple(row[name] for name in columns) for row in violations}
+    return [dict(zip(columns, key, strict=True)) | rules[key[0]] for key in sorted(keys, key=repr)]
 
 
 def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
@@ -218,7 +243,27 @@ class _Judge:
         violated = _violated(violations, units)
         # An operation without data for any game is not offered by the service.
         operations = [operation for operation in _JUDGED_OPERATIONS if operation in self.baseline.operations]
-        return [row for game in games for operation in operations for row in self._rows_of(game, operation, violated)]
+        return [
+            row
+            for game in games
+            for operation in operations
+            if self._was_requested(game, operation)
+            for row in self._rows_of(game, operation, violated)
+        ]
+
+    def _was_requested(self, game: _Game, operation: str) -> bool:
+        """Return whether a sync asked for an operation of a game, as far as the units say.
+
+        A sync plans a unit of each session for each operation that it asks for. Of a game before the first one with a
+        unit of the operation nothing was asked.
+        """
+        operations = {row["operation"] for row in game.units if not _is_malformed(row)}
+        if operation in operations or not operations:
+            return True
+        if not _is_entry(operation) and any(not _is_entry(name) for name in operations):
+            return False
+        first_start = self.baseline.first_starts.get(operation)
+        return first_start is None or game.starts_at is None or game.starts_at >= first_start
 
     def _rows_of(self, game: _Game, operation: str, violated: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
         """Return the rows of an operation's tables."""
@@ -342,11 +387,16 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
         return "withdrawn", "no list has it any more"
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
-    is_entry = operation in ("schedule", "game")
+    is_entry = _is_entry(operation)
     verdict = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
         return verdict, _waiting(game, clock)
     return verdict, "no list has it" if is_entry else "its event lists no session"
+
+
+def _is_entry(operation: str) -> bool:
+    """Return whether a list has the rows of the operation for a game, not a body of one of its sessions."""
+    return operation in ("schedule", "game")
 
 
 def _waiting(game: _Game, clock: datetime) -> str:
@@ -378,6 +428,11 @@ def _games(units: Sequence[Row], schedule: Iterable[Row], existing_ids: Collecti
             game.over_at = row["over_at"]
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
+    for game in games.values():
+        if all(row["operation"] != "game" for row in game.units):
+            game.over_at = _latest(*(row["over_at"] for row in game.units)) or (
+                game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None
+            )
     # A malformed entry may belong to any game if its id is of no known game or practice.
     unknown = [row for name, row in holes.items() if name not in existing_ids]
     for game in games.values():
@@ -412,11 +467,13 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
         if row["status"] not in (*COMPLETE, "withdrawn")
         for table in RESOURCES[row["operation"]].tables
     }
+    known = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
+    of_games = {table for operation in _JUDGED_OPERATIONS for table in RESOURCES[operation].tables}
     game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
-        if any((game, table) in holes for table in row["needs"]):
+        if any((game, table) in holes or (game, table) not in known for table in of_games.intersection(row["needs"])):
             continue
         # Without a session, nothing of the game is complete; otherwise all tables of a body are as good as it.
         tables = TABLES if row["rule"] == "games_have_all_sessions" else _with_neighbours(row["tables"])

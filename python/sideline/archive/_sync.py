@@ -24,11 +24,12 @@ from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, sta
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._pipeline import Pipeline
-from ._plan import LIST_OPERATIONS, Unit, is_list
+from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
+from ._schemas import internal_schemas
 from ._settings import Settings
 from ._settled import Ledger
-from ._store import Store, internal_schemas, now
+from ._store import Store, now
 from ._writer import Context, coverage_row, rows_to_arrow, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ class Sync:
         self._ledger = Ledger(store)
         self._known = self._ledger.rows
         self._settled_entries = self._ledger.find_settled(wanted, window)
-        self._lists = Discovery(
-            client, clock, self._settled_entries, lambda event: f"team_events/{event}" in self._known
-        )
+        self._lists = Discovery(client, clock, self._settled_entries, self._is_practice, self._has_team)
         self._listed_at: dict[str, datetime | None] = {}
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
@@ -159,7 +158,12 @@ class Sync:
         return moment(_epoch_ms("start", start)), moment(_epoch_ms("end", end))
 
     def _is_practice(self, event_id: str) -> bool:
-        return f"team_events/{event_id}" in self._known
+        """Return whether the archive has the event as a practice, and not as a game since."""
+        practice, game = (self._known.get(f"{operation}/{event_id}") for operation in ("team_events", "game"))
+        return practice is not None and (practice["status"] != "withdrawn" or game is None)
+
+    def _has_team(self, team_id: int | None) -> bool:
+        return any(row["team_id"] == team_id and _plan.has_rows(row) for row in self._known.values())
 
     def _events_by_id(self, first: datetime, last: datetime, *, are_all_teams: bool) -> list[str]:
         """Return the events to request by their ids."""
@@ -254,10 +258,13 @@ class Sync:
         return after(State.MISSING_STORED if hole is not None and hole["absent_in"] else State.FETCHED, observation)
 
     def _retyped(self) -> Iterator[Outcome]:
-        """Return practices that became games, and the reverse: the rows of both units have the same key."""
+        """Return practices that are games now, and the reverse: the rows of both units have the same key.
+
+        One that was only requested in vain would stay a hole, which nothing requests again.
+        """
         for event in self._lists.events.values():
             other = self._known.get(f"{'team_events' if event.is_game else 'game'}/{event.id}")
-            if other is not None and _plan.has_rows(other) and event.id not in self._lists.unstorable:
+            if other is not None and other["status"] != "withdrawn" and event.id not in self._lists.unstorable:
                 yield self._withdrawn(other, "its event is listed as another kind now")
 
     def _withdrawn(self, row: Mapping[str, Any], reason: str) -> Outcome:
@@ -279,15 +286,17 @@ class Sync:
         write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
 
     def _remove_early_holes(self) -> None:
-        """Remove the holes of games that are not played yet, or not at all.
+        """Remove the holes of games that are not played yet, or not at all, and of teams that do not exist.
 
-        They were requested too early: the game has moved or was canceled since, or the service's clock was ahead.
+        Such games were requested too early: one has moved or was canceled since, or the service's clock was ahead.
         """
         lists = self._lists
         missing_ids = {outcome.unit.id for outcome in lists.missing_games}
         games = _plan.early_games(lists.games.values(), {*lists.events, *missing_ids}, lists.clock)
         units = {f"game/{game}" for game in games}
         early = {unit for unit in units & self._known.keys() if _plan.is_unstored_hole(self._known[unit])}
+        of_teams = {name: row["team_id"] for name, row in self._known.items() if name.startswith(TEAMS_LIST)}
+        early |= {name for name, team in of_teams.items() if lists.lacks_team(team)}
         remove_holes(self._store, early, _plan.is_unstored_hole)
         for unit in early:
             del self._known[unit]
@@ -396,7 +405,7 @@ class Sync:
     def _steps(self, groups: list[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(_taken(groups), self._expected_size, self._settings):
+            for step in _steps(_take_groups(groups), self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -562,7 +571,7 @@ def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
         yield list(outcomes[first : first + size])
 
 
-def _taken(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
+def _take_groups(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
     """Yield the groups, and keep none: the units of a season are many."""
     groups.reverse()
     while groups:

@@ -14,8 +14,9 @@ from . import _arrow
 from ._life import COMPLETE
 from ._plan import SOURCES_OF_ANSWERS, UNDATED
 from ._read import coverage, require, scan
+from ._schemas import MONTH, in_month, internal_schemas, public_schema
 from ._storage_types import to_storage_types
-from ._store import MONTH, Store, in_month, internal_schemas, is_in, now, public_schema
+from ._store import Store, is_in, now
 
 if TYPE_CHECKING:
     import polars

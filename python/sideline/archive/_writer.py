@@ -25,19 +25,17 @@ from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._plan import RESOURCES, TABLES, is_final, partition, partitions
-from ._raw import add_bodies
-from ._read import bodies, coverage_of, to_dicts, to_views, unit_of_body
-from ._store import LINEAGE, MONTH, Store, in_month, internal_schemas, is_in
+from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, is_final, partition
+from ._raw import UNDECODABLE, WITHDRAWN, add_bodies
+from ._read import bodies, coverage_of, to_dicts, unit_of_body
+from ._schemas import LINEAGE, MONTH, in_month, internal_schemas
+from ._store import Store, is_in
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
 Row = dict[str, Any]
-
-UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
-"""Statuses of rows of `raw`, besides "stored"."""
 
 _BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
 """Columns of `coverage` about the stored body."""
@@ -46,29 +44,6 @@ _MAX_THREADS = 2
 """Tables written at once. Each takes memory."""
 
 _PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
-
-
-def interrupted_units(
-    store: Store, raw: "DeltaTable | None", coverage: "DeltaTable | None", months: Collection[str]
-) -> set[str]:
-    """Return the units with a body of these months in an opened table `raw` whose storing was interrupted."""
-    pa: Any = library("pyarrow", "archive")
-    pc: Any = library("pyarrow.compute", "archive")
-    sequences_in_raw: dict[str, int] = {}
-    for month in months if raw is not None else ():
-        batches = () if coverage is None else store.select(coverage, ("unit", "sequence"), months=partitions(month))
-        ledger = pa.Table.from_batches(batches, pa.schema({"unit": pa.string(), "sequence": pa.int64()}))
-        for bodies_ in store.select(raw, ("unit", "sequence", "status"), months=[month]):  # type: ignore[arg-type]
-            is_accounted = pc.less_equal(
-                bodies_["sequence"], ledger["sequence"].take(pc.index_in(bodies_["unit"], ledger["unit"]))
-            )
-            is_body = pc.not_equal(bodies_["status"], _arrow.scalar(UNDECODABLE, pa.string()))
-            for row in to_views(bodies_.filter(pc.and_(is_body, pc.invert(_arrow.is_true(is_accounted))))):
-                sequences_in_raw[row["unit"]] = max(row["sequence"], sequences_in_raw.get(row["unit"], 0))
-    # The row of a unit whose event has moved is in another month.
-    rows = coverage_of(store, coverage, sequences_in_raw) if sequences_in_raw and coverage is not None else []
-    sequences = {row["unit"]: _sequence(row) for row in rows}
-    return {unit for unit, sequence in sequences_in_raw.items() if sequence > sequences.get(unit, 0)}
 
 
 @dataclass(frozen=True)
@@ -115,7 +90,8 @@ def write_outcomes(
     is_contended = not store.can_add_files
     while True:
         table = store.open_or_create("coverage", internal_schemas()["coverage"])
-        seen = {row["unit"]: row for row in coverage_of(store, table, mine)}
+        seen = {row["unit"]: row for row in _rows_of_units(store, table, mine, context)}
+        months = {row[MONTH] for row in seen.values()}
         for outcome in outcomes:
             _resolve_absence(outcome, seen.get(outcome.unit.name), context)
         rows_of_reserved: dict[str, Row] = {}
@@ -139,6 +115,7 @@ def write_outcomes(
                 is_contended = True
                 continue
             seen |= rows_of_reserved
+            months |= {row[MONTH] for row in rows_of_reserved.values()}
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
         stored = _write_units(store, ours, seen, context, now(), rows_of_reserved.keys(), tables_before)
@@ -149,14 +126,15 @@ def write_outcomes(
         while True:
             if not is_as_seen:
                 table = store.open_or_create("coverage", internal_schemas()["coverage"])
-                after = {row["unit"]: row for row in coverage_of(store, table, mine)}
+                after = {row["unit"]: row for row in _rows_of_units(store, table, mine, context)}
+                months = {row[MONTH] for row in after.values()}
                 if any(version(row) != version(seen.get(name)) for name, row in after.items()):
                     break
             rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
             # Which body is newer is unknown: the next sync requests the unit again.
             rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
             last = attempt >= store.settings.max_write_attempts
-            if not rows or _replace_coverage(store, table, rows, is_contended=is_contended, last=last):
+            if not rows or _replace_coverage(store, table, rows, months, is_contended=is_contended, last=last):
                 store.keep(table)
                 return stored.corrections
             is_contended = True
@@ -165,13 +143,36 @@ def write_outcomes(
             store.wait(attempt)
 
 
+def _rows_of_units(store: Store, table: "DeltaTable", outcomes: Mapping[str, Outcome], context: Context) -> list[Row]:
+    """Return the rows of units in an opened table `coverage`.
+
+    Only their own months are read, those of now and of before. A new unit may be one of another game in any month, and
+    another writer may have moved a known one.
+    """
+    months = {partition(outcome.unit) for outcome in outcomes.values()}
+    months |= {context.known[name][MONTH] for name in outcomes.keys() & context.known.keys()}
+    dated_units = {name for name, outcome in outcomes.items() if outcome.unit.operation not in UNDATED_OPERATIONS}
+    if not dated_units <= context.known.keys():
+        return coverage_of(store, table, outcomes)
+    rows = coverage_of(store, table, outcomes, months=months)
+    moved_units = dated_units - {row["unit"] for row in rows}
+    return rows + (coverage_of(store, table, moved_units) if moved_units else [])
+
+
 def _replace_coverage(
-    store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_contended: bool, last: bool
+    store: Store,
+    table: "DeltaTable",
+    rows: Sequence[Row],
+    months: Collection[str],
+    *,
+    is_contended: bool,
+    last: bool,
 ) -> bool:
+    """`months`: those in which the table has rows of the units."""
     units, new = {row["unit"] for row in rows}, rows_to_arrow(rows, "coverage")
     if is_contended:
         return store.try_replace(table, new, is_in("unit", units), last=last)
-    return _commits.replace_units(store, table, new, units)
+    return _commits.replace_units(store, table, new, units, months)
 
 
 def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table | None":
@@ -361,7 +362,9 @@ def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, 
 
 def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
     """Return the rows of units in an opened table `raw`, without their bodies."""
-    return [row for batch in store.select(table, _PLACE_COLUMNS, ("unit", units)) for row in to_dicts(batch)]
+    is_undated = all(unit.partition("/")[0] in UNDATED_OPERATIONS for unit in units)
+    batches = store.select(table, _PLACE_COLUMNS, ("unit", units), [UNDATED] if is_undated else None)
+    return [row for batch in batches for row in to_dicts(batch)]
 
 
 def _units_with_same_rows(unit: str) -> set[str]:

@@ -28,6 +28,9 @@ def add(commands: Commands) -> None:
         help="the page to write; - is standard output (default: report.html)",
     )
     parser.add_argument("--since", metavar="TIME", help="corrections since this time; ISO 8601 (default: last report)")
+    parser.add_argument(
+        "--tz", metavar="ZONE", help="the zone of the times, such as America/New_York (default: SIDELINE_TZ, else UTC)"
+    )
     add_json(parser, "print a summary as one line of JSON")
 
 
@@ -36,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from ..archive import Archive
 
     archive = Archive(args.path)
-    archive.report(args.out, since=args.since)
+    archive.report(args.out, since=args.since, tz=args.tz)
     info = archive.info()
     # Nothing follows a page on standard output.
     if str(args.out) == "-" or not args.out.is_file():

@@ -118,13 +118,17 @@ def _print(root: str, report: "SyncReport") -> None:
 
 
 class _ProgressLines:
-    """Prints a progress line every few seconds."""
+    """Prints the number of units, then a progress line every few seconds."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _LINE_INTERVAL
+        self._is_first = True
 
     def __call__(self, progress: "Progress") -> None:
         now = time.monotonic()
+        if self._is_first:
+            self._is_first = False
+            print(f"{progress.operation}: {progress.total:,} units to request", file=sys.stderr, flush=True)
         if now >= self._next or progress.done == progress.total:
             self._next = now + _LINE_INTERVAL
             from .._client import progress_text

@@ -25,6 +25,9 @@ INTERVAL = 0.25
 """Seconds between two views, at least."""
 TERMINAL_NOTICES = 3
 TERMINAL_PLAYS = 6
+MAX_PLAYER = 24
+"""The width of the column of names."""
+
 MAX_WORD = 12
 """Characters of a word of the status, which is wrapped as a whole."""
 WIDE = 145
@@ -114,7 +117,8 @@ def render(view: GameView, width: int, height: int | None = None) -> "Renderable
     for notice in view["notices"][:notices]:
         style = "yellow" if notice["kind"] == "gap" else "dim"
         parts.append(Text(notice["text"], style, no_wrap=True, overflow="ellipsis"))
-    boxes = [_box(team, view["columns"], COLOURS[place], rows) for place, team in enumerate(view["teams"])]
+    widths = _widths(view, rows)
+    boxes = [_box(team, view["columns"], widths, COLOURS[place], rows) for place, team in enumerate(view["teams"])]
     if is_wide:
         side_by_side = Table.grid(padding=(0, 3))
         side_by_side.add_row(*boxes)
@@ -168,7 +172,8 @@ def _score(view: GameView) -> "RenderableType":
 def _status(view: GameView) -> "Text":
     from rich.text import Text
 
-    line = Text(view["state"], "green" if view["state"] == "connected" else "bold red")
+    # As the style of the whole line, it would colour the rest too.
+    line = Text().append(view["state"], {"connected": "green", "closed": "dim"}.get(view["state"], "bold red"))
     line.append(f" · {plural(view['updates'], 'update')}", "dim")
     if view["stale"]:
         line.append(" · values may be missing", "bold red")
@@ -180,15 +185,23 @@ def _status(view: GameView) -> "Text":
     return line.append(f" · last update {view['last']}", "dim") if view["last"] else line
 
 
-def _box(team: TeamView, columns: list[str], colour: str, rows: int) -> "Table":
+def _widths(view: GameView, rows: int) -> list[int]:
+    """Return the width of each column, so that those of both teams stand below each other."""
+    lines = [[row["name"], *row["values"]] for team in view["teams"] for row in team["rows"][:rows]]
+    lines += [["Team", *team["total"]] for team in view["teams"] if team["total"] is not None]
+    columns = zip(["Player", *view["columns"]], *lines, strict=True)
+    return [max(map(len, texts)) for texts in columns]
+
+
+def _box(team: TeamView, columns: list[str], widths: list[int], colour: str, rows: int) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
     title = Text(team["name"], f"bold {colour}")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("Player", max_width=24, no_wrap=True)
-    for name in columns:
-        table.add_column(Text(name), justify="right", no_wrap=True)
+    table.add_column("Player", min_width=min(MAX_PLAYER, widths[0]), max_width=MAX_PLAYER, no_wrap=True)
+    for name, width in zip(columns, widths[1:], strict=True):
+        table.add_column(Text(name), justify="right", no_wrap=True, min_width=width)
     for row in team["rows"][:rows]:
         table.add_row(Text(row["name"]), *map(Text, row["values"]))
     if team["total"] is not None:

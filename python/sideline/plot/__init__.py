@@ -18,6 +18,8 @@ for _name in ("matplotlib", "pyarrow"):
     library(_name, "plot")
 
 from ._animation import Animation, animate  # noqa: E402
+from ._assists import assist_network  # noqa: E402
+from ._comparison import compare_players  # noqa: E402
 from ._court import court  # noqa: E402
 from ._loads import loads, matchups  # noqa: E402
 from ._margin import score_margin  # noqa: E402
@@ -28,6 +30,8 @@ from ._tracking import tracking  # noqa: E402
 __all__ = [
     "Animation",
     "animate",
+    "assist_network",
+    "compare_players",
     "court",
     "loads",
     "matchups",

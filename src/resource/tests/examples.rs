@@ -14,7 +14,7 @@ use arrow_schema::{DataType, Field};
 use reader::Body;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tables::{
-    self, Context, DecodeError, Resource, Table, Ty, absent, col, decode, decode_all, decode_in_one_pass,
+    self, Context, DecodeError, PlanCache, Resource, Table, Ty, absent, col, decode, decode_all, decode_in_one_pass,
     read_elsewhere, root, same_rows_elsewhere, unknown_fields,
 };
 
@@ -391,7 +391,8 @@ fn a_map_has_the_parts_that_arrow_names() {
     assert_eq!((entries.as_ref(), *sorted), (&Field::new("entries", DataType::Struct(parts.into()), false), false));
 }
 
-static ABOVE: Resource = Resource { name: "above", roots: &[root("teams[]")], tables: &[&PLAYERS], known: &[] };
+static ABOVE: Resource =
+    Resource { name: "above", roots: &[root("teams[]")], tables: &[&PLAYERS], known: &[], cache: PlanCache::new() };
 static PLAYERS: Table = Table {
     name: "players",
     doc: "",

@@ -44,5 +44,5 @@ pub(crate) fn resource(bytes: &[u8]) {
             }
         }
     }
-    let _ = json_path::at(text, random.below(text.len() + 2));
+    let _ = json_path::at(&body, random.below(text.len() + 2));
 }

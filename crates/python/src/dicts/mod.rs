@@ -38,10 +38,10 @@ pub(crate) fn objects<'py>(py: Python<'py>, body: &Body, scrubber: &Scrubber) ->
 #[cold]
 fn decode_error(body: &Body, fault: BodyError, offset: usize) -> DecodeError {
     let error = reader::syntax_error(body).unwrap_or_else(|| match fault {
-        BodyError::Json(fault) => fault.at(body.as_slice(), offset),
+        BodyError::Json(fault) => fault.at(body, offset),
         BodyError::TooDeep => JsonError {
             message: format!("arrays and objects are nested more than {MAX_DEPTH} deep"),
-            path: json_path::at(body.as_slice(), offset),
+            path: json_path::at(body, offset),
             offset,
         },
     });

@@ -94,23 +94,22 @@ impl GameLog {
         let side = self.sides.iter().position(|side| side.members.iter().any(|member| member.player.id == player_id));
         let side = side.ok_or_else(|| format!("player {player_id} is in neither team of the game"))?;
         let visible = self.visible_at(now);
-        let value_in = |part: &(&GamePeriod, &[GamePossession])| {
-            ledger::value(self, self.sides[side].team, &vec![*part], player_id, code)
-        };
+        let team = self.sides[side].team;
+        let value_in =
+            |part: &(&GamePeriod, &[GamePossession])| ledger::value(self, team, &vec![*part], player_id, code);
         let (period, possessions) = visible
             .iter()
             .rev()
             .find(|part| value_in(part).is_some_and(|value| value + delta >= 0))
             .ok_or_else(|| format!("player {player_id} has no session yet whose {code} can change by {delta}"))?;
-        let is_the_player = |member: usize| self.sides[side].members[member].player.id == player_id;
         let last_event = possessions.iter().flat_map(|possession| &possession.play_events).rev().find(|play_event| {
             play_event.side == side
-                && is_the_player(play_event.member)
+                && self.sides[side].members[play_event.member].player.id == player_id
                 && ledger::codes(&play_event.act).iter().any(|(event_code, _)| *event_code == code)
         });
         let ended_at = possessions.last().map_or(period.started_at, |possession| possession.ended_at);
         let versions =
-            visible.iter().flat_map(|(_, possessions)| possessions.iter()).map(|possession| possession.version);
+            visible.iter().flat_map(|(_, possessions)| possessions.iter().map(|possession| possession.version));
         let corrected_versions = self.corrections.iter().map(|correction| correction.version);
         Ok(Correction {
             session_id: period.id.clone(),

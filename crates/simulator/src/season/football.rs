@@ -122,11 +122,8 @@ fn plays(game_log: &GameLog, period: &GamePeriod) -> Vec<FootballPlay> {
         let towards = if (side + part) % 2 == 0 { 1.0 } else { -1.0 };
         let is_kick = down == 4 && spot >= 65;
         let yards = if is_kick { 0 } else { rng.within(-4, 12).min(2 * GOAL - spot).max(1 - spot) };
-        let points = match (is_kick, spot + yards == 2 * GOAL) {
-            (true, _) => 3,
-            (_, true) => 7,
-            _ => 0,
-        };
+        let is_touchdown = spot + yards == 2 * GOAL;
+        let points = if is_kick { 3 } else { 7 * i64::from(is_touchdown) };
         let place = |spot: i64, x: i64| FieldPoint { x: x as f64, y: towards * (spot - GOAL) as f64 * YARD };
         let snap = place(spot, rng.within(-HASH, HASH));
         plays.push(FootballPlay {

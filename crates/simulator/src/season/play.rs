@@ -126,6 +126,15 @@ struct Floor<'a> {
     screens: Vec<Screen>,
 }
 
+fn rates_of(range: Range) -> ShotRates {
+    match range {
+        Range::Rim => figures::RIM,
+        Range::Middle => figures::MIDDLE,
+        Range::Three => figures::THREE,
+        Range::Heave => figures::HEAVE,
+    }
+}
+
 impl<'a> Floor<'a> {
     fn new(mut rng: Rng, hoops: [Hoop; 2], version: i64, at: i64, sides: &'a [Side; 2], free_throws: bool) -> Self {
         let bench = [Substitutions::new(&mut rng, &sides[0]), Substitutions::new(&mut rng, &sides[1])];
@@ -336,12 +345,7 @@ impl<'a> Floor<'a> {
             _ => self.pick(side, |skills| skills.usage),
         };
         let (range, point) = self.place_of_shot(side, shooter, &choice, time);
-        let ShotRates { fouls, blocks, dribbles, makes, assists, bands } = match range {
-            Range::Rim => figures::RIM,
-            Range::Middle => figures::MIDDLE,
-            Range::Three => figures::THREE,
-            Range::Heave => figures::HEAVE,
-        };
+        let ShotRates { fouls, blocks, dribbles, makes, assists, bands } = rates_of(range);
         self.attributes.paint_touch |= point.in_paint();
         let is_quick = matches!(choice, Choice::Putback(..));
         let (mut defender, band, gap) = self.defence(side, shooter, range, is_quick);
@@ -349,35 +353,20 @@ impl<'a> Floor<'a> {
         let foul_chance = if self.free_throws { scale(fouls, self.form[1 - side].fouls) } else { 0 };
         let fouler = if self.rng.chance(foul_chance) { self.fouler(1 - side, defender) } else { None };
         defender = fouler.unwrap_or(defender);
-        let is_near = band < 2;
-        let is_blocked =
-            fouler.is_none() && is_near && self.rng.chance(scale(blocks, self.form[1 - side].blocks) * 17 / 10);
+        let block_chance = scale(blocks, self.form[1 - side].blocks) * 17 / 10;
+        let is_blocked = fouler.is_none() && band < 2 && self.rng.chance(block_chance);
         let dunk = range == Range::Rim && point.distance_cm() < 110.0 && !is_blocked && self.rng.chance(250);
-        let skills = &self.sides[side].members[shooter].skills;
-        let makes = makes
-            + (skills.touch + self.form[side].touch + self.streak[side]) / if point.is_three() { 4 } else { 1 }
-            + figures::TOUCH_BY_STRETCH[self.stretch()]
-            + bands[band];
         let makes = match (dunk, fouler) {
             (true, None) => 920,
-            (_, None) => makes,
-            (_, Some(_)) => makes * figures::AND_ONE / 100,
+            (_, None) => makes + self.touch(side, shooter, point) + bands[band],
+            (_, Some(_)) => (makes + self.touch(side, shooter, point) + bands[band]) * figures::AND_ONE / 100,
         };
         let is_made = !is_blocked && self.rng.chance(makes);
         let three = point.is_three();
         if is_made || fouler.is_none() {
-            let kind = match range {
-                Range::Rim if dunk => "DUNK",
-                Range::Rim => "LAYUP",
-                Range::Middle if self.rng.chance(150) => "FADEAWAY",
-                _ => "JUMPSHOT",
-            };
             let mut attributes = Vec::with_capacity(4);
-            attributes.extend([
-                if dribble { "OTD" } else { "CAS" },
-                if gap < figures::BAND_BORDERS[2] { "GUARDED" } else { "UNGUARDED" },
-                kind,
-            ]);
+            let guard = if gap < figures::BAND_BORDERS[2] { "GUARDED" } else { "UNGUARDED" };
+            attributes.extend([if dribble { "OTD" } else { "CAS" }, guard, self.kind_of_shot(range, dunk)]);
             if is_made && !dunk && self.rng.chance(400) {
                 attributes.push("CLEAN");
             }
@@ -389,21 +378,15 @@ impl<'a> Floor<'a> {
         let is_unassisted = matches!(choice, Choice::Putback(..) | Choice::Heave(Some(_)));
         let assists = if point.is_corner_three() { figures::CORNER_ASSISTS } else { assists } + self.form[side].assists;
         if is_made && !is_unassisted && self.rng.chance(assists * if dribble { 45 } else { 155 } / 100) {
-            let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
-            let from = court::spot(&mut self.rng, Range::Three, figures::SHOT_SHARES);
-            self.attributes.passes = self.attributes.passes.max(1);
-            self.act(side, passer, from, Act::Assist);
+            self.assist(side, shooter);
         }
         if is_blocked {
             let place = self.place(side, point, 400);
             self.happen(1 - side, defender, place, Act::Block);
         }
         if let Some(fouler) = fouler {
-            self.foul(1 - side, fouler, side, point);
-            self.team_fouls[1 - side] += 1;
-            self.whistle(15_000, 26_000);
             let shots = if is_made { 1 } else { 2 + usize::from(three) };
-            return self.free_throws(side, shooter, shots, false);
+            return self.foul_on_shot(side, (shooter, fouler), point, shots);
         }
         if is_made {
             return ChanceOutcome::Over(Start::Basket);
@@ -412,6 +395,42 @@ impl<'a> Floor<'a> {
         // Players who are elsewhere cannot rebound.
         let away = if point.distance_cm() > 200.0 { [shooter, defender] } else { [NOBODY; 2] };
         self.rebound(side, away, usize::from(!three))
+    }
+
+    fn foul_on_shot(
+        &mut self,
+        side: usize,
+        (shooter, fouler): (usize, usize),
+        point: Chart,
+        shots: usize,
+    ) -> ChanceOutcome {
+        self.foul(1 - side, fouler, side, point);
+        self.team_fouls[1 - side] += 1;
+        self.whistle(15_000, 26_000);
+        self.free_throws(side, shooter, shots, false)
+    }
+
+    /// What the shooter's form adds to the chance of a shot.
+    fn touch(&self, side: usize, shooter: usize, point: Chart) -> i64 {
+        let skills = &self.sides[side].members[shooter].skills;
+        (skills.touch + self.form[side].touch + self.streak[side]) / if point.is_three() { 4 } else { 1 }
+            + figures::TOUCH_BY_STRETCH[self.stretch()]
+    }
+
+    fn kind_of_shot(&mut self, range: Range, dunk: bool) -> &'static str {
+        match range {
+            Range::Rim if dunk => "DUNK",
+            Range::Rim => "LAYUP",
+            Range::Middle if self.rng.chance(150) => "FADEAWAY",
+            _ => "JUMPSHOT",
+        }
+    }
+
+    fn assist(&mut self, side: usize, shooter: usize) {
+        let passer = self.pick_but(side, [shooter, NOBODY], |skills| skills.passing);
+        let from = court::spot(&mut self.rng, Range::Three, figures::SHOT_SHARES);
+        self.attributes.passes = self.attributes.passes.max(1);
+        self.act(side, passer, from, Act::Assist);
     }
 
     fn place_of_shot(&mut self, side: usize, shooter: usize, choice: &Choice, time: i64) -> (Range, Chart) {

@@ -48,13 +48,18 @@ impl TeamMember {
     }
 }
 
+/// How many players are active, and how many of them start.
+fn squad(sport: Sport, rng: &mut Rng) -> (usize, usize) {
+    match sport {
+        Sport::Basketball => (rng.within(12, 14) as usize, 5),
+        Sport::Football => (rng.within(30, 34) as usize, 22),
+    }
+}
+
 /// Everybody who was on the team during the season: the starters, the bench, the departed.
 pub(super) fn members(seed: u64, sport: Sport, index: usize, team: &Team, plan: &SeasonPlan) -> Vec<Arc<TeamMember>> {
     let mut rng = Rng::with_key(seed, &[0x205E, index as u64]);
-    let (active, starters) = match sport {
-        Sport::Basketball => (rng.within(12, 14) as usize, 5),
-        Sport::Football => (rng.within(30, 34) as usize, 22),
-    };
+    let (active, starters) = squad(sport, &mut rng);
     let departures = [0, 1, 1, 2][rng.index(4)];
     let mut jerseys = jerseys(sport);
     rng.shuffle(&mut jerseys);

@@ -31,6 +31,14 @@ pub(super) struct SeasonPlan {
     pub ends_at: i64,
 }
 
+/// Day, time of the day, home, away.
+type Draw = (i64, i64, usize, usize);
+
+/// The last day of a round's window is free, so that no team plays on consecutive days.
+fn draw(rng: &mut Rng, first_day: i64, window: i64, (home, away): (usize, usize)) -> Draw {
+    (first_day + rng.below(window - 1), tipoff_of_day(rng, window), home, away)
+}
+
 pub(super) fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now: i64) -> SeasonPlan {
     // Callers may pass any number; the bound keeps times before the year 9999.
     let now = now.clamp(0, LAST_NOW);
@@ -45,17 +53,12 @@ pub(super) fn plan(seed: u64, sport: Sport, team_count: usize, games: usize, now
     let rounds = games.div_ceil(games_of_a_round) as i64;
     let days = SEASON_DAYS.max(rounds);
     let window = days / rounds;
-    let mut draws: Vec<(i64, i64, usize, usize)> = Vec::with_capacity(rounds as usize * games_of_a_round);
+    let mut draws: Vec<Draw> = Vec::with_capacity(rounds as usize * games_of_a_round);
     for round in 0..rounds {
-        let first_day = round * days / rounds;
         let mut pairs: Vec<_> = leagues.iter().flat_map(|league| pairs_of_round(league, round as usize)).collect();
         rng.shuffle(&mut pairs);
         pairs.truncate(games - draws.len());
-        for (home, away) in pairs {
-            // The last day of a round's window is free, so that no team plays on consecutive days.
-            let day = first_day + rng.below(window - 1);
-            draws.push((day, tipoff_of_day(&mut rng, window), home, away));
-        }
+        draws.extend(pairs.into_iter().map(|pair| draw(&mut rng, round * days / rounds, window, pair)));
     }
     draws.sort_unstable();
     // One game is going on at the season's clock, whatever the hour: its day ties the season to the clock.

@@ -104,6 +104,12 @@ impl<'a> Tracker<'a> {
         steps(self.period, from, to, self.sensors.step).filter_map(|t| self.batch(t))
     }
 
+    /// The players beside the court, if their sensors are on.
+    fn substitutes(&self, side: usize, on_court: [usize; 5]) -> impl Iterator<Item = usize> {
+        let has_bench = self.sensors.bench;
+        (0..self.sides[side].members.len()).filter(move |member| has_bench && !on_court.contains(member))
+    }
+
     fn batch(&self, t: i64) -> Option<LocationBatch> {
         let (possession, live) = self.possession(t)?;
         let (clock, shot_clock) = clock(possession, live, t);
@@ -127,9 +133,7 @@ impl<'a> Tracker<'a> {
         let mut locations = Vec::with_capacity(11);
         for side in 0..2 {
             let on_court = possession.on_court[side];
-            let all = 0..self.sides[side].members.len();
-            let substitutes = all.filter(|member| self.sensors.bench && !on_court.contains(member));
-            for member in on_court.into_iter().chain(substitutes) {
+            for member in on_court.into_iter().chain(self.substitutes(side, on_court)) {
                 let player = &self.sides[side].members[member].player;
                 let is_on = on_court.contains(&member);
                 let place =

@@ -201,10 +201,9 @@ impl Plan<'_> {
         let side = self.possession.side;
         let seat_of =
             |event: &PlayEvent| self.possession.on_court[event.side].iter().position(|item| *item == event.member);
-        let actor = group
-            .events
-            .iter()
-            .find(|event| event.side == side && matches!(event.act, Act::Shot { .. } | Act::Turnover { .. }));
+        let is_last_act =
+            |event: &&PlayEvent| event.side == side && matches!(event.act, Act::Shot { .. } | Act::Turnover { .. });
+        let actor = group.events.iter().find(is_last_act);
         let passer = group.events.iter().find(|event| event.act == Act::Assist).and_then(seat_of);
         let place = actor.or(group.events.first()).map(|event| event.place.chart());
         for event in group.events.iter().filter(|event| event.side == side) {
@@ -228,8 +227,7 @@ impl Plan<'_> {
                 self.walk(seat, group.at, self.five[seat], 3.2);
             } else {
                 let is_late = self.ways[seat].last().is_none_or(|way| way.0 < group.at - 600);
-                let is_rebounder = rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat));
-                if is_late || is_rebounder {
+                if is_late || rebounder.is_some_and(|rebound| (rebound.0, rebound.1) == (side, seat)) {
                     let last_spot = self.around(self.five[seat], 900);
                     self.five[seat] = last_spot;
                     self.go(side, seat, group.at + 300, last_spot, 2.6);

@@ -54,25 +54,29 @@ fn is_missed(events: &[PlayEvent]) -> bool {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn of_period(
-        seed: u64,
-        sides: &[Side; 2],
-        period: &'a GamePeriod,
-        next: Option<&'a GamePeriod>,
-    ) -> Option<Self> {
+    fn empty(seed: u64, sides: &[Side; 2], possession: &'a GamePossession) -> Self {
         let members = |side: usize| vec![Vec::new(); sides[side].members.len()];
-        let mut plan = Plan {
+        Plan {
             rng: Rng::with_key(seed, &[]),
             keys: [members(0), members(1)],
             ball: Vec::new(),
-            possession: period.possessions.first()?,
+            possession,
             is_zone: false,
             next: None,
             five: super::figures::SETS[0],
             holder: GUARD,
             ways: Default::default(),
             holders: Vec::new(),
-        };
+        }
+    }
+
+    pub(super) fn of_period(
+        seed: u64,
+        sides: &[Side; 2],
+        period: &'a GamePeriod,
+        next: Option<&'a GamePeriod>,
+    ) -> Option<Self> {
+        let mut plan = Plan::empty(seed, sides, period.possessions.first()?);
         for (side, keys) in plan.keys.iter_mut().enumerate() {
             for (member, keys) in keys.iter_mut().enumerate() {
                 let at = period.started_at as f64 - 20_000.0;
