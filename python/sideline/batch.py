@@ -40,7 +40,6 @@ STATUSES = ("fetched", "empty", "forbidden", "missing", "failed")
 MAX_HOLES_SHOWN = 10
 
 
-
 class Query(NamedTuple):
     """One operation for many ids."""
 
