@@ -102,8 +102,8 @@ def test_shell_lines_of_the_documentation_are_valid(page: str, command: str) -> 
 def test_there_is_no_code_that_nothing_runs() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         opened = re.findall(r"^ *```(\w*)$", page.read_text(encoding="utf-8"), re.M)[::2]
-        # tests/test_assistant.py starts the server of each JSON; the commands about a release need a published one.
-        languages = {"assistant.md": {"json"}, "releases.md": {"text"}}
+        # tests/test_assistant.py starts the server of each JSON; the commands about a release need a published one; test_crates.py compares the picture.
+        languages = {"assistant.md": {"json"}, "design.md": {"text"}, "releases.md": {"text"}}
         assert set(opened) <= {"python", "sh", *languages.get(page.name, ())}, page.name
 
 

@@ -159,9 +159,9 @@ async fn read_error_body(
     Ok(body)
 }
 
-fn with_capacity(announced: usize) -> std::result::Result<Body, AttemptError> {
+fn with_capacity(bytes: usize) -> std::result::Result<Body, AttemptError> {
     let mut body = Body::default();
-    body.try_reserve(announced.min(MAX_INITIAL_CAPACITY)).map_err(|_| AttemptError::out_of_memory())?;
+    body.try_reserve(bytes.min(MAX_INITIAL_CAPACITY)).map_err(|_| AttemptError::out_of_memory())?;
     Ok(body)
 }
 

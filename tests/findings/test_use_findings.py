@@ -371,7 +371,7 @@ def test_the_last_night_has_scores_and_leaders_as_its_box_scores(report: tuple[s
     rows = archive.scan("box_score").collect().to_dicts()
     games = {row["game_id"]: row for row in archive.scan("games").collect().to_dicts()}
     section = page.partition("<h2>Last night</h2>")[2].partition("</section>")[0]
-    lines = re.findall(r'<th scope="row">([^<]+)</th><td>(\d+)–(\d+)[^<]*</td><td>([^<]+) (\d+)</td>', section)
+    lines = re.findall(r'<th scope="row">([^<]+)</th><td>(\d+)–(\d+)[^<]*</td>(?:<td>[^<]*</td>){2}<td>([^<]+) (\d+)</td>', section)
     assert lines, section
     for name, away, home, leader, points_of_leader in lines:
         [game] = [game for game in games.values() if name == f"{game['away_team_name']} at {game['home_team_name']}" and str(game["game_id"]) in str(rows)]

@@ -316,6 +316,9 @@ fn inputs(table: &'static Table, names: &[&str]) -> Result<Vec<usize>, String> {
     names.iter().map(number).collect()
 }
 
+type Cell = fn(u32) -> ColumnRef;
+type Operation = Box<dyn Fn(u32) -> Op>;
+
 impl Storage {
     /// Adds a builder for a column, and the operation that fills it.
     fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (ColumnRef, Op) {
@@ -323,8 +326,6 @@ impl Storage {
             levels.push(level);
             levels.len() as u32 - 1
         }
-        type Cell = fn(u32) -> ColumnRef;
-        type Operation = Box<dyn Fn(u32) -> Op>;
         let (cell, op): (Cell, Operation) = match ty {
             Ty::Int64 | Ty::Int32 => (ColumnRef::Int, Box::new(Op::Int)),
             Ty::Count => (ColumnRef::Int, Box::new(Op::Count)),

@@ -252,10 +252,10 @@ class _Judge:
         ]
 
     def _was_requested(self, game: _Game, operation: str) -> bool:
-        """Return whether a sync asked for an operation of a game, as far as the units say.
+        """Return whether a sync requested an operation of a game, as far as the units say.
 
-        A sync plans a unit of each session for each operation that it asks for. Of a game before the first one with a
-        unit of the operation nothing was asked.
+        A sync plans a unit of each session for each operation that it requests. Of a game before the first one with a
+        unit of the operation it was not requested.
         """
         operations = {row["operation"] for row in game.units if not _is_malformed(row)}
         if operation in operations or not operations:
@@ -467,13 +467,16 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
         if row["status"] not in (*COMPLETE, "withdrawn")
         for table in RESOURCES[row["operation"]].tables
     }
-    known = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
+    requested_tables = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
     of_games = {table for operation in _JUDGED_OPERATIONS for table in RESOURCES[operation].tables}
     game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
-        if any((game, table) in holes or (game, table) not in known for table in of_games.intersection(row["needs"])):
+        if any(
+            (game, table) in holes or (game, table) not in requested_tables
+            for table in of_games.intersection(row["needs"])
+        ):
             continue
         # Without a session, nothing of the game is complete; otherwise all tables of a body are as good as it.
         tables = TABLES if row["rule"] == "games_have_all_sessions" else _with_neighbours(row["tables"])

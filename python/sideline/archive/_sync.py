@@ -87,7 +87,7 @@ class Sync:
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
-        self._ended: list[pyarrow.Table] = []
+        self._rows_of_units: list[pyarrow.Table] = []
         """The rows of `coverage` of the units that have ended; an outcome of each takes several times their memory."""
         self.corrections: list[dict[str, Any]] = []
         self._report: Callable[[Iterable[Outcome]], None]
@@ -143,15 +143,15 @@ class Sync:
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self._ended.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
+            self._rows_of_units.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
 
     def account(self) -> "pyarrow.Table":
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync.
 
         Units ended in the order of their steps. The rows are in that of the events; lists and rosters come first.
         """
-        ended = library("pyarrow", "archive").concat_tables([rows_to_arrow([], "coverage"), *self._ended])
-        return account(self._store, ended, self._order, self._scope)
+        rows = library("pyarrow", "archive").concat_tables([rows_to_arrow([], "coverage"), *self._rows_of_units])
+        return account(self._store, rows, self._order, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
