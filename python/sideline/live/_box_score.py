@@ -16,7 +16,11 @@ __all__ = ["LiveBoxScore", "Problem"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A row that a live box score leaves out."""
+    """A row that a live box score leaves out.
+
+    >>> sideline.live.LiveBoxScore().problems
+    []
+    """
 
     received_at: datetime
     path: str

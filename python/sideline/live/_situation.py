@@ -15,7 +15,11 @@ MAX_TEXT = 60
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a live game; what no message said is `None`."""
+    """One side of a live game; what no message said is `None`.
+
+    >>> print(sideline.live.LiveBoxScore().home.points)
+    None
+    """
 
     team_id: int | None = None
     name: str | None = None
