@@ -7,17 +7,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
+from needs import library
 
 import sideline
 
-ARROW: list[pa.Array] = [
+duckdb, pd, pl = library("duckdb"), library("pandas"), library("polars")
+pa, pc = library("pyarrow"), library("pyarrow.compute")
+
+ARROW: list[Any] = [
     *(pa.array([1, None, 3], kind) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32())),
     pa.array([2**64 - 1, None], pa.uint64()),
     pa.array([1.5, None], pa.float16()),

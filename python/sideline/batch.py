@@ -19,7 +19,7 @@ from ._core import (
     _ids,
 )
 from ._lazy import LazyModule
-from ._rows import report_drift
+from ._rows import report_drift, shorten
 from .errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
@@ -398,23 +398,29 @@ def only_id(method: str, name: str, value: Any) -> Any:
     return only
 
 
-def checked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a request, with ids instead of tables. Raises `ValueError` for a team's name."""
-    _check_teams([arguments.get("team_id")])
+    _check_teams(operation, [arguments.get("team_id")])
     plain = {name: one_id(name, value) for name, value in arguments.items()}
     if "team_ids" in plain:
         teams = several("team_ids", plain["team_ids"])
         plain["team_ids"] = plain["team_ids"] if teams is None else teams
         if plain.get("reference") == "SHOTTRACKER":
-            _check_teams([plain["team_ids"]] if teams is None else teams)
+            _check_teams(operation, [plain["team_ids"]] if teams is None else teams)
     return plain
 
 
-def _check_teams(teams: Iterable[object]) -> None:
-    """Raise `ValueError` for the name of a team: the service would respond with no games, a 404 or a 500."""
+def _check_teams(operation: str, teams: Iterable[object]) -> None:
+    """Raise `ValueError` for the name of a team: the service would respond with no games, a 404 or a 500.
+
+    A roster may be requested by an id of another system, which is no name if it has a digit or a sign.
+    """
     for team in teams:
-        if isinstance(team, str) and not team.strip().isdecimal():
-            raise ValueError(f"team_id is {team!r}, and it must be a number: client.find_team({team!r}) finds it")
+        if not isinstance(team, str) or team.strip().isdecimal():
+            continue
+        if operation != "roster" or team.replace(" ", "").isalpha():
+            text = repr(shorten(team, 80))
+            raise ValueError(f"team_id is {text}, and it must be a number: client.find_team({text}) finds it")
 
 
 def many(name: str, value: object) -> list[int | str] | None:
@@ -460,7 +466,7 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Durat
     if ids is None:
         return None
     rest = dict(others)
-    _check_teams([*(ids if name == "team_id" else ()), rest.get("team_id")])
+    _check_teams(operation, [*(ids if name == "team_id" else ()), rest.get("team_id")])
     if name == "session_id" and (of_user := rest.get("game_id")) is not None:
         games = _games(of_user, len(ids))
         if games is not None:
