@@ -100,7 +100,7 @@ class AsyncClient(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(arguments)
+            arguments = checked(operation, arguments)
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):

@@ -97,7 +97,7 @@ class Client(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(arguments)
+            arguments = checked(operation, arguments)
             return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):
