@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import Killed, killed_after
+from archives import Killed, archive_with, killed_after
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from needs import ARCHIVE, require
@@ -225,6 +225,26 @@ def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service, ar
     assert {status for status, _ in verdicts(archive, correction_window=timedelta(0)).values()} == {"available", "pending"}
 
 
+def test_every_table_of_a_game_has_a_verdict_after_a_killed_sync(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
+    """A sync that ends between two chunks leaves games of which only some tables are stored."""
+    tables_of_games = {(row["game_id"], row["table"]) for row in archive.status().to_dicts()}
+    partial = 0
+    for transactions in range(1, 200, 9):
+        with sideline.Client(**second.client_options(), max_retries=0) as client:
+            killed = archive_with(tmp_path / f"killed-{transactions}", client, max_step_units=1, min_chunk_units=1, max_chunk_units=1)
+            try:
+                with killed_after(transactions):
+                    killed.sync(**SEASON, tables=TABLES, progress=False)
+                break
+            except Killed:
+                rows = killed.status(correction_window=timedelta(0)).to_dicts()
+        known = {row["table"] for row in rows}, {row["game_id"] for row in rows}
+        expected = {(game, table) for game, table in tables_of_games if table in known[0] and game in known[1]}
+        assert expected <= {(row["game_id"], row["table"]) for row in rows}, transactions
+        partial += any(row["status"] == "late" for row in rows)
+    assert partial > 1
+
+
 def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
     everything = verdicts(archive)
     team = second.season.teams[0].id
@@ -275,23 +295,25 @@ def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> Non
     assert all(_holds({**row, name: None}, far) for name in row)
 
 
-HALVES: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {
-    "all, then games of the time before": (None, ("games",)),
-    "all, then shots of the time before": (None, ("shots",)),
-    "shots and games, then all": (("shots", "games"), None),
+HALVES: dict[str, list[tuple[bool, tuple[str, ...] | None]]] = {
+    "all, then games of the time before": [(True, None), (False, ("games",))],
+    "all, then shots of the time before": [(True, None), (False, ("shots",))],
+    "all, then shots of the time after": [(False, None), (True, ("shots",))],
+    "shots and games, then all of the time after": [(False, ("shots", "games")), (True, None)],
 }
 
 
 @pytest.mark.parametrize("name", HALVES)
-def test_what_was_never_requested_is_not_missing(tmp_path: Path, second: Service, name: str) -> None:
-    starts = sorted(event.start for event in second.season.games if event.start < second.season.now)
-    middle, begin = starts[len(starts) // 2], starts[0] - 86_400_000
-    later, earlier = HALVES[name]
-    archive = sideline.Archive(tmp_path / "season", sideline.Client(**second.client_options()))
-    parts = [((middle, NOW), later), ((begin, middle), earlier)]
-    for (start, end), tables in parts if later is None else parts[::-1]:
-        options: dict[str, Any] = {} if tables is None else {"tables": tables}
-        assert archive.sync(start=start, end=end, progress=False, **options).complete
+def test_what_was_never_requested_is_not_missing(tmp_path: Path, name: str) -> None:
+    with Service(**SIZE) as service, sideline.Client(**service.client_options()) as client:
+        starts = sorted(event.start for event in service.season.games if event.start < service.season.now)
+        middle, begin = starts[len(starts) // 2], starts[0] - 86_400_000
+        archive = sideline.Archive(tmp_path / "season", client)
+        for is_later, tables in HALVES[name]:
+            options: dict[str, Any] = {} if tables is None else {"tables": tables}
+            start, end = (middle, service.season.now) if is_later else (begin, middle)
+            assert archive.sync(start=start, end=end, progress=False, **options).complete
+            service.season.now += 60_000
     rows = archive.status(correction_window=timedelta(0)).to_dicts()
     problems = [row for row in rows if row["status"] not in ("available", "provisional")]
     assert not problems

@@ -21,19 +21,7 @@ _MIN_BODIES = 3
 _MAX_OBSERVED_DELAY = timedelta(days=3)
 """A unit first requested later than this after its end says nothing about the delay."""
 
-_COLUMNS = (
-    "unit",
-    "operation",
-    "status",
-    "rows",
-    "final",
-    "over_at",
-    "planned_at",
-    "game_id",
-    "body_id",
-    "starts_at",
-    MONTH,
-)
+_COLUMNS = ("unit", "operation", "status", "rows", "final", "over_at", "planned_at", "game_id", "body_id", MONTH)
 
 
 @dataclass(frozen=True)
@@ -46,8 +34,8 @@ class Baseline:
     """The median of the rows of a body."""
     operations: frozenset[str]
     """Those that the service has data of."""
-    first_starts: Mapping[str, datetime]
-    """When the first game starts that each operation was requested for."""
+    requested_by: Mapping[datetime, frozenset[str]]
+    """The operations of which a sync stored a unit, by the clock of the sync."""
 
 
 def ledger(store: Store) -> "polars.DataFrame":
@@ -82,11 +70,10 @@ def learn(store: Store, units: "polars.DataFrame") -> Baseline:
         .agg(pl.col("rows").median())
     )
     operations = units.filter(~pl.col("status").is_in(("unavailable", "withdrawn")))["operation"]
-    of_games = units.filter(pl.col("game_id").is_not_null())
-    first_starts = of_games.group_by("operation").agg(pl.col("starts_at").min())
+    syncs = units.filter(pl.col("planned_at").is_not_null()).group_by("planned_at").agg(pl.col("operation").unique())
     return Baseline(
         {name: timedelta(seconds=round(delay / 1e6)) for name, _, delay in delays.iter_rows()},
         {name: median for name, median in rows.iter_rows() if median is not None},
         frozenset(operations),
-        {name: start for name, start in first_starts.iter_rows() if start is not None},
+        {planned_at: frozenset(names) for planned_at, names in syncs.iter_rows()},
     )

@@ -252,18 +252,13 @@ class _Judge:
         ]
 
     def _was_requested(self, game: _Game, operation: str) -> bool:
-        """Return whether a sync requested an operation of a game, as far as the units say.
+        """Return whether a sync that stored a unit of the game requested the operation, of this game or of another.
 
-        A sync plans a unit of each session for each operation that it requests. Of a game before the first one with a
-        unit of the operation it was not requested.
+        A sync that was killed may have requested what it has not stored.
         """
-        operations = {row["operation"] for row in game.units if not _is_malformed(row)}
-        if operation in operations or not operations:
-            return True
-        if not _is_entry(operation) and any(not _is_entry(name) for name in operations):
-            return False
-        first_start = self.baseline.first_starts.get(operation)
-        return first_start is None or game.starts_at is None or game.starts_at >= first_start
+        syncs = {row["planned_at"] for row in game.units if not _is_malformed(row)}
+        requested_by = self.baseline.requested_by
+        return not syncs or any(at not in requested_by or operation in requested_by[at] for at in syncs)
 
     def _rows_of(self, game: _Game, operation: str, violated: Mapping[tuple[str, str], Sequence[str]]) -> list[Row]:
         """Return the rows of an operation's tables."""
@@ -387,16 +382,14 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
         return "withdrawn", "no list has it any more"
     end = game.over_at or (game.starts_at + MIN_SETTLED_TIME if game.starts_at is not None else None)
     is_due = end is not None and clock >= end + max(delay or _FALLBACK_DELAY, MIN_SETTLED_TIME)
-    is_entry = _is_entry(operation)
+    is_entry = operation in ("schedule", "game")
     verdict = verdict_of(State.MISSING if is_entry else State.EXPECTED, Phase.DUE if is_due else Phase.WAITING)
     if not is_due:
         return verdict, _waiting(game, clock)
-    return verdict, "no list has it" if is_entry else "its event lists no session"
-
-
-def _is_entry(operation: str) -> bool:
-    """Return whether a list has the rows of the operation for a game, not a body of one of its sessions."""
-    return operation in ("schedule", "game")
+    if is_entry:
+        return verdict, "no list has it"
+    has_sessions = any(row["session_id"] is not None for row in game.units)
+    return verdict, "nothing of it is stored: sync again" if has_sessions else "its event lists no session"
 
 
 def _waiting(game: _Game, clock: datetime) -> str:
@@ -467,14 +460,14 @@ def _violated(violations: Iterable[Row], units: Sequence[Row]) -> dict[tuple[str
         if row["status"] not in (*COMPLETE, "withdrawn")
         for table in RESOURCES[row["operation"]].tables
     }
-    requested_tables = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
+    tables_with_units = {(row["game_id"], table) for row in units for table in RESOURCES[row["operation"]].tables}
     of_games = {table for operation in _JUDGED_OPERATIONS for table in RESOURCES[operation].tables}
     game_of = {row["session_id"]: row["game_id"] for row in units if row["session_id"] is not None}
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in violations:
         game: Any = row["game_id"] or game_of.get(row["session_id"])
         if any(
-            (game, table) in holes or (game, table) not in requested_tables
+            (game, table) in holes or (game, table) not in tables_with_units
             for table in of_games.intersection(row["needs"])
         ):
             continue
