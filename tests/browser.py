@@ -13,10 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 """`None`: none is installed."""
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, such as the package chromium of Debian")
 
 
 class Tab:

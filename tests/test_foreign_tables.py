@@ -232,3 +232,10 @@ def test_what_the_error_says_to_write_works() -> None:
     assert sideline.Table.from_arrow(duckdb.sql("select (bignum '1')::varchar as x"))["x"] == ["1"]
     runs = pa.table({"y": pc.run_end_decode(pa.RunEndEncodedArray.from_arrays([2], [7]))})
     assert sideline.Table.from_arrow(runs)["y"] == [7, 7]
+
+
+def test_a_key_that_a_map_has_twice_is_not_dropped() -> None:
+    table = sideline.Table.from_arrow(pa.table({"x": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}))
+    with pytest.raises(ValueError, match=r"the key 'a' twice, which a dict cannot have: use \.to_arrow\(\)"):
+        table.to_dicts()
+    assert table.to_arrow()["x"].to_pylist() == [[("a", 1), ("a", 2)]]

@@ -24,7 +24,7 @@ import pytest
 from service import Features, PlayedGame, Service
 
 import sideline
-from browser import CHROMIUM, Tab, browser
+from browser import Tab, browser, needs_browser
 from readable import CONTRASTS
 from sideline.live._page import LivePage, News, PageOptions, Settings, event, page, refusal
 from streams import HEAD, server, then_hold
@@ -374,9 +374,6 @@ def test_the_number_of_browsers_and_connections_is_limited() -> None:
 
 
 # A real browser.
-
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 @pytest.fixture(scope="module")

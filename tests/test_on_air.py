@@ -20,7 +20,7 @@ from lxml import etree
 from service import Features, PlayedGame, Service
 
 import sideline
-from browser import CHROMIUM, Tab, browser
+from browser import Tab, browser, needs_browser
 from sideline.cli import main
 from sideline.live._feed import FEED_FIELDS, SCORE_FIELDS, STAT_CODES
 from sideline.live._page import LivePage, PageOptions, refusal
@@ -380,9 +380,6 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
     with browser(tmp_path_factory.mktemp("browser")) as tab:
         tab.resize(1280, 720)
         yield tab
-
-
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
 
 @needs_browser

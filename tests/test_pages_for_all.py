@@ -11,11 +11,11 @@ from archives import frozen, small_season
 from needs import needs
 
 import sideline
-from browser import CHROMIUM, Tab, browser
+from browser import Tab, browser, needs_browser
 from readable import barriers, focus_order
 from sideline.live import LiveBoxScore
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")

@@ -228,21 +228,21 @@ def test_units_of_a_killed_sync_are_degraded(tmp_path: Path, second: Service, ar
 def test_every_table_of_a_game_has_a_verdict_after_a_killed_sync(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:
     """A sync that ends between two chunks leaves games of which only some tables are stored."""
     tables_of_games = {(row["game_id"], row["table"]) for row in archive.status().to_dicts()}
-    partial = 0
+    archives_with_late_tables = 0
     for transactions in range(1, 200, 9):
         with sideline.Client(**second.client_options(), max_retries=0) as client:
-            killed = archive_with(tmp_path / f"killed-{transactions}", client, max_step_units=1, min_chunk_units=1, max_chunk_units=1)
+            partial_archive = archive_with(tmp_path / f"killed-{transactions}", client, max_step_units=1, min_chunk_units=1, max_chunk_units=1)
             try:
                 with killed_after(transactions):
-                    killed.sync(**SEASON, tables=TABLES, progress=False)
+                    partial_archive.sync(**SEASON, tables=TABLES, progress=False)
                 break
             except Killed:
-                rows = killed.status(correction_window=timedelta(0)).to_dicts()
-        known = {row["table"] for row in rows}, {row["game_id"] for row in rows}
-        expected = {(game, table) for game, table in tables_of_games if table in known[0] and game in known[1]}
+                rows = partial_archive.status(correction_window=timedelta(0)).to_dicts()
+        games, tables = {row["game_id"] for row in rows}, {row["table"] for row in rows}
+        expected = {(game, table) for game, table in tables_of_games if game in games and table in tables}
         assert expected <= {(row["game_id"], row["table"]) for row in rows}, transactions
-        partial += any(row["status"] == "late" for row in rows)
-    assert partial > 1
+        archives_with_late_tables += any(row["status"] == "late" for row in rows)
+    assert archives_with_late_tables > 1
 
 
 def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service, archive: sideline.Archive) -> None:

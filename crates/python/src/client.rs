@@ -317,14 +317,14 @@ fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, Py
         };
         (stage, failure.text, failure.advice.text())
     });
-    let told = PyDict::new(py);
-    told.set_item("addresses", probe.addresses)?;
-    told.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
-    told.set_item("status", probe.status)?;
-    told.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
-    told.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
-    told.set_item("stopped", stopped)?;
-    Ok(told)
+    let facts = PyDict::new(py);
+    facts.set_item("addresses", probe.addresses)?;
+    facts.set_item("peer", probe.peer.map(|peer| peer.to_string()))?;
+    facts.set_item("status", probe.status)?;
+    facts.set_item("ahead", probe.clock_offset_ms.map(|offset_ms| offset_ms as f64 / 1000.0))?;
+    facts.set_item("certificate", probe.certificate.as_deref().and_then(read_certificate))?;
+    facts.set_item("stopped", stopped)?;
+    Ok(facts)
 }
 
 /// Return issuer and expiry (epoch seconds) of a DER certificate; `None` if the bytes are not a certificate.

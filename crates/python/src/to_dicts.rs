@@ -43,41 +43,8 @@ pub(crate) fn column<'py, 'a>(
 
 /// One column's values; `None` for null.
 fn values<'py>(py: Python<'py>, column: &ArrayRef) -> Values<'py> {
-    macro_rules! numbers {
-        ($of:ty) => {
-            objects(py, column.as_primitive::<$of>().iter())
-        };
-    }
-    macro_rules! decimals {
-        ($of:ty) => {
-            decimals(py, column.as_primitive::<$of>())
-        };
-    }
-    macro_rules! words {
-        ($key:ty) => {{
-            let dictionary = column.as_dictionary::<$key>();
-            let words = values(py, dictionary.values())?;
-            let word = |key: Option<_>| key.and_then(|key| words.get(usize::try_from(key).ok()?).cloned().flatten());
-            Ok(dictionary.keys().iter().map(word).collect())
-        }};
-    }
     match column.data_type() {
         DataType::Null => Ok(vec![None; column.len()]),
-        DataType::Int8 => numbers!(Int8Type),
-        DataType::Int16 => numbers!(Int16Type),
-        DataType::Int32 => numbers!(Int32Type),
-        DataType::Int64 => numbers!(Int64Type),
-        DataType::UInt8 => numbers!(UInt8Type),
-        DataType::UInt16 => numbers!(UInt16Type),
-        DataType::UInt32 => numbers!(UInt32Type),
-        DataType::UInt64 => numbers!(UInt64Type),
-        DataType::Float16 => objects(py, column.as_primitive::<Float16Type>().iter().map(|value| value.map(f64::from))),
-        DataType::Float32 => numbers!(Float32Type),
-        DataType::Float64 => numbers!(Float64Type),
-        DataType::Decimal32(..) => decimals!(Decimal32Type),
-        DataType::Decimal64(..) => decimals!(Decimal64Type),
-        DataType::Decimal128(..) => decimals!(Decimal128Type),
-        DataType::Decimal256(..) => decimals!(Decimal256Type),
         DataType::Boolean => objects(py, column.as_boolean().iter()),
         DataType::Utf8 => objects(py, column.as_string::<i32>().iter()),
         DataType::LargeUtf8 => objects(py, column.as_string::<i64>().iter()),
@@ -93,6 +60,48 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> Values<'py> {
         DataType::Time32(unit) | DataType::Time64(unit) => times::clocks(py, column, *unit),
         DataType::Duration(unit) => times::durations(py, column, *unit),
         DataType::Interval(unit) => intervals(py, column, *unit),
+        data_type if data_type.is_numeric() => numbers(py, column),
+        _ => nested_values(py, column),
+    }
+}
+
+fn numbers<'py>(py: Python<'py>, column: &ArrayRef) -> Values<'py> {
+    macro_rules! plain {
+        ($of:ty) => {
+            objects(py, column.as_primitive::<$of>().iter())
+        };
+    }
+    match column.data_type() {
+        DataType::Int8 => plain!(Int8Type),
+        DataType::Int16 => plain!(Int16Type),
+        DataType::Int32 => plain!(Int32Type),
+        DataType::Int64 => plain!(Int64Type),
+        DataType::UInt8 => plain!(UInt8Type),
+        DataType::UInt16 => plain!(UInt16Type),
+        DataType::UInt32 => plain!(UInt32Type),
+        DataType::UInt64 => plain!(UInt64Type),
+        DataType::Float16 => objects(py, column.as_primitive::<Float16Type>().iter().map(|value| value.map(f64::from))),
+        DataType::Float32 => plain!(Float32Type),
+        DataType::Float64 => plain!(Float64Type),
+        DataType::Decimal32(..) => decimals(py, column.as_primitive::<Decimal32Type>()),
+        DataType::Decimal64(..) => decimals(py, column.as_primitive::<Decimal64Type>()),
+        DataType::Decimal128(..) => decimals(py, column.as_primitive::<Decimal128Type>()),
+        DataType::Decimal256(..) => decimals(py, column.as_primitive::<Decimal256Type>()),
+        _ => Err(no_form(column)),
+    }
+}
+
+/// The values of a column whose type has others.
+fn nested_values<'py>(py: Python<'py>, column: &ArrayRef) -> Values<'py> {
+    macro_rules! words {
+        ($key:ty) => {{
+            let dictionary = column.as_dictionary::<$key>();
+            let words = values(py, dictionary.values())?;
+            let word = |key: Option<_>| key.and_then(|key| words.get(usize::try_from(key).ok()?).cloned().flatten());
+            Ok(dictionary.keys().iter().map(word).collect())
+        }};
+    }
+    match column.data_type() {
         DataType::Dictionary(key, _) => downcast_integer! { **key => (words), _ => Err(no_form(column)) },
         DataType::List(_) => lists(py, column.as_list::<i32>().iter()),
         DataType::LargeList(_) => lists(py, column.as_list::<i64>().iter()),
@@ -104,7 +113,7 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef) -> Values<'py> {
             maps.iter().map(|map| map.map(|entries| python_dict(py, &entries)).transpose()).collect()
         }
         DataType::Struct(_) => structs(py, column.as_struct()),
-        DataType::Union(..) | DataType::RunEndEncoded(..) => Err(no_form(column)),
+        _ => Err(no_form(column)),
     }
 }
 
@@ -224,6 +233,12 @@ fn python_list<'py>(py: Python<'py>, list: &ArrayRef) -> PyResult<Bound<'py, PyA
 fn python_dict<'py>(py: Python<'py>, entries: &StructArray) -> PyResult<Bound<'py, PyAny>> {
     let dict = PyDict::new(py);
     for (key, value) in values(py, entries.column(0))?.into_iter().zip(values(py, entries.column(1))?) {
+        if dict.contains(&key)? {
+            let key = key.map_or_else(|| Ok("None".into()), |key| key.repr().map(|text| text.to_string()))?;
+            return Err(PyValueError::new_err(format!(
+                "a map has the key {key} twice, which a dict cannot have: use .to_arrow()"
+            )));
+        }
         dict.set_item(key, value)?;
     }
     Ok(dict.into_any())

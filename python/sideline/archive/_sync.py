@@ -128,7 +128,7 @@ class Sync:
         problems, withdrawn_within = self._problems()
         self._ledger.release()
         self._update_holes(problems)
-        self._remove_early_holes()
+        self._remove_void_holes()
         self._write([game for game in lists.missing_games if not lists.is_unknown_game(game, self._known)])
         self._add([*lists.outcomes, *lists.missing_games])
         self._keep(problems)
@@ -285,7 +285,7 @@ class Sync:
         # Undecodable bodies are kept for a later version.
         write_undecodable(self._store, [outcome for outcome in (*known_lists, *problems) if outcome.body], now())
 
-    def _remove_early_holes(self) -> None:
+    def _remove_void_holes(self) -> None:
         """Remove the holes of games that are not played yet, or not at all, and of teams that do not exist.
 
         Such games were requested too early: one has moved or was canceled since, or the service's clock was ahead.
@@ -293,12 +293,12 @@ class Sync:
         lists = self._lists
         missing_ids = {outcome.unit.id for outcome in lists.missing_games}
         games = _plan.early_games(lists.games.values(), {*lists.events, *missing_ids}, lists.clock)
-        units = {f"game/{game}" for game in games}
-        early = {unit for unit in units & self._known.keys() if _plan.is_unstored_hole(self._known[unit])}
+        units = {f"game/{game}" for game in games} & self._known.keys()
+        units = {unit for unit in units if _plan.is_unstored_hole(self._known[unit])}
         of_teams = {name: row["team_id"] for name, row in self._known.items() if name.startswith(TEAMS_LIST)}
-        early |= {name for name, team in of_teams.items() if lists.lacks_team(team)}
-        remove_holes(self._store, early, _plan.is_unstored_hole)
-        for unit in early:
+        units |= {name for name, team in of_teams.items() if lists.lacks_team(team)}
+        remove_holes(self._store, units, _plan.is_unstored_hole)
+        for unit in units:
             del self._known[unit]
 
     def _fragments(self) -> Iterator[Outcome]:

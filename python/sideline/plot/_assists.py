@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
 from ._court import new_axes, nothing
-from ._data import Columns, Named, Rows, chosen_id, plain, team_label, teams_of
+from ._data import Columns, Named, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._look import MAKE, OTHER
 from ._shots import select_id
@@ -23,8 +23,8 @@ def assist_network(
     possession_events: Rows,
     ax: Axes | None = None,
     *,
-    team: int | str | None = None,
-    team_id: int | None = None,
+    team: One | None = None,
+    team_id: One | None = None,
     min_count: int = 1,
     teams: Named | None = None,
     players: Named | None = None,
@@ -38,8 +38,8 @@ def assist_network(
     Parameters:
         possession_events: `client.possessions`, or the table `possession_events`.
         ax: default: new axes.
-        team: an id or a name; required if the rows are of several teams.
-        team_id: the same, by id only.
+        team: an id, a name, or a table of one team; required if the rows are of several teams.
+        team_id: the same.
         min_count: pairs with fewer assists are not drawn; the note gives their number.
         teams, players: names by id, or a roster; default: names in the body, or the ids.
         options: for matplotlib's `FancyArrowPatch`.

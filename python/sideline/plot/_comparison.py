@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ._court import new_axes
-from ._data import Columns, Named, Rows, chosen_id, plain
+from ._data import Columns, Named, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import TEAMS
 
@@ -21,7 +21,7 @@ MIDDLE = 0.22
 
 def compare_players(
     rows: Rows,
-    players: Sequence[int | str],
+    players: Sequence[One],
     ax: Axes | None = None,
     *,
     stats: Sequence[str] | None = None,
@@ -37,7 +37,7 @@ def compare_players(
 
     Parameters:
         rows: `client.stats` or `client.box_score` of games, or a table with `player_id` and a column for each code.
-        players: two players, each an id or a name.
+        players: two players, each an id, a name, or a table of one.
         ax: default: new axes.
         stats: codes such as "PTS", or "FG%", "FG2%", "FG3%", "FT%", which are computed from the sums of makes and
             attempts; default: those of `STATS` that the rows have.
