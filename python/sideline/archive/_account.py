@@ -49,30 +49,40 @@ class Scope:
         )
 
 
-def account(store: Store, rows_of_units: "pyarrow.Table", order: Mapping[str, int], scope: Scope) -> "pyarrow.Table":
+def account(store: Store, rows_of_units: "pyarrow.Table", scope: Scope) -> "pyarrow.Table":
     """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
-    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row.
+    Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row. The
+    rows are in the order of the events; lists and rosters come first, holes of earlier syncs last.
 
     Parameters:
-        rows_of_units: a row of `coverage` for each unit that the sync requested.
-        order: positions of units in the result; the others come first.
+        rows_of_units: a row of `coverage` for each unit that the sync requested, in the order in which they ended.
     """
     pa: Any = library("pyarrow", "archive")
-    units, statuses = rows_of_units["unit"].to_pylist(), rows_of_units["status"].to_pylist()
-    lacking_units = [unit for unit, status in zip(units, statuses, strict=True) if is_lacking(status)]
-    current = _holes_and(store, lacking_units)
-    places = {unit: place for place, unit in enumerate(current, len(units))}
-    replaced_units = places.keys() & lacking_units
-    own_places = sorted(range(len(units)), key=lambda place: order.get(units[place], -1))
-    rows = [places[units[place]] if units[place] in replaced_units else place for place in own_places]
-    own_units = set(units)
-    rows += [
-        places[unit] for unit, row in current.items() if unit not in own_units and is_hole(row) and scope.contains(row)
-    ]
-    return pa.concat_tables([rows_of_units, _arrow.table([*current.values()], rows_of_units.schema)]).take(
-        _arrow.array(rows, pa.int64())
+    pc: Any = library("pyarrow.compute", "archive")
+    units, statuses = rows_of_units["unit"], rows_of_units["status"]
+    lacking = [status for status in statuses.unique().to_pylist() if is_lacking(status)]
+    lacks = pc.is_in(statuses, value_set=_arrow.array(lacking, pa.string()))
+    current = _holes_and(store, units.filter(lacks).to_pylist())
+    found = pc.index_in(units, value_set=_arrow.array(current, pa.string())).cast(pa.int64())
+    count = rows_of_units.num_rows
+    places = pc.if_else(
+        pc.and_(lacks, pc.is_valid(found)),
+        pc.add(found, _arrow.scalar(count, pa.int64())),
+        _arrow.array(range(count), pa.int64()),
     )
+    own = set(found.drop_null().to_pylist())
+    others = [
+        count + place
+        for place, row in enumerate(current.values())
+        if place not in own and is_hole(row) and scope.contains(row)
+    ]
+    keys = rows_of_units.select(["starts_at", "event_id"]).append_column(
+        "has_event", pc.is_valid(rows_of_units["event_id"])
+    )
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", "starts_at", "event_id")])
+    rows = pa.concat_tables([rows_of_units, _arrow.table([*current.values()], rows_of_units.schema)])
+    return rows.take(pa.chunked_array([*places.take(order).chunks, _arrow.array(others, pa.int64())]))
 
 
 def _holes_and(store: Store, units: Sequence[str]) -> dict[str, Row]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, chain, groupby
 from sys import modules
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -76,10 +76,10 @@ class Sync:
         self._known = self._ledger.rows
         self._settled_entries = self._ledger.find_settled(wanted, window)
         self._lists = Discovery(client, clock, self._settled_entries, self._is_practice, self._has_team)
-        self._listed_at: dict[str, datetime | None] = {}
+        self._owners: dict[str, str] = {}
+        """The event that first listed a session, by its id."""
         self._listed: dict[str, datetime] = {}
         """When events and entries were listed that are not written again."""
-        self._order: dict[str, int] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
         self._body_size = min(
             _DEFAULT_BODY_SIZE, _COMPRESSION_RATIO * (_compaction.mean_size(self._ledger.raw) or _DEFAULT_BODY_SIZE)
@@ -146,12 +146,9 @@ class Sync:
             self._rows_of_units.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
 
     def account(self) -> "pyarrow.Table":
-        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync.
-
-        Units ended in the order of their steps. The rows are in that of the events; lists and rosters come first.
-        """
+        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
         rows = library("pyarrow", "archive").concat_tables([rows_to_arrow([], "coverage"), *self._rows_of_units])
-        return account(self._store, rows, self._order, self._scope)
+        return account(self._store, rows, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
@@ -359,36 +356,55 @@ class Sync:
         if outcomes:
             self.corrections += write_outcomes(self._store, outcomes, self._context, now)
 
-    def _plan(self, with_rosters: bool) -> tuple[list[list[Unit]], dict[str, Unit]]:
-        """Return the due units by event, and the listed units that are not due."""
-        lists = self._lists
-        rosters = lists.team_ids if with_rosters and "roster" in self._wanted else []
-        groups = [[Unit("roster", str(team), team_id=team)] for team in rosters]
+    def _plan(self) -> tuple[int, dict[str, Unit]]:
+        """Return how many units of events are due, and the listed units that are not."""
+        count = 0
         listed: dict[str, Unit] = {}
-        new: list[Unit] = []
-        planned = self._order
-        for event in sorted(lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id)):
-            if not self._is_selected(event):
-                continue
-            repeated: list[Unit] = []
-            units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
-            if not event.are_sessions_known:
-                units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
-            for name, unit in units.items():
-                if name in planned:
-                    continue
-                planned[name] = len(planned)
-                self._listed_at[name] = event.received.served_at
-                stored = None if name in self._ledger.interrupted_units else self._known.get(name)
-                if self._is_fresh(stored) or not _plan.is_due(unit, stored, self._context.clock, self._window):
-                    listed[name] = unit
-                elif name in self._known or name in self._ledger.interrupted_units:
-                    repeated.append(unit)
+        for event in self._events():
+            for unit in self._units_of(event):
+                if self._is_due(unit):
+                    count += 1
                 else:
-                    new.append(unit)
-            groups.append(repeated)
-        # Sorted by month and id, so that storing a chunk does not read the files of the one before.
-        return groups + [[unit] for unit in sorted(new, key=lambda unit: (unit.month, unit.id))], listed
+                    listed[unit.name] = unit
+        return count, listed
+
+    def _groups(self) -> Iterator[list[Unit]]:
+        """Yield the due units of events, of one month after another: those of many seasons take much memory."""
+        for _, of_month in groupby(self._events(), key=lambda event: str(event.starts_at)[: len("2026-11")]):
+            new: list[Unit] = []
+            for event in of_month:
+                due = [unit for unit in self._units_of(event) if self._is_due(unit)]
+                repeated = [unit for unit in due if self._is_known(unit.name)]
+                if repeated:
+                    yield repeated
+                new += [unit for unit in due if not self._is_known(unit.name)]
+            # Sorted, so that storing a chunk does not read the files of the one before.
+            yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))
+
+    def _events(self) -> list[Event]:
+        """Return the events, the first to start first."""
+        return sorted(self._lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id))
+
+    def _units_of(self, event: Event) -> Iterator[Unit]:
+        """Yield the units that the event is the first to list."""
+        if not self._is_selected(event):
+            return
+        units = {unit.name: unit for unit in _plan.units_within(event, self._wanted, self._context.clock)}
+        if not event.are_sessions_known:
+            units |= {unit.name: unit for unit in self._known_units_within(event) if unit.name not in units}
+        yield from (unit for unit in units.values() if self._owners.setdefault(unit.id, event.id) == event.id)
+
+    def _is_due(self, unit: Unit) -> bool:
+        stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
+        return not self._is_fresh(stored) and _plan.is_due(unit, stored, self._context.clock, self._window)
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._known or name in self._ledger.interrupted_units
+
+    def _listed_at(self, unit: Unit) -> datetime | None:
+        """Return when the event of a unit was listed."""
+        event = None if unit.event_id is None else self._lists.events.get(unit.event_id)
+        return None if event is None else event.received.served_at
 
     def _is_selected(self, event: Event) -> bool:
         only = self._only
@@ -402,10 +418,10 @@ class Sync:
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())
 
-    def _steps(self, groups: list[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
+    def _steps(self, groups: Iterable[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(_take_groups(groups), self._expected_size, self._settings):
+            for step in _steps(groups, self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -463,12 +479,14 @@ class Sync:
             self._fetch_parts(with_rosters, found)
 
     def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
-        groups, listed = self._plan(with_rosters)
+        team_ids = self._lists.team_ids if with_rosters and "roster" in self._wanted else []
+        rosters = [[Unit("roster", str(team), team_id=team)] for team in team_ids]
+        count, listed = self._plan()
         update_facts(self._store, listed, self._known)
-        for name, unit in listed.items():
-            if unit.event_id is not None and (at := self._listed_at[name]) is not None:
+        for unit in listed.values():
+            if unit.event_id is not None and (at := self._listed_at(unit)) is not None:
                 self._listed[unit.event_id] = at
-        total = sum(map(len, groups))
+        total = len(rosters) + count
         shown = bar(self._progress, "sync", total, self)  # type: ignore[arg-type]
         done = 0
 
@@ -483,7 +501,7 @@ class Sync:
                 leases.release(parts)
 
         with Pipeline(store, self._settings, self._fragments(), total) as pipeline:
-            for units, parts in self._steps(groups, leases):
+            for units, parts in self._steps(chain(rosters, self._groups()), leases):
                 fetched = list(fetch(self._client, units, on_ended))
                 done += len(units)
                 self._record_sizes(fetched)
@@ -517,7 +535,7 @@ class Sync:
         fragments = [outcome for outcome in outcomes if outcome.unit.operation in LIST_OPERATIONS]
         units = [outcome for outcome in outcomes if outcome.unit.operation not in LIST_OPERATIONS]
         for outcome in units:
-            outcome.listed_at = self._listed_at.get(outcome.unit.name)
+            outcome.listed_at = self._listed_at(outcome.unit)
         if problems := [outcome for outcome in fragments if not outcome.is_stored]:
             self._store_problems(problems)
         stored = [outcome for outcome in fragments if outcome.is_stored]
@@ -569,13 +587,6 @@ def _absent(unit: Unit, reason: str) -> Outcome:
 def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
     for first in range(0, len(outcomes), size):
         yield list(outcomes[first : first + size])
-
-
-def _take_groups(groups: list[list[Unit]]) -> Iterator[list[Unit]]:
-    """Yield the groups, and keep none: the units of a season are many."""
-    groups.reverse()
-    while groups:
-        yield groups.pop()
 
 
 def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int], settings: Settings) -> Iterator[list[Unit]]:
