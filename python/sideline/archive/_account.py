@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow
+from ._fetch import Outcome
 from ._life import is_lacking
 from ._plan import event_of
-from ._read import to_dicts
+from ._read import public_columns_of_coverage, to_dicts
+from ._schemas import internal_schemas
 from ._store import Store
+from ._writer import coverage_row
 
 if TYPE_CHECKING:
     import pyarrow
 
 Row = Mapping[str, Any]
+
+_ORDER = ("starts_at", "event_id")
+"""The columns by which the rows are ordered."""
 
 
 def is_hole(row: Row) -> bool:
@@ -49,23 +55,34 @@ class Scope:
         )
 
 
-def account(store: Store, rows_of_units: "pyarrow.Table", scope: Scope) -> "pyarrow.Table":
+def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
+    """Return outcomes as rows of `coverage`: its public columns, and those of their order."""
+    names = (*public_columns_of_coverage().names, *_ORDER)
+    schema = internal_schemas()["coverage"]
+    kept = library("pyarrow", "archive").schema([schema.field(name) for name in names])
+    return _arrow.table([coverage_row(outcome) for outcome in outcomes], kept)
+
+
+def account(store: Store, tables: "list[pyarrow.Table]", scope: Scope) -> "pyarrow.Table":
     """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
     Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row. The
     rows are in the order of the events; lists and rosters come first, holes of earlier syncs last.
 
     Parameters:
-        rows_of_units: a row of `coverage` for each unit that the sync requested, in the order in which they ended.
+        tables: a row of `coverage` for each unit that the sync requested, in the order in which they ended. They are
+            taken from the list, and each column is dropped once it is ordered: those of many seasons are large.
     """
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
-    units, statuses = rows_of_units["unit"], rows_of_units["status"]
+    rows = pa.concat_tables([rows_of([]), *tables])
+    tables.clear()
+    units, statuses = rows["unit"], rows["status"]
     lacking = [status for status in statuses.unique().to_pylist() if is_lacking(status)]
     lacks = pc.is_in(statuses, value_set=_arrow.array(lacking, pa.string()))
     current = _holes_and(store, units.filter(lacks).to_pylist())
     found = pc.index_in(units, value_set=_arrow.array(current, pa.string())).cast(pa.int64())
-    count = rows_of_units.num_rows
+    count = rows.num_rows
     places = pc.if_else(
         pc.and_(lacks, pc.is_valid(found)),
         pc.add(found, _arrow.scalar(count, pa.int64())),
@@ -77,12 +94,17 @@ def account(store: Store, rows_of_units: "pyarrow.Table", scope: Scope) -> "pyar
         for place, row in enumerate(current.values())
         if place not in own and is_hole(row) and scope.contains(row)
     ]
-    keys = rows_of_units.select(["starts_at", "event_id"]).append_column(
-        "has_event", pc.is_valid(rows_of_units["event_id"])
-    )
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", "starts_at", "event_id")])
-    rows = pa.concat_tables([rows_of_units, _arrow.table([*current.values()], rows_of_units.schema)])
-    return rows.take(pa.chunked_array([*places.take(order).chunks, _arrow.array(others, pa.int64())]))
+    keys = rows.select(_ORDER).append_column("has_event", pc.is_valid(rows["event_id"]))
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", *_ORDER)])
+    places = pa.chunked_array([*places.take(order).chunks, _arrow.array(others, pa.int64())])
+    rows = pa.concat_tables([rows, _arrow.table([*current.values()], rows.schema)])
+    del units, statuses, keys
+    schema = public_columns_of_coverage()
+    columns = []
+    for name in schema.names:
+        columns.append(rows[name].take(places))
+        rows = rows.drop_columns(name)
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _holes_and(store: Store, units: Sequence[str]) -> dict[str, Row]:

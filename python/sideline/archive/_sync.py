@@ -12,9 +12,8 @@ from zlib import crc32
 
 from .._client import ProgressOption, bar, check_range
 from .._core import _epoch_ms
-from .._rows import library
 from . import _compaction, _plan, _withdrawals
-from ._account import Scope, account
+from ._account import Scope, account, rows_of
 from ._body import body_id
 from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
@@ -30,7 +29,7 @@ from ._schemas import internal_schemas
 from ._settings import Settings
 from ._settled import Ledger
 from ._store import Store, now
-from ._writer import Context, coverage_row, rows_to_arrow, version, write_outcomes, write_undecodable
+from ._writer import Context, version, write_outcomes, write_undecodable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -143,12 +142,11 @@ class Sync:
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self._rows_of_units.append(rows_to_arrow([coverage_row(outcome) for outcome in outcomes], "coverage"))
+            self._rows_of_units.append(rows_of(outcomes))
 
     def account(self) -> "pyarrow.Table":
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
-        rows = library("pyarrow", "archive").concat_tables([rows_to_arrow([], "coverage"), *self._rows_of_units])
-        return account(self._store, rows, self._scope)
+        return account(self._store, self._rows_of_units, self._scope)
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
