@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import trustme
 from canaries import leaks
+from needs import reason_in
 
 import sideline
 
@@ -61,6 +62,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         texts["the report"] = report.longreprtext
     if found := leaks({whose: secret for secret, whose in CANARIES.items()}, texts):
         report.outcome, report.longrepr = "failed", f"{item.nodeid} shows {found}"
+    elif report.failed and (reason := reason_in(report.longreprtext)):
+        report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, f"Skipped: {reason}")
     return report
 
 

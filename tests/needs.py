@@ -1,7 +1,8 @@
 """Optional libraries of tests: a test that needs one that is not installed is skipped, and the reason says what to install.
 
-`library` imports one for a module and `needs` marks tests that need it indirectly; `require` is for modules all of whose tests need it,
-`skip_if_missing` for what runs in another process. `hide.py` runs pytest as if some were not installed.
+`library` imports one for a module and `require` is for modules all of whose tests need it. A test that fails because sideline or another
+process misses one is skipped by conftest.py (`reason_in`); `needs` marks those whose failure does not say so. `hide.py` runs pytest as if
+some were not installed.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ def require(*names: str, extra: str | None = None) -> None:
         pytest.skip(reason(absent, extra), allow_module_level=True)
 
 
-def skip_if_missing(output: str) -> None:
-    """Skips a test whose child process, by its traceback, ended because a library is not installed."""
-    named = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)", output)
-    if absent := missing({name for pair in named for name in pair} & EXTRAS.keys()):
-        pytest.skip(reason(absent))
+def reason_in(text: str) -> str | None:
+    """What to install, if a failure's text says that a library is not installed, and so it is."""
+    named = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
+    absent = missing({name for names in named for name in names} & {*EXTRAS, *TOOLS})
+    return reason(absent) if absent else None

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import yaml
 from forks import Forks, forks
-from needs import library, skip_if_missing
+from needs import library
 from pages import BLOCKS, PAGES, Block
 
 import sideline
@@ -49,7 +49,6 @@ def test_python_blocks_of_the_documentation_run(block: Block, process: Forks, se
     path.write_text(block.code, encoding="utf-8")
     env = {**service.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "HOME": str(tmp_path)}
     done = process.run(path, env, is_pytest="def test_" in block.code)
-    skip_if_missing(done.stdout + done.stderr)
     assert (done.status, done.stderr) == (0, ""), done.stdout + done.stderr
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from needs import library, missing, require, skip_if_missing
+from needs import library, missing, require
 
 import sideline
 
@@ -37,17 +37,9 @@ RUNNABLE = [
     for path in NOTEBOOKS
 ]
 RUNNER = runpy.run_path(str(ROOT / "notebooks" / "run.py"))
+run = RUNNER["run"]
 
 SECRET = "canary-secret-of-the-environment"
-
-
-def run(path: Path, folder: Path) -> Any:
-    """Runs a notebook; without a library that one of its cells needs, the test is skipped."""
-    try:
-        return RUNNER["run"](path, folder)
-    except library("nbclient.exceptions").CellExecutionError as error:
-        skip_if_missing(f"{error.ename}: {error.evalue}")
-        raise
 
 
 def read(path: Path) -> Any:
