@@ -102,8 +102,8 @@ def test_a_secret_that_is_refused_is_one_line_at_once(tmp_path: Path, league: si
         ([], {}, "give the range: --from"),
         (["--from", "2027-03-02", "--to", "2027-02-01"], {}, "swap them"),
         ([*FEBRUARY, "--tables", "shot"], {}, "no archived table is named shot"),
-        ([*FEBRUARY, "--correction-window", "nan"], {}, "'nan' is no number of days"),
-        ([*FEBRUARY, "--correction-window", "1e300"], {}, "'1e300' is no number of days"),
+        ([*FEBRUARY, "--correction-window", "nan"], {}, "'nan' is not a number of days"),
+        ([*FEBRUARY, "--correction-window", "1e300"], {}, "'1e300' is not a number of days"),
     ],
 )
 def test_an_error_is_one_line_and_ends_with_1_or_2(

@@ -152,5 +152,5 @@ def test_a_query_of_computed_names_may_read_every_table(query: str) -> None:
 def test_a_mistake_in_a_query_is_explained(archive: sideline.Archive) -> None:
     with pytest.raises(sideline.QueryError, match="Did you mean"):
         archive.sql("select * from shotz")
-    with pytest.raises(ValueError, match="memory_limit='lots' is no size; write for example '1GB'"):
+    with pytest.raises(ValueError, match="memory_limit='lots' is not a size; write '1GB', for example"):
         archive.sql("select 1", memory_limit="lots")

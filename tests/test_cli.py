@@ -16,6 +16,7 @@ import pytest
 from needs import PLOT, library, needs
 
 import sideline
+from sideline.archive import PROBLEMS, SEVERITY
 from sideline.cli import command_parser, main
 from sideline.cli._exits import Exit
 
@@ -213,6 +214,22 @@ def test_the_page_has_every_command_and_which_have_json() -> None:
     rows = re.findall(r"^\| `sideline ([a-z ]+)` \| .+ \| (.*)\|$", page, re.M)
     described = [(name, bool(json_column)) for name, json_column in rows]
     assert described == [(name, "--json" in command._option_string_actions) for name, command in leaves(command_parser())]
+
+
+def test_each_module_of_a_command_is_registered() -> None:
+    folder = Path(sideline.cli.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py") if "def add(commands" in path.read_text(encoding="utf-8")}
+    known_modules = {command.get_default("run").__module__.rpartition(".")[2] for _, command in leaves(command_parser())}
+    assert modules == known_modules
+
+
+def test_each_verdict_is_where_verdicts_are_listed() -> None:
+    assert set(SEVERITY) <= set(re.findall(r"\w+", sideline.Archive.status.__doc__ or ""))
+    engineer = (Path(__file__).parent.parent / "docs" / "engineer.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"`sideline status` exits with 3[^.]*\.", engineer)
+    [command] = [command for name, command in leaves(command_parser()) if name == "status"]
+    for text in (sentence, command.description or ""):
+        assert set(SEVERITY) & set(re.findall(r"\w+", text)) == PROBLEMS, text
 
 
 def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -239,6 +239,15 @@ def test_every_public_name_of_a_module_is_in_the_reference(module: str) -> None:
     assert names - documented_names == set()
 
 
+def test_each_notice_is_where_notices_are_listed() -> None:
+    live = importlib.import_module("sideline.live")
+    names = {name for name in live.__all__ if issubclass(getattr(live, name), live.Notice)} - {"Notice"}
+    items = (DOCS / "live.md").read_text(encoding="utf-8").partition("## Items\n")[2].partition("\n## ")[0]
+    [entry] = re.findall(r"^\| notice \|.*", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.M)
+    assert names <= set(re.findall(r"^\| `(\w+)` \|", items, re.M))
+    assert names == set(re.findall(r"`(\w+)`", entry))
+
+
 @pytest.mark.parametrize(("module", "page"), [("metrics", "metrics.md"), ("plot", "plots.md")])
 def test_every_function_of_a_module_is_in_the_table_of_its_page(module: str, page: str) -> None:
     functions = {name for name in importlib.import_module(f"sideline.{module}").__all__ if name.islower()}

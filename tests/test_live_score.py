@@ -56,6 +56,24 @@ def test_before_the_first_item_nothing_is_known() -> None:
     assert score.leaders("PTS").to_dicts() == []
 
 
+def test_a_roster_names_players_without_a_name_in_every_table() -> None:
+    players = [
+        {"id": 7, "first_name": "Rosa", "last_name": "Roster"},
+        {"id": 8, "first_name": "Ida", "last_name": "Wren"},
+        {"id": 9, "first_name": "Bea", "last_name": "Moss"},
+    ]
+    roster = sideline.Payload.from_bytes("roster", json.dumps({"id": 2, "name": "Away", "players": players}).encode())
+    empty = update({"teams": [{"id": 2, "player_stats": [{"id": 8, "player_details": {"firstname": "", "lastname": ""}, "stats": {"PTS": 1}}]}]})
+    for items in ([roster, snapshot(10), empty], [snapshot(10), empty, roster]):
+        score = sideline.LiveBoxScore()
+        for item in items:
+            score.seed(item) if isinstance(item, sideline.Payload) else score.feed(item)
+        names = {row["player_id"]: (row["first_name"], row["last_name"]) for row in score.table().to_dicts()}
+        assert names == {0: (None, None), 7: ("Ada", "Lane"), 8: ("Ida", "Wren"), 9: ("Bea", "Moss")}, "a message's own name counts"
+        assert [row["player_name"] for row in score.leaders("PTS").to_dicts()] == ["Ada Lane", "Bea Moss", "Ida Wren"]
+        assert {row["last_name"] for row in score.to_dict()["rows"]} == {None, "Lane", "Wren", "Moss"}
+
+
 def test_sides_have_what_is_known_of_them() -> None:
     score = score_of(snapshot(10, home_timeouts_left=2))
     assert score.home == Side(1, "Home", 10, 3, 2)

@@ -300,9 +300,9 @@ def test_an_impossible_metric_is_refused(client: sideline.Client, session_id: st
         metrics.on_off(POSSESSIONS, by=["season"])
     with pytest.raises(ValueError, match="box_score cannot be grouped by game_id"):
         metrics.shooting(STATS, by=["game_id"])
-    with pytest.raises(ValueError, match="does not have the own rows .* of two teams in session S"):
+    with pytest.raises(ValueError, match="does not have the totals .* of two teams in session S"):
         metrics.four_factors(STATS.to_polars("box_score").filter(team_id=1).with_columns(TO=1.0, DEFENSIVE_REB=1.0), POSSESSIONS)
-    with pytest.raises(ValueError, match="does not have the own rows .* of two teams in session S"):
+    with pytest.raises(ValueError, match="does not have the totals .* of two teams in session S"):
         metrics.four_factors(STATS.to_polars("box_score").filter(pl.col("player_id") != 0), POSSESSIONS)
     with pytest.raises(ValueError, match="none of a team of the box score in session S"):
         metrics.four_factors(STATS, POSSESSIONS.to_polars("possessions").filter(team_id=1))

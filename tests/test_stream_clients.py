@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -45,6 +47,16 @@ def played(season: sideline.Simulator, over: str) -> list[dict[str, Any]]:
             found.append(item.to_dict())
         assert len(found) > 1000
         return found
+
+
+def test_each_source_of_the_websocket_is_on_the_page(season: sideline.Simulator) -> None:
+    with season.client() as client, client.live(season.games[0]["event_id"], quiet_after=0.5) as stream:
+        items = itertools.takewhile(lambda item: not isinstance(item, sideline.live.Quiet), stream)
+        sources = {item.source for item in items if isinstance(item, sideline.Update)}
+    assert {"stats", "broadcastsummary"} < sources
+    page = (Path(__file__).parent.parent / "docs" / "wire.md").read_text(encoding="utf-8")
+    section = page.partition("## Websocket\n")[2].partition("\n## ")[0]
+    assert sources <= set(re.findall(r"`(\w+)`", section))
 
 
 def event_stream(season: sideline.Simulator, game_id: str) -> str:

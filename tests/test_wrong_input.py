@@ -250,7 +250,7 @@ def test_a_body_that_does_not_fit_names_path_and_offset() -> None:
 
 @pytest.mark.parametrize("wrong", [{"teams": []}, [], Path("teams.json"), 5, None], ids=repr)
 def test_an_object_without_bytes_is_no_body(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"^raw is the body's bytes, as they came, not {type(wrong).__name__.removesuffix('Type')}$"):
+    with pytest.raises(TypeError, match=f"^raw must be bytes, the body as it was sent, not {type(wrong).__name__.removesuffix('Type')}$"):
         sideline.Payload.from_bytes("teams", wrong)
 
 

@@ -35,6 +35,8 @@ const MAX_LAG: Duration = Duration::from_secs(20);
 pub struct BoxScore {
     sport: Sport,
     teams: BTreeMap<i64, TeamLines>,
+    /// The names of players whose messages have none.
+    roster: BTreeMap<i64, Names>,
     codes: BTreeSet<String>,
     staleness: Staleness,
     /// Late and duplicate messages.
@@ -107,6 +109,7 @@ impl BoxScore {
         BoxScore {
             sport,
             teams: BTreeMap::new(),
+            roster: BTreeMap::new(),
             codes: BTreeSet::new(),
             staleness: Staleness::default(),
             ignored: 0,
@@ -277,7 +280,7 @@ impl BoxScore {
         }
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         rows.truncate(count);
-        let names: Vec<Option<String>> = rows.iter().map(|(.., line)| line.names.whole()).collect();
+        let names: Vec<Option<String>> = rows.iter().map(|(_, _, id, _, line)| self.names(*id, line).whole()).collect();
         let columns = vec![
             integers(rows.iter().map(|row| Some(row.1))),
             texts(rows.iter().map(|(.., team, _)| team.name.as_deref())),
@@ -288,12 +291,23 @@ impl BoxScore {
         from_columns(&LEADERS, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
     }
 
+    /// Names a player whose messages have no name, as a roster does.
+    pub fn name_player(&mut self, id: i64, first: Option<String>, last: Option<String>) {
+        self.roster.insert(id, Names { first, last });
+    }
+
+    fn names<'a>(&'a self, id: i64, line: &'a ScoreLine) -> &'a Names {
+        let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
+        self.roster.get(&id).filter(|_| !is_named).unwrap_or(&line.names)
+    }
+
     /// Builds the table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
         let stats =
             |line: &ScoreLine| line.cells.iter().map(|(code, cell)| (code.clone(), json!(cell.value))).collect();
         let line = |(id, line): (&i64, &ScoreLine)| {
-            let names = json!({ "firstname": line.names.first, "lastname": line.names.last });
+            let names = self.names(*id, line);
+            let names = json!({ "firstname": names.first, "lastname": names.last });
             json!({ "id": id, "player_details": names, "version": line.version, "stats": Value::Object(stats(line)) })
         };
         let team = |(id, team): (&i64, &TeamLines)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });

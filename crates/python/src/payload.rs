@@ -169,7 +169,7 @@ impl PyPayload {
                 Err(_) => match PyMemoryView::from(raw) {
                     Ok(view) => py.get_type::<PyBytes>().call1((view,))?.cast_into()?,
                     Err(_) => {
-                        let text = format!("raw is the body's bytes, as they came, not {}", convert::kind(raw));
+                        let text = format!("raw must be bytes, the body as it was sent, not {}", convert::kind(raw));
                         return Err(PyTypeError::new_err(text));
                     }
                 },

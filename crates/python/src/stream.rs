@@ -677,6 +677,11 @@ impl CoreBoxScore {
         errors::guard(py, || py.detach(|| self.lock().seed(raw)).map_err(|e| errors::raise(py, e)))
     }
 
+    /// Name a player whose messages have no name.
+    fn name_player(&self, player_id: i64, first: Option<String>, last: Option<String>) {
+        self.lock().name_player(player_id, first, last);
+    }
+
     fn table(&self, py: Python<'_>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let batch = py.detach(|| self.lock().table()).map_err(|e| errors::raise(py, e))?;

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
         game_of as game_of,
         in_zone as in_zone,
         is_entered as is_entered,
+        jersey_numbers_of as jersey_numbers_of,
         keep_alive as keep_alive,
         options_of as options_of,
         planned_units as planned_units,
-        players_of as players_of,
         refusal_of as refusal_of,
         shape_of as shape_of,
         size_of as size_of,
@@ -79,7 +79,7 @@ else:
         {
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
-                "is_entered keep_alive options_of planned_units players_of refusal_of shape_of size_of sport_of "
+                "is_entered jersey_numbers_of keep_alive options_of planned_units refusal_of shape_of size_of sport_of "
                 "sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",

@@ -83,9 +83,9 @@ def sport_of_score(score: "LiveBoxScore") -> "Sport":
     return score._sport
 
 
-def players_of(score: "LiveBoxScore") -> "Mapping[int, tuple[str, str | None]]":
-    """Return name and jersey number of each player of the rosters that a live box score has, by id."""
-    return score._players
+def jersey_numbers_of(score: "LiveBoxScore") -> "Mapping[int, str | None]":
+    """Return the jersey number of each player of the rosters that a live box score has, by id."""
+    return score._jersey_numbers
 
 
 def game_of(stream: "LiveStream") -> str | None:

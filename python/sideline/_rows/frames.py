@@ -109,7 +109,7 @@ def to_csv(table: "Table", path: "str | PathLike[str]", formulas: str, bom: bool
     import csv
 
     if formulas not in ("keep", "escape"):
-        raise ValueError(f'formulas is "keep" or "escape", not {formulas!r}')
+        raise ValueError(f'formulas is {formulas!r}; it must be "keep" or "escape"')
     with replaced_file(path) as file:
         if bom:
             file.write("\ufeff")

@@ -237,7 +237,7 @@ class Archive:
         ([], 0)
         """
         if on_error not in ("keep", "raise"):
-            raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
+            raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
         window = None if correction_window is None else as_timedelta("correction_window", correction_window)
         teams, games, operations = self._check_sync(team_ids, game_ids, start, end, tables)
         report = self._run(operations, teams, games, start, end, window=window, progress=progress)
@@ -554,7 +554,7 @@ class Archive:
         True
         """
         if on_error not in ("keep", "raise"):
-            raise ValueError(f'on_error is "keep" or "raise", not {on_error!r}')
+            raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "keep"')
         return _tracking.tracking(self._store, str(game_id), keep=on_error == "keep")
 
     def files(self, table: ArchiveTable) -> list[str]:

@@ -57,7 +57,7 @@ class State(dict[str, int]):
 
 
 class ChangeStream:
-    """The changed rows of one table: iterate over it for record batches, or pass it to what reads Arrow streams.
+    """The changed rows of one table: iterate for record batches, or pass it to a library that reads Arrow streams.
 
     Each iteration reads the stored bodies again, some at a time. It has `__arrow_c_stream__`, which polars, DuckDB,
     pyarrow and others read without a copy.

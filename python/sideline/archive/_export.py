@@ -78,7 +78,7 @@ def export(
     if unknown_names := [name for name in names if name not in _EVERY_TABLE]:
         raise ValueError(f"no table {unknown_names[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
     if schema not in ("evolve", "freeze"):
-        raise ValueError(f'schema is "evolve" or "freeze", not {schema!r}')
+        raise ValueError(f'schema is {schema!r}; it must be "evolve" or "freeze"')
     require(store)
     with open_target(to) as target:
         result = _Export(store, target, names, pseudonyms, is_frozen=schema == "freeze").run()

@@ -110,7 +110,7 @@ def verify(path: str | os.PathLike[str]) -> list[str]:
     folder = Path(path)
     manifest = folder / MANIFEST
     if not manifest.is_file():
-        raise FileNotFoundError(f"{folder} has no {MANIFEST}: it is no published season")
+        raise FileNotFoundError(f"{folder} has no {MANIFEST}: it is not a published season")
     entries = dict(_entries(manifest))
     problems = []
     for name, (size, digest) in entries.items():

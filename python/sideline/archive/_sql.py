@@ -86,7 +86,7 @@ def select(
     try:
         connection: Any = connect(store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit}, positions=positions)
     except duckdb.ParserException as error:
-        raise ValueError(f"memory_limit={memory_limit!r} is no size; write for example '1GB'") from error
+        raise ValueError(f"memory_limit={memory_limit!r} is not a size; write '1GB', for example") from error
     with connection:
         for lock in _LOCKS:
             connection.execute(f"set {lock}")

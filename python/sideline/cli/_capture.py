@@ -16,11 +16,11 @@ def add(commands: Commands) -> None:
         commands,
         "capture",
         run,
-        "walk the service once, and write what was unknown of it into a folder",
+        "request each operation once, and write what the service sends into a folder",
         "Request each operation and watch each stream once, with at most 200 requests, and write a folder: the bodies, "
         "capture.json and capture.html. Names, ids, jersey numbers and links are replaced by pseudonyms, whose key "
-        "stays in your state folder. Nothing is provoked. A stopped capture resumes in the same folder. Exit status: 0 "
-        "every operation succeeded, 3 some were refused or broken, 1 error.",
+        "stays in your state folder. No error is provoked. A stopped capture resumes in the same folder. Exit status: "
+        "0 every operation succeeded, 3 some were refused or broken, 1 error.",
     )
     parser.add_argument("path", type=Path, metavar="FOLDER", help="the folder, which is new or that of a capture")
     parser.add_argument("--team", type=team_id, metavar="ID", help="the team to follow (default: the first)")
@@ -28,7 +28,11 @@ def add(commands: Commands) -> None:
         "--live", type=_seconds, default=30.0, metavar="SECONDS", help="how long each stream is watched (default: 30)"
     )
     parser.add_argument(
-        "--requests-per-second", type=_rate, default=2.0, metavar="COUNT", help="at most so many requests (default: 2)"
+        "--requests-per-second",
+        type=_rate,
+        default=2.0,
+        metavar="COUNT",
+        help="at most this many requests (default: 2)",
     )
     parser.add_argument("--plain", action="store_true", help="keep the bodies unchanged, except tokens")
 
@@ -71,5 +75,5 @@ def _number(text: str, noun: str, first: float, last: float) -> float:
     except ValueError:
         value = float("nan")
     if not first <= value <= last:
-        raise argparse.ArgumentTypeError(f"{text!r} is no {noun}; write a number from {first:g} to {last:g}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {noun}; write a number from {first:g} to {last:g}")
     return value

@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         type=days,
         default=timedelta(days=7),
         metavar="DAYS",
-        help="keep files that were replaced less than this ago (default: 7)",
+        help="keep files that were replaced in the last DAYS days (default: 7)",
     )
 
 

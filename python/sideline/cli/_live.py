@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
         "--host", metavar="HOST", help="with --serve: the address to listen at (default: 127.0.0.1); needs --token"
     )
     parser.add_argument(
-        "--token", metavar="TOKEN", help="with --serve: what each address must have as ?token=, which is not printed"
+        "--token", metavar="TOKEN", help="with --serve: what each address must have as ?token=; it is not printed"
     )
 
 

@@ -84,9 +84,9 @@ def number(noun: str, first: int, last: int) -> Callable[[str], int]:
         try:
             value = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no {noun}; write a whole number") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {noun}; write a whole number") from None
         if not first <= value <= last:
-            raise argparse.ArgumentTypeError(f"{value} is no {noun}; it must be from {first} to {last}")
+            raise argparse.ArgumentTypeError(f"{value} is not a {noun}; it must be from {first} to {last}")
         return value
 
     return convert
@@ -106,7 +106,7 @@ def days(text: str) -> timedelta | None:
             return timedelta(days=value)
     except (OverflowError, ValueError):
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of days; write one from 0 up, such as 7, or inf")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; write one of at least 0, such as 7, or inf")
 
 
 def print_error(text: object) -> None:

@@ -24,7 +24,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("path", type=Path, metavar="PATH", help="the journal")
     parser.add_argument("--speed", type=float, default=1.0, help="how fast: 60 plays a minute per second (default: 1)")
     parser.add_argument(
-        "--max-pause", type=float, default=1.0, metavar="S", help="most seconds between two recordings (default: 1)"
+        "--max-pause",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="at most this many seconds between two recordings (default: 1)",
     )
     parser.add_argument("--fast", action="store_true", help="print without waiting")
     add_json(parser, "print each item as a line of JSON")

@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         run,
         "write a morning report of an archive as one HTML page",
         "Write one static page about an archive: verdicts, last night's scores and leaders, loads and shot quality, "
-        "holes with their reasons, corrections since the last report wherever that was written, audit findings. "
+        "holes with their reasons, corrections since the last report in any folder, audit findings. "
         "Exit status: 0 written, 1 error, 3 written, and the archive has holes.",
     )
     add_archive(parser)

@@ -48,7 +48,7 @@ class LiveBoxScore:
         self._sport: Sport = of_seeds if sport is None else sport
         self._core = CoreBoxScore(self._sport)
         self._situation = Situation()
-        self._players: dict[int, tuple[str, str | None]] = {}
+        self._jersey_numbers: dict[int, str | None] = {}
         for payload in seeds:
             self.seed(payload)
 
@@ -70,7 +70,7 @@ class LiveBoxScore:
     def seed(self, payload: Payload) -> None:
         """Take the rows of a response of `team_game_stats`, `stats` or `catch_up`, or the players of a `roster`.
 
-        Players have names and jersey numbers, which a feed shows (`LiveStream.serve`).
+        A roster names players whose messages have no name, and has the jersey numbers of a feed (`LiveStream.serve`).
         Rows with a version are taken unless the current ones are newer; those of `catch_up` have none and are always
         taken. A team's total is unknown after a `catch_up` that lacks it.
 
@@ -83,8 +83,9 @@ class LiveBoxScore:
             raise TypeError(f"seed takes one payload at a time, not a {type(payload).__name__}")
         if payload.operation == "roster":
             for player in payload.table("players").to_dicts():
-                name = " ".join(part for part in (player["first_name"], player["last_name"]) if part)
-                self._players[player["player_id"]] = name, player["jersey_number_str"]
+                player_id = player["player_id"]
+                self._core.name_player(player_id, player["first_name"], player["last_name"])
+                self._jersey_numbers[player_id] = player["jersey_number_str"]
             return
         self._core.seed(payload.raw)
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from .._client import players_of
+from .._client import jersey_numbers_of
 from .._rows import shorten, visible
 from ._box_score import LiveBoxScore
 from ._situation import clock_text
@@ -81,28 +81,27 @@ def feed_rows(
     score: LiveBoxScore, game_id: str | None, names: Sequence[str], verdict: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return a row with these fields for each player and each team's total, the home team first."""
-    players, home = players_of(score), score.home
+    jersey_numbers, home = jersey_numbers_of(score), score.home
     lines = sorted(score.table().to_dicts(), key=lambda line: bool(line["team_id"] != home.team_id))
-    rows = [_row(line, game_id, players, verdict) for line in lines]
+    rows = [_row(line, game_id, jersey_numbers, verdict) for line in lines]
     return [{name: row[name] for name in names} for row in rows]
 
 
 def _row(
     line: Mapping[str, Any],
     game_id: str | None,
-    players: Mapping[int, tuple[str, str | None]],
+    jersey_numbers: Mapping[int, str | None],
     verdict: Mapping[str, Any],
 ) -> dict[str, Any]:
     is_total, player_id = line["is_team_total"], line["player_id"]
-    roster_name, jersey = players.get(player_id, ("", None))
-    name = " ".join(part for part in (line["first_name"], line["last_name"]) if part) or roster_name
+    name = " ".join(part for part in (line["first_name"], line["last_name"]) if part)
     return {
         "game_id": game_id,
         "team_id": line["team_id"],
         "team": _text(line["team_name"]),
         "player_id": None if is_total else player_id,
         "player": "Team total" if is_total else _text(name or f"player {player_id}"),
-        "jersey": None if is_total else _text(jersey),
+        "jersey": None if is_total else _text(jersey_numbers.get(player_id)),
         **{code: _count(value) for code, value in line.items() if code.isupper()},
         **verdict,
     }

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from .._client import players_of
 from .._core import Update
 from .._rows import shorten, visible
 from ..court import COURT, HOOP, transform
@@ -161,7 +160,7 @@ class Scoreboard:
 
     def view(self, state: str, stats: StreamStats, error: str | None = None) -> GameView:
         """Return the view at this moment; `state`, `stats` and `error` are the stream's."""
-        rows = rows_with_names(self._score)
+        rows = self._score.table().to_dicts()
         sides = {"home": self._score.home, "away": self._score.away}
         ids = _team_ids(rows, sides.values())
         players = {(row["team_id"], row["player_id"]): _player(row) for row in rows}
@@ -331,15 +330,6 @@ def _position(data: Mapping[str, Any]) -> tuple[float, float] | None:
             return None
         x, y = transform(player_x, player_y, COURT, HOOP, hoop=(hoop_x, hoop_y))
     return (x, y) if max(abs(x), abs(y)) <= MAX_DISTANCE else None
-
-
-def rows_with_names(score: LiveBoxScore) -> list[dict[str, Any]]:
-    """Return the rows of a box score; names that they lack are those of a roster."""
-    rows, players = score.table().to_dicts(), players_of(score)
-    for row in rows:
-        if not row["is_team_total"] and not row["first_name"] and not row["last_name"]:
-            row["last_name"] = players.get(row["player_id"], (None,))[0]
-    return rows
 
 
 def _named(players: Mapping[tuple[int, int], str], team: int | None, player: int) -> str:

@@ -15,7 +15,7 @@ MAX_TEXT = 60
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a live game; what no message said is `None`.
+    """One side of a live game; values that no message had are `None`.
 
     >>> print(sideline.live.LiveBoxScore().home.points)
     None

@@ -147,7 +147,7 @@ def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
         if rule not in THRESHOLDS:
             raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-            raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number from 0 up")
+            raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number of at least 0")
     return thresholds
 
 

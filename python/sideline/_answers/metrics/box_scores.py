@@ -136,9 +136,9 @@ def four_factors(box_score: Source, possessions: Source, *, by: str | Sequence[s
     single_teams = boxes.join(pairs, on=["session_id", "team_id"], how="anti")["session_id"]
     crowded_sessions = pairs.filter(pl.struct("session_id", "team_id").is_duplicated())["session_id"]
     for session in (*single_teams, *crowded_sessions):
-        raise ValueError(f"box_score does not have the own rows (player 0) of two teams in session {session}")
+        raise ValueError(f"box_score does not have the totals (player 0) of two teams in session {session}")
     for session in lines.filter(pl.col("n").is_null())["session_id"]:
-        raise ValueError(f"possessions has none of a team of the box score in session {session}")
+        raise ValueError(f"possessions has no row of one of the teams of box_score in session {session}")
     sums = sum_by(pairs, [*by, "team_id"], [prefix + code for prefix in ("", "opponent_") for code in (*codes, "n")])
 
     def factors(own_prefix: str, other: str) -> "Iterator[polars.Expr]":
