@@ -511,21 +511,21 @@ def test_odd_lineups_are_counted_as_a_plain_loop_counts_them(seed: int) -> None:
     roster = {1: range(11, 19), 2: range(21, 29)}
     for team in body["teams"]:
         # Without the technical free throw: whose it is, the lineup alone says.
-        played = [{**one, "stats": [stat for stat in one["stats"] if stat["player_id"] != 24]} for one in team["possessions"]]
-        team["possessions"] = [dict(one) for one in played * 12]
-        for number, one in enumerate(team["possessions"]):
+        rows = [{**row, "stats": [stat for stat in row["stats"] if stat["player_id"] != 24]} for row in team["possessions"]]
+        team["possessions"] = [dict(row) for row in rows * 12]
+        for number, possession in enumerate(team["possessions"]):
             for name, side in (("player_ids", team["id"]), ("opposing_player_ids", 3 - team["id"])):
                 ids = dice.sample(roster[side], dice.choice((0, 2, 4, 5, 5, 6, 7)))
-                one[name] = None if number == 0 else [*ids, *ids[:1]] if number == 1 else ids
+                possession[name] = None if number == 0 else [*ids, *ids[:1]] if number == 1 else ids
     possessions = read("possessions", body)
     sums: dict[tuple[int, int, str | None], Counter[str]] = {}
     on: dict[tuple[int, int], Counter[str]] = {}
-    known: dict[int, Counter[str]] = {1: Counter(), 2: Counter()}
+    known_sums: dict[int, Counter[str]] = {1: Counter(), 2: Counter()}
     for team in body["teams"]:
-        for one in team["possessions"]:
-            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in one["stats"] if "PTS" in stat["details"])
-            for side, ids, gained in ((team["id"], one["player_ids"], ""), (3 - team["id"], one["opposing_player_ids"], "opponent_")):
-                values = Counter({f"{gained}possessions": 1, f"{gained}points": points})
+        for possession in team["possessions"]:
+            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in possession["stats"] if "PTS" in stat["details"])
+            for side, ids, prefix in ((team["id"], possession["player_ids"], ""), (3 - team["id"], possession["opposing_player_ids"], "opponent_")):
+                values = Counter({f"{prefix}possessions": 1, f"{prefix}points": points})
                 court = sorted({*(ids or ())})
                 units = {1: [str(player) for player in court] or [None]}
                 units |= {
@@ -535,7 +535,7 @@ def test_odd_lineups_are_counted_as_a_plain_loop_counts_them(seed: int) -> None:
                     for name in names:
                         sums.setdefault((size, side, name), Counter()).update(values)
                 if len(court) >= 5:
-                    known[side].update(values)
+                    known_sums[side].update(values)
                     for player in court:
                         on.setdefault((side, player), Counter()).update(values)
     columns = ("possessions", "opponent_possessions", "points", "opponent_points")
@@ -551,5 +551,5 @@ def test_odd_lineups_are_counted_as_a_plain_loop_counts_them(seed: int) -> None:
     halves = metrics.on_off(possessions).select("team_id", "player_id", *(f"off_{name}" for name in columns)).rows()
     players = {(team, int(unit)) for size, team, unit in sums if size == 1 and unit is not None}
     assert {(team, player): values for team, player, *values in halves} == {
-        (team, player): [known[team][name] - on.get((team, player), Counter())[name] for name in columns] for team, player in players
+        (team, player): [known_sums[team][name] - on.get((team, player), Counter())[name] for name in columns] for team, player in players
     }
