@@ -363,6 +363,20 @@ def test_an_event_that_does_not_say_its_kind_is_a_hole_and_changes_nothing(archi
 
 
 @pytest.mark.usefixtures("synced")
+def test_the_hole_of_an_entry_that_cannot_be_decoded_ends_once_the_list_has_it_in_order(archive: sideline.Archive, league: Service) -> None:
+    """Its date is known, and yet the next sync of a list reads its hole."""
+    fault = league.faults.add("schedule", change=edit("games", 0, lambda game: {**game, "home_team_id": {}}))
+    report = sync(archive, **span_with("games"))
+    [hole] = report.holes
+    assert hole["unit"].startswith("event/") and "home_team_id" in hole["error"]
+    league.faults.remove(fault)
+    report = sync(archive, **span_with("games"))
+    assert report.complete, report.holes
+    assert not archive.info().holes
+    assert untrue(archive, league, ("games",)) == {}
+
+
+@pytest.mark.usefixtures("synced")
 def test_a_withdrawn_unit_that_is_listed_again_returns(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     league.season.events.remove(game)

@@ -7,6 +7,7 @@ import pickle
 from collections import Counter
 from itertools import combinations
 from math import comb
+from random import Random
 from typing import Any
 
 import pytest
@@ -500,3 +501,55 @@ def test_a_plain_loop_over_the_body_says_the_same(client: sideline.Client, sessi
         name = "player_id" if size == 1 else "lineup"
         seen = {tuple(map(int, str(unit).split("-"))): points for unit, points in table.select(name, "plus_minus").rows()}
         assert seen == {unit: points for unit, points in scored.items() if len(unit) == size}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_odd_lineups_are_counted_as_a_plain_loop_counts_them(seed: int) -> None:
+    """None, two, five, six and seven ids at one instant, and ids twice: the sums over players are those of the definitions."""
+    dice = Random(seed)
+    body = possessions_body()
+    roster = {1: range(11, 19), 2: range(21, 29)}
+    for team in body["teams"]:
+        # Without the technical free throw: whose it is, the lineup alone says.
+        rows = [{**row, "stats": [stat for stat in row["stats"] if stat["player_id"] != 24]} for row in team["possessions"]]
+        team["possessions"] = [dict(row) for row in rows * 12]
+        for number, possession in enumerate(team["possessions"]):
+            for name, side in (("player_ids", team["id"]), ("opposing_player_ids", 3 - team["id"])):
+                ids = dice.sample(roster[side], dice.choice((0, 2, 4, 5, 5, 6, 7)))
+                possession[name] = None if number == 0 else [*ids, *ids[:1]] if number == 1 else ids
+    possessions = read("possessions", body)
+    sums: dict[tuple[int, int, str | None], Counter[str]] = {}
+    on: dict[tuple[int, int], Counter[str]] = {}
+    known_sums: dict[int, Counter[str]] = {1: Counter(), 2: Counter()}
+    for team in body["teams"]:
+        for possession in team["possessions"]:
+            points = sum(1 if "FT" in stat["details"] else 3 if "FG3" in stat["details"] else 2 for stat in possession["stats"] if "PTS" in stat["details"])
+            for side, ids, prefix in ((team["id"], possession["player_ids"], ""), (3 - team["id"], possession["opposing_player_ids"], "opponent_")):
+                values = Counter({f"{prefix}possessions": 1, f"{prefix}points": points})
+                court = sorted({*(ids or ())})
+                units = {1: [str(player) for player in court] or [None]}
+                units |= {
+                    size: ["-".join(map(str, five)) for five in combinations(court, size)] if size <= len(court) <= 5 else [None] for size in (2, 3, 4, 5)
+                }
+                for size, names in units.items():
+                    for name in names:
+                        sums.setdefault((size, side, name), Counter()).update(values)
+                if len(court) >= 5:
+                    known_sums[side].update(values)
+                    for player in court:
+                        on.setdefault((side, player), Counter()).update(values)
+    columns = ("possessions", "opponent_possessions", "points", "opponent_points")
+    tables = {1: metrics.plus_minus(possessions), **{size: metrics.lineups(possessions, size=size) for size in (2, 3, 4, 5)}}
+    for size, table in tables.items():
+        rows = table.select("team_id", pl.col("player_id" if size == 1 else "lineup").cast(pl.String), *columns, "reason").rows()
+        assert {(size, team, unit): values for team, unit, *values, _ in rows} == {
+            key: [values[name] for name in columns] for key, values in sums.items() if key[0] == size
+        }
+        assert {reason for _, unit, *_, reason in rows if unit is None} == {"lineup_unknown"}
+    minutes = metrics.minutes(possessions).select("team_id", pl.col("player_id").cast(pl.String)).rows()
+    assert {(1, *unit) for unit in minutes} == {key for key in sums if key[0] == 1}
+    halves = metrics.on_off(possessions).select("team_id", "player_id", *(f"off_{name}" for name in columns)).rows()
+    players = {(team, int(unit)) for size, team, unit in sums if size == 1 and unit is not None}
+    assert {(team, player): values for team, player, *values in halves} == {
+        (team, player): [known_sums[team][name] - on.get((team, player), Counter())[name] for name in columns] for team, player in players
+    }

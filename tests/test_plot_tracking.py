@@ -106,6 +106,9 @@ def test_an_animation_has_a_picture_for_each_moment(tracking: sideline.Tracking,
     assert (tmp_path / "shot.html").read_text(encoding="utf-8") == html
     assert html.count("data:image/png") == 6
     assert "<script" in animation._repr_html_()
+    (tmp_path / "folder.gif").mkdir()
+    with pytest.raises(ValueError, match="not a regular file"):
+        animation.to_gif(tmp_path / "folder.gif")
 
 
 def test_an_animation_is_bounded(tracking: sideline.Tracking) -> None:

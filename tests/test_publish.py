@@ -115,14 +115,25 @@ def table() -> sideline.Table:
     return sideline.Payload.from_bytes("stats", body.encode(), session_id="s").table("player_stats")
 
 
+CLIPS = sideline.clips(sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s"), [])
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "csv": lambda path: table().to_csv(path),
+    "parquet": lambda path: table().to_parquet(path),
+    "playlist": CLIPS.to_playlist,
+    "timeline": CLIPS.to_sportscode_xml,
+    "report": sideline.archive.ArchiveReport("<style>").save,
+}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither pipes in folders nor links for everybody")
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_only_regular_files_are_replaced(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_only_regular_files_are_replaced(kind: str, write: Callable[[Path], None], tmp_path: Path) -> None:
     path, victim = tmp_path / "rows.csv", tmp_path / "victim"
     victim.write_text("before", encoding="utf-8")
     {"link": lambda: path.symlink_to(victim), "pipe": lambda: os.mkfifo(path), "folder": path.mkdir}[kind]()
     with pytest.raises(ValueError, match="not a regular file"):
-        table().to_csv(path)
+        write(path)
     assert victim.read_text(encoding="utf-8") == "before"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["rows.csv", "victim"]
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -18,38 +17,9 @@ import sideline
 from sideline.archive import SEVERITY, ArchiveReport
 from sideline.archive._html_report import MEANINGS, _heat, last_report_time
 from sideline.cli import main
+from views import Page
 
 DAYS = {"start": "2027-02-01", "end": "2027-03-02"}
-
-
-class Page(HTMLParser):
-    """Its tags, and the text of each table's cells."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.tables: list[list[list[str]]] = []
-        self.feed(html)
-        assert self.open == [], "every element is closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        if tag == "tr":
-            self.tables[-1].append([])
-        if tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += data
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +152,21 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
         assert f"new corrections</dt><dd>{archive.corrections(first).num_rows:,}" in second
         assert "new corrections</dt><dd>0" in archive.report(tmp_path / "elsewhere" / "report.html").html, "its path does not matter"
         assert f"new corrections</dt><dd>{archive.corrections().num_rows:,}" in archive.report(out, since="2020-01-01").html
+
+
+def test_the_headline_says_whether_games_or_other_data_are_lacking(tmp_path: Path) -> None:
+    options = {"seed": 4, "teams": 2, "games": 1, "practices": 0, "upcoming": 0}
+    with Service(now="2027-02-10T12:00:00Z", **options) as service, sideline.Client(**service.client_options(), max_retries=0) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        headlines = []
+        for operation in ("stats", "roster", None):
+            service.faults.clear()
+            if operation is not None:
+                service.faults.add(operation, times=1, status=500, body={"status": 500, "message": "broken"})
+            archive.sync(start="2027-01-01", end="2027-03-01", correction_window=None, on_error="keep", progress=False)
+            headlines.append(Page(archive.report().html).headline)
+    assert headlines[:2] == ["1 game of 1 needs attention.", "No game needs attention, but the archive has 1 hole."]
+    assert headlines[2] in ("Every game is complete.", "Nothing is missing. Some numbers may still change: see the verdicts.")
 
 
 def test_a_folder_without_an_archive(tmp_path: Path) -> None:

@@ -326,3 +326,14 @@ def test_a_played_game_of_which_only_the_schedule_is_stored_is_available(tmp_pat
     upcoming = {event.id for event in second.season.games if event.start > second.season.now}
     pending = {row["game_id"] for row in archive.status(correction_window=timedelta(0)).to_dicts() if row["status"] == "pending"}
     assert pending == upcoming
+
+
+@pytest.mark.parametrize("skip", [0, 1], ids=["the first session", "the second session"])
+@pytest.mark.parametrize(("status", "expected"), [(403, "forbidden"), (500, "missing")])
+def test_a_table_has_the_worst_verdict_of_its_sessions(tmp_path: Path, skip: int, status: int, expected: str) -> None:
+    with Service(**SIZE | {"sessions": (2, 2), "games": 1}) as service:
+        service.faults.add("stats", skip=skip, times=1, status=status, body={"status": status, "message": "broken"})
+        archive = synced(service, tmp_path / "season")
+        [game] = [event.id for event in service.season.games if event.sessions]
+        assert verdicts(archive, "player_stats")[game][0] == expected
+        assert verdicts(archive, "stat_events")[game][0] == "available"

@@ -23,6 +23,7 @@ from service import Fault, Features, Mutations, Season, Service
 from trust import COMPARED, KINDS, LIES, PARENTS, Memory, fault_options, shown, unnamed, untrue
 
 import sideline
+from views import Views, refused_units
 
 require(*ARCHIVE, extra="archive")
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
@@ -30,6 +31,8 @@ duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideli
 EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
 FAULT_HISTORIES = os.environ.get("TRUST_FAULT_HISTORIES")
 """Of these, those that a planted fault is played against (benches/trust_faults.py)."""
+HISTORIES_WITH_VIEWS = 1 if EXAMPLES or FAULT_HISTORIES else 3
+"""One in so many reads every view after each sync: that takes as long as the sync."""
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 SEASON = {"start": "2027-02-01", "end": "2027-04-15"}
 SIZE = {"teams": 3, "players": 6, "games": 3, "sessions": (1, 2), "possessions": 3, "practices": 1, "upcoming": 1, "days": 4}
@@ -103,12 +106,17 @@ class TrustMachine(RuleBasedStateMachine):
         """Whether the correction window of every game has passed: then no further change is due."""
         self.elapsed_time = timedelta()
         self.second: sideline.Client | None = None
+        self.views = Views(self.folder / "season", self.service, self.memory)
+        self.has_views = seed % HISTORIES_WITH_VIEWS == 0
+        self.clock = self.service.time
+        """The latest time of the service or of this machine."""
+        self.odd_dates: list[Fault] = []
         self.lies: list[Fault] = []
         """Faults by which the service says something well-formed and false: nobody can name that."""
 
     def sync(self) -> None:
         """Runs one sync. Every difference from the truth is reported, unless the service lied."""
-        lies = sum(fault.count for fault in self.lies)
+        lies, requests = sum(fault.count for fault in self.lies), len(self.service.requests)
         try:
             report = self.run()
         except ENDINGS as error:
@@ -116,9 +124,24 @@ class TrustMachine(RuleBasedStateMachine):
             assert self.service.faults.rules(), "a sync without a fault ended"
             return
         self.check_views(report)
-        if lies == sum(fault.count for fault in self.lies):
+        is_true = lies == sum(fault.count for fault in self.lies)
+        if is_true:
             found = unnamed(self.archive, report, self.service, self.memory, self.tables)
             assert not found, f"nothing names these rows:\n{shown(found)}"
+            sessions = {session.id for _, session in self.service.season.sessions()}
+            units = refused_units(self.service.requests.all()[requests:], sessions) - {hole["unit"] for hole in report.holes}
+            assert not units, f"no hole names them: {units}"
+        self.check_verdicts(is_true=is_true)
+
+    def check_verdicts(self, *, is_true: bool) -> None:
+        """Verdicts, exit statuses and the morning report are those of `coverage`, and of the truth unless the service lied."""
+        if not self.has_views:
+            return
+        holes, rows = self.views.holes(), self.views.verdicts()
+        self.views.check_verdicts(rows, holes)
+        if is_true and not self.is_dated_falsely:
+            self.views.check_available(rows, untrue(self.archive, self.service, self.tables), self.clock)
+        self.views.check_report(rows, holes)
 
     def check_views(self, report: sideline.archive.SyncReport) -> None:
         """The report and the archive say the same, the past stays what it was, and the changes give the present."""
@@ -139,7 +162,13 @@ class TrustMachine(RuleBasedStateMachine):
             assert self.rows_by_table[name] == rows_of(self.archive.to_arrow(name)), f"the changes of {name} do not give its rows"
         self.version = changes.version
 
+    @property
+    def is_dated_falsely(self) -> bool:
+        """Whether a date was far in the future: games are over by that."""
+        return any(fault.count for fault in self.odd_dates)
+
     def run(self) -> sideline.archive.SyncReport:
+        self.clock = max(self.clock, self.service.time, datetime.now(UTC))
         return self.archive.sync(**SEASON, tables=self.wanted, correction_window=self.window, on_error="keep", progress=False)
 
     @rule(name=st.sampled_from(MUTATIONS))
@@ -161,6 +190,8 @@ class TrustMachine(RuleBasedStateMachine):
             return
         fault = self.service.faults.add(operation, skip=skip, times=times, **fault_options(kind, seed))
         is_list = kind == "body: empty array" and operation in (None, "locations", "team_events")
+        if kind == "odd date":
+            self.odd_dates.append(fault)
         if kind in LIES or is_list or (kind == "odd date" and self.window is not None):
             self.lies.append(fault)
 
@@ -274,8 +305,14 @@ class TrustMachine(RuleBasedStateMachine):
 
     def end(self) -> None:
         """The service is well again: two syncs, because an absence is believed the second time."""
+        if self.has_views:
+            self.service.faults.clear()
+            self.service.faults.add("stats", skip=self.seed % 3, times=1, **fault_options("status: 500", 0))
+            self.sync()
         self.service.faults.clear()
         self.service.clock_offset, self.service.send_date = 0.0, True
+        if self.has_views:
+            self.sync_by_command()
         self.service.credentials[self.service.username].privileges |= set(PRIVILEGES)
         reports = [self.run() for _ in range(2)]
         found = untrue(self.archive, self.service, self.tables)
@@ -283,6 +320,29 @@ class TrustMachine(RuleBasedStateMachine):
         assert not [hole for hole in reports[-1].holes if hole["status"] != "unavailable"], reports[-1].holes
         if self.seed % 4 == 0:
             self.check_export()
+        if self.has_views:
+            self.check_views_of_truth()
+
+    def sync_by_command(self) -> None:
+        """The exit status of the command is that of what it lacks: stats are refused, which it does not try again."""
+        self.clock = max(self.clock, self.service.time, datetime.now(UTC))
+        options = ["--from", SEASON["start"], "--to", SEASON["end"], "--correction-window", "inf" if self.window is None else "7"]
+        options += [] if self.wanted is None else ["--tables", ",".join(self.wanted)]
+        self.service.credentials[self.service.username].privileges.discard("stats")
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.service.environ.items():
+                patch.setenv(name, value)
+            self.views.check_sync(options)
+        self.check_verdicts(is_true=False)
+
+    def check_views_of_truth(self) -> None:
+        """The archive is the truth, so every view says that of the season."""
+        holes, rows = self.views.holes(), self.views.verdicts()
+        assert not holes
+        page = self.views.check_report(rows, holes)
+        self.views.check_report_of_truth(page, rows, self.tables)
+        if not self.is_dated_falsely:
+            self.views.check_verdicts_of_truth(rows, self.clock)
 
     def check_export(self) -> None:
         """A delivery to DuckDB has the rows of the archive, which are the truth."""

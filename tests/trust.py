@@ -31,6 +31,8 @@ COMPARED = [name for name in PARENTS if name not in ("locations", "play_by_play"
 """The tables of an archive by default of a service without additions."""
 
 GOOD = {"fetched", "empty"}
+LACKING = {"forbidden", "missing", "failed"}
+"""The statuses of a hole."""
 
 
 KINDS = (*(f"body: {name}" for name in NO_DATA), *(f"status: {status}" for status in (400, 403, 404, 422, 429, 500, 502, 503)))
@@ -134,9 +136,9 @@ def is_denied(row: Row, service: Service) -> bool:
 
 
 def accounts(archive: sideline.Archive, report: Any) -> list[Row]:
-    """Everything in which a sync can report missing or changed data."""
+    """Everything in which a sync of the whole season can report missing or changed data: only holes of the report count."""
     stored = archive.scan("coverage").collect().to_dicts()
-    rows = [row for row in (*report.coverage.to_dicts(), *stored) if row["status"] not in GOOD]
+    rows = [row for row in (*report.coverage.to_dicts(), *stored) if row["status"] not in (*GOOD, *LACKING)]
     return [*report.holes, *rows, *report.corrections.to_dicts()]
 
 

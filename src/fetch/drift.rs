@@ -69,15 +69,20 @@ pub struct DriftField {
 }
 
 impl Drift {
-    /// Records the unknown fields of a response. Fails if its root is missing. Invalid JSON has no unknown fields:
-    /// reading it reports the error.
+    /// Records the unknown fields of the response to a call. Fails if its root is missing, unless the specification does
+    /// not show the body: then only a table needs it. Invalid JSON has no unknown fields: reading it reports the error.
     pub(crate) fn inspect(
         &self,
         payload: &Payload,
+        is_body_shown: bool,
         now: SystemTime,
     ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
-        let survey = payload.check_schema(tables::check_fields)?;
-        Ok(self.record(payload.operation, survey.unknown, now))
+        match payload.check_schema(tables::check_fields) {
+            Ok(survey) => Ok(self.record(payload.operation, survey.unknown, now)),
+            // Merged with others, a part without its root would leave no trace.
+            Err(_) if !is_body_shown && payload.parts.len() == 1 => Ok(Vec::new()),
+            Err(failed) => Err(failed),
+        }
     }
 
     /// Records unknown fields found by an earlier check.
@@ -95,10 +100,11 @@ impl Drift {
     pub async fn inspect_blocking(
         self: Arc<Self>,
         payload: Payload,
+        is_body_shown: bool,
         now: SystemTime,
     ) -> std::result::Result<(Payload, Vec<DriftField>), FetchError> {
         let is_short = payload.size() <= INLINE_CHECK_BYTES;
-        let inspect = move || self.inspect(&payload, now).map(|drift_fields| (payload, drift_fields));
+        let inspect = move || self.inspect(&payload, is_body_shown, now).map(|drift_fields| (payload, drift_fields));
         let inspected = match is_short {
             true => inspect(),
             false => machine::run_blocking(inspect).await.map_err(stopped)?,
@@ -172,7 +178,7 @@ mod tests {
 
     fn inspect(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
         let payload = Payload::from_bytes(operation, body.as_bytes(), Sport::Basketball, Context::default()).unwrap();
-        let drift_fields = drift.inspect(&payload, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
+        let drift_fields = drift.inspect(&payload, true, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
         drift_fields.into_iter().map(|drift_fields| (drift_fields.unknown.path.into(), drift_fields.is_new)).collect()
     }
 
@@ -184,7 +190,7 @@ mod tests {
         assert_eq!(inspect(&drift, "teams", body), [("teams[].x".into(), false)]);
         assert!(inspect(&drift, "stats", body).contains(&("teams[].x".into(), true)));
         let empty = Payload::from_bytes("teams", b"{}", Sport::Basketball, Context::default()).unwrap();
-        let failed = drift.inspect(&empty, UNIX_EPOCH).unwrap_err();
+        let failed = drift.inspect(&empty, true, UNIX_EPOCH).unwrap_err();
         assert!(matches!(&failed.error, Error::Decode(Undecodable { path, .. }) if path == "$.teams"));
         assert_eq!(failed.payload.unwrap().body().unwrap().as_slice(), b"{}");
         assert!(inspect(&drift, "teams", r#"{"teams":[{"id":1}]}"#).is_empty());

@@ -167,6 +167,11 @@ pub fn find(name: &str, sport: Sport, context: &Context) -> Option<(&'static str
     Some((found.name, found.resource_for(sport, context)))
 }
 
+/// Whether the specification shows the body of an operation's response.
+pub fn is_body_shown(name: &str) -> bool {
+    !matches!(name, "shots" | "locations" | FOLLOW)
+}
+
 fn single(request: Request) -> Call {
     Call { requests: vec![request], join: Merge::Single }
 }

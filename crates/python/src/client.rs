@@ -265,9 +265,10 @@ impl CoreClient {
         let transport = self.transport()?.with_timeout(timeout).with_span(span);
         let call = operation::call(operation, arguments, &self.config)?;
         let (unpickled, drift) = (self.unpickled, self.drift_record()?);
+        let is_body_shown = operation::is_body_shown(operation);
         let fetched = async move {
             let payload = fetch::run(&transport, call).await?;
-            drift.inspect_blocking(payload, machine::now()).await
+            drift.inspect_blocking(payload, is_body_shown, machine::now()).await
         };
         // The caller owns the response from here on, also that of an error.
         Ok(async move {

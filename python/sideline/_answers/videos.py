@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from .._client import Duration, as_seconds
 from .._core import Table
-from .._rows import library, replaced_file
+from .._rows import library, replaced_file, replaced_path
 from .frames import arrow_of, frame_of, time_column
 from .kinds import Source
 
@@ -108,7 +108,8 @@ class Clips(Table):
                 ElementTree.SubElement(label, "group").text = group
                 ElementTree.SubElement(label, "text").text = _line(value)
         ElementTree.indent(root)
-        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+        with replaced_path(path) as temporary:
+            ElementTree.ElementTree(root).write(temporary, encoding="utf-8", xml_declaration=True)
 
     def to_playlist(self, path: str | os.PathLike[str]) -> None:
         """Write the clips as a playlist: M3U for players, or by any other suffix a list for ffmpeg's concat demuxer.

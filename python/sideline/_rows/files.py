@@ -27,14 +27,14 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 
 @contextmanager
-def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """As `replaced_file`, for a library that writes the file by its path."""
+def replaced_path(path: str | os.PathLike[str], suffix: str = "") -> Iterator[Path]:
+    """As `replaced_file`, for a library that writes the file by its path; the suffix may tell it the format."""
     target = Path(path)
     if str(path) != "-" and not _is_standard_output(target):
-        with _replace_by(target) as temporary:
+        with _replace_by(target, suffix) as temporary:
             yield temporary
         return
-    descriptor, name = mkstemp()
+    descriptor, name = mkstemp(suffix)
     os.close(descriptor)
     try:
         yield Path(name)
@@ -45,11 +45,11 @@ def replaced_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def _replace_by(target: Path) -> Iterator[Path]:
+def _replace_by(target: Path, suffix: str = "") -> Iterator[Path]:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(target.lstat().st_mode):
             raise ValueError(f"{target} is not a regular file: name another path, or - for standard output")
-    descriptor, name = mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    descriptor, name = mkstemp(suffix, f".{target.name[:80]}.", target.parent)
     temporary = Path(name)
     try:
         yield temporary

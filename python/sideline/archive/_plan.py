@@ -88,9 +88,12 @@ class Unit:
 
     @property
     def month(self) -> str:
-        """The month in which its game or practice starts, such as "2026-11": the partition of its rows."""
+        """The month in which its game or practice starts, such as "2026-11": the partition of its rows.
+
+        A malformed entry has none, so that each sync of a list reads its hole.
+        """
         at = self.starts_at
-        return UNDATED if at is None else f"{at.year:04d}-{at.month:02d}"
+        return UNDATED if at is None or self.is_malformed else f"{at.year:04d}-{at.month:02d}"
 
     @property
     def key(self) -> int | str:

@@ -165,8 +165,7 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
                 yield row
 
     is_malformed = pl.col("unit").str.starts_with(_UNREADABLE_PREFIX)
-    months_of_lists = {UNDATED, *ledger.filter(is_malformed)[MONTH]}
-    lists = [row for row in units_of(months_of_lists) if is_list(row["unit"]) or _is_malformed(row)]
+    lists = [row for row in units_of([UNDATED]) if is_list(row["unit"]) or _is_malformed(row)]
     names = {row["unit"] for row in lists}
     schedule = _read.scan(store, "games").select(*_SCHEDULE_COLUMNS).collect()
     of_games = ledger.filter(pl.col("game_id").is_not_null() & ~is_malformed)

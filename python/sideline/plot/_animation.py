@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .._lazy import LazyModule
-from .._rows import replaced_file
+from .._rows import replaced_file, replaced_path
 from ._court import COURTS, court as draw_court, nothing
 from ._data import Columns, Named, Numbers, plain, teams_of
 from ._look import BALL, team_colours
@@ -72,7 +72,8 @@ class Animation:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     sideline.plot.animate(window, fps=4).to_gif(f"{folder}/shot.gif")
         """
-        self._render().save(os.fspath(path), writer=PillowWriter(fps=round(self._fps)))
+        with replaced_path(path, ".gif") as temporary:
+            self._render().save(temporary, writer=PillowWriter(fps=round(self._fps)))
 
     def _repr_html_(self) -> str:
         return self.to_html()
