@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from IPython.core.formatters import DisplayFormatter
-from IPython.core.ultratb import VerboseTB
+from needs import library
 
 import sideline
 
 OURS = str(Path(sideline.__file__).parent)
-FORMATTER = DisplayFormatter()
+
+
+@cache
+def formatter() -> Any:
+    return library("IPython.core.formatters").DisplayFormatter()
 
 
 @cache
@@ -68,7 +71,7 @@ def shown(thing: Any, name: str = "result") -> Iterator[tuple[str, str | bytes]]
     # What is neither shown in a notebook nor pickled tells nothing there.
     with contextlib.suppress(TypeError, AttributeError, pickle.PicklingError):
         yield f"pickle of {name}", pickle.dumps(thing)
-    yield f"notebook output of {name}", json.dumps([dict(part) for part in FORMATTER.format(thing)], default=str)
+    yield f"notebook output of {name}", json.dumps([dict(part) for part in formatter().format(thing)], default=str)
     if hasattr(thing, "__dict__"):
         yield f"vars of {name}", repr(vars(thing))
     if isinstance(thing, (list, tuple)):
@@ -102,6 +105,6 @@ def _of_an_error(error: BaseException, name: str) -> Iterator[tuple[str, str | b
     while ours is not None and not ours.tb_frame.f_code.co_filename.startswith(OURS):
         ours = ours.tb_next
     if ours is not None:
-        yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", VerboseTB().text(type(error), error, ours))
+        yield f"notebook traceback of {name}", re.sub(r"\x1b\[[0-9;]*m", "", library("IPython.core.ultratb").VerboseTB().text(type(error), error, ours))
     for part in ("batch", "payload"):
         yield from shown(getattr(error, part, None), f"{name}.{part}")

@@ -28,8 +28,20 @@ EXTRAS = {
     "polars": "polars",
     "pyarrow": "arrow",
     "pyspark": "spark",
+    "rich": "cli",
 }
 """By the name that is imported: the extra with which it is installed."""
+
+TOOLS = {
+    "IPython": "ipython",
+    "boto3": "boto3",
+    "lxml": "lxml",
+    "moto": "moto",
+    "nbclient": "nbclient",
+    "nbformat": "nbformat",
+    "sklearn": "scikit-learn",
+}
+"""By the name that is imported: the package of a library that only tests use."""
 
 ARCHIVE = ("arro3", "deltalake", "duckdb", "polars", "pyarrow")
 """What archives need, from the extra `archive`."""
@@ -44,7 +56,7 @@ def missing(names: Iterable[str]) -> list[str]:
 
 
 def reason(names: Iterable[str], extra: str | None = None) -> str:
-    return "; ".join(f"needs {name}: pip install 'sideline[{extra or EXTRAS[name]}]'" for name in names)
+    return "; ".join(f"needs {name}: pip install {TOOLS.get(name) or repr(f'sideline[{extra or EXTRAS[name]}]')}" for name in names)
 
 
 class _Missing:
@@ -65,7 +77,7 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS or not missing([error.name]):
+        if error.name not in {*EXTRAS, *TOOLS} or not missing([error.name]):
             raise
         return _Missing(error.name)
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import boto3
-from moto.s3 import s3_backends
-from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from needs import library
 from werkzeug.serving import make_server
+
+boto3 = library("boto3")
+moto, s3 = library("moto.server"), library("moto.s3")
 
 KEY, SECRET = "bucket-key-canary", "bucket-secret/canary+five="
 
@@ -23,7 +24,7 @@ class Bucket:
         self.options: dict[str, str] = {}
         """As `storage_options` wants them."""
         self.client: Any = None
-        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._moto = moto.DomainDispatcherApplication(moto.create_backend_app)
         self._lock = threading.Lock()
 
     @property
@@ -48,7 +49,7 @@ class Bucket:
             return list(self._moto(environ, start))
 
 
-class _Handler(MotoRequestHandler):
+class _Handler(moto.MotoRequestHandler):
     def log_request(self, *_: object) -> None:
         pass
 
@@ -77,4 +78,4 @@ def bucket() -> Iterator[Bucket]:
         server.shutdown()
         thread.join()
         server.server_close()
-        s3_backends.reset()
+        s3.s3_backends.reset()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from needs import library
+from needs import library, require
 
 import sideline
 from tracked_game import AWAY, HOME, START, Sensors, TrackedGame, player
 
+require("polars", "pyarrow", extra="arrow,polars")
 pa = library("pyarrow")
 pc = library("pyarrow.compute")
 

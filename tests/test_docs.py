@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 import yaml
 from forks import Forks, forks
-from matplotlib.image import imread
-from needs import skip_if_missing
+from needs import library, skip_if_missing
 from pages import BLOCKS, PAGES, Block
 
 import sideline
 from browser import CHROMIUM, browser
 from sideline import cli
 
+image = library("matplotlib.image")
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 
@@ -121,7 +121,7 @@ def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Pat
         [sys.executable, "-c", block.code], cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}, check=True, timeout=60
     )
     for drawn in tmp_path.glob("*.png"):
-        kept, now = (imread(folder / drawn.name) for folder in (DOCS, tmp_path))
+        kept, now = (image.imread(folder / drawn.name) for folder in (DOCS, tmp_path))
         assert kept.shape == now.shape
         # Letters differ a little from machine to machine.
         assert (np.abs(kept - now).max(axis=2) > 0.3).mean() < 0.005, f"{drawn.name}: look at it, and copy it to docs/"

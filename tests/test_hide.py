@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,9 +16,6 @@ import pytest
 from needs import ARCHIVE, EXTRAS, PLOT, library, missing, needs, require, skip_if_missing
 
 ROOT = Path(__file__).parent.parent
-LATER = {"tests/test_docs.py"}
-"""Files that import a library at their top and are converted elsewhere."""
-
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py") if path.parent.name not in ("typed", "hidden"))
 
 
@@ -132,8 +130,7 @@ def test_what_is_imported_already_cannot_be_hidden() -> None:
 
 
 def collect(*names: str) -> None:
-    later = [f"--ignore={path}" for path in LATER]
-    done = pytest_without(*names, arguments=["--collect-only", "-q", *later, "tests"])
+    done = pytest_without(*names, arguments=["--collect-only", "-q", "tests"])
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
 
 
@@ -143,9 +140,18 @@ def test_every_module_is_collected_without(name: str) -> None:
     collect(name)
 
 
+@cache
+def not_everywhere() -> frozenset[str]:
+    """The libraries that the tests have on some systems only: a release tests the wheels of the others without them."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    names = {re.split(r"[\[<>=!~; ]", entry)[0] for entry in groups["test"] if isinstance(entry, str)}
+    return frozenset({*EXTRAS, *(module for module, [name, *_] in packages_distributions().items() if name.lower() in names)})
+
+
 @pytest.mark.extended
-def test_every_module_is_collected_without_any_optional_library() -> None:
-    collect(*EXTRAS)
+def test_every_module_is_collected_with_the_libraries_that_every_system_has() -> None:
+    # anyio brings a plugin of pytest, which is imported before anything can be hidden.
+    collect(*sorted(not_everywhere() - {"anyio"}))
 
 
 def top_level_imports(path: str) -> set[str]:
@@ -156,12 +162,13 @@ def top_level_imports(path: str) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.partition(".")[0])
-    return found & EXTRAS.keys()
+    return found & not_everywhere()
 
 
-def test_no_module_imports_an_optional_library_at_its_top() -> None:
+def test_no_module_imports_at_its_top_what_only_some_systems_have() -> None:
+    assert {"IPython", "boto3", "deltalake", "lxml"} <= not_everywhere()
     assert "tests/test_batch.py" in MODULES
-    assert {path: names for path in MODULES if path not in LATER and (names := top_level_imports(path))} == {}
+    assert {path: names for path in MODULES if (names := top_level_imports(path))} == {}
 
 
 def test_a_reason_names_an_extra_that_has_the_library() -> None:

@@ -11,15 +11,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient.exceptions import CellExecutionError
-from needs import library, missing, skip_if_missing
+from needs import library, missing, require, skip_if_missing
 
 import sideline
 
-image = library("matplotlib.image")
+require("nbclient", "nbformat")
+image, nbformat = library("matplotlib.image"), library("nbformat")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NEEDS_SPARK = pytest.mark.skipif(shutil.which("java") is None or bool(missing(["pyspark"])), reason="needs Java and pyspark: pip install 'sideline[spark]'")
@@ -46,7 +45,7 @@ def run(path: Path, folder: Path) -> Any:
     """Runs a notebook; without a library that one of its cells needs, the test is skipped."""
     try:
         return RUNNER["run"](path, folder)
-    except CellExecutionError as error:
+    except library("nbclient.exceptions").CellExecutionError as error:
         skip_if_missing(f"{error.ename}: {error.evalue}")
         raise
 

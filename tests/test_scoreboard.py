@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from rich.console import Console
+from needs import library
 
 import sideline
 from sideline import court
@@ -18,6 +18,8 @@ from sideline.live import StreamStats
 from sideline.live._court_svg import half_court
 from sideline.live._scoreboard import MAX_NOTICES, MAX_PLAYS, MAX_SHOTS, GameView, Scoreboard
 from sideline.live._terminal import render
+
+rich = library("rich.console")
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
 STATS = StreamStats(updates=3, bytes=90, reconnects=0, gaps=0, open_gaps=0, recovered=0, repeats=0, dropped=0, unreadable=0, buffer_bytes=0, lag=0.0)
@@ -258,7 +260,7 @@ def test_any_message_leaves_a_view_that_is_json(messages: list[tuple[dict[str, A
 
 def printed(seen: GameView, width: int) -> str:
     out = StringIO()
-    Console(file=out, width=width).print(render(seen, width))
+    rich.Console(file=out, width=width).print(render(seen, width))
     return out.getvalue()
 
 
@@ -278,7 +280,7 @@ def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
 def terminal_text(seen: GameView, height: int | None = None) -> str:
     """The view as a terminal of 80 columns shows it, with escape sequences."""
     out = StringIO()
-    Console(file=out, width=80, force_terminal=True, color_system="standard").print(render(seen, 80, height))
+    rich.Console(file=out, width=80, force_terminal=True, color_system="standard").print(render(seen, 80, height))
     return out.getvalue()
 
 
@@ -308,7 +310,7 @@ def test_a_low_terminal_says_how_many_players_are_left_out(width: int, height: i
     scoreboard.add(stats(HOME, 1, 10, {"PTS": "x"}))  # type: ignore[dict-item]
     seen = scoreboard.view("connected", replace(STATS, gaps=7, open_gaps=1))
     text = StringIO()
-    Console(file=text, width=width).print(render(seen, width, height))
+    rich.Console(file=text, width=width).print(render(seen, width, height))
     lines = text.getvalue().splitlines()
     assert len(lines) <= height
     visible_players = text.getvalue().count("Ada Lane") - sum("steal" in line for line in lines)
@@ -331,7 +333,7 @@ def test_only_what_is_wrong_is_red_in_a_terminal_and_both_tables_have_the_same_c
         status: Any = list(getattr(render(board(*items).view(state, STATS), 80), "renderables"))[1]  # noqa: B009
         assert (status.plain[: len(state)], str(status.spans[0].style), status.spans[0].end) == (state, style, len(state))
         assert not status.style and {str(span.style) for span in status.spans[1:]} == {"dim"}
-    console = Console(width=80, file=StringIO())
+    console = rich.Console(width=80, file=StringIO())
     console.print(render(view(*items), 80))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     heads = [line for line in lines if line.startswith("Player")]

@@ -540,8 +540,6 @@ def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, co
     row = coverage_row(outcome)
     row |= {
         "listed_at": outcome.listed_at or (seen and seen["listed_at"]),
-        "event_id": unit.event_id,
-        "starts_at": unit.starts_at,
         "over_at": unit.over_at,
         "teams": list(unit.teams),
         "linked": unit.is_linked or (seen is not None and bool(seen["linked"])),
@@ -583,6 +581,8 @@ def coverage_row(outcome: Outcome) -> Row:
         "served_at": outcome.served_at,
         "listed_at": outcome.listed_at,
         MONTH: partition(unit),
+        "event_id": unit.event_id,
+        "starts_at": unit.starts_at,
     }
 
 
