@@ -2,7 +2,8 @@
 
 In a fresh clone, in the order of release.yml, with the scripts that it calls: builds the wheel and the source distribution, builds the
 wheel again from the source distribution, with vendored crates, no network and in another folder, and compares the bytes; runs the tests
-against the wheel with each Python (default: each python3.11 to python3.14 on the path); attests all files with a key made for it and
+against the wheel with each Python (default: each python3.11 to python3.14 on the path, and python3.14t), for which a free-threaded one has
+a wheel of its own; attests all files with a key made for it and
 verifies them; publishes them to an index on loopback, and installs from there. Exit status 1: a step failed.
 
 --built FOLDER takes the files of an earlier rehearsal, --once builds once, --pytest "ARGUMENTS" replaces what selects the tests.
@@ -27,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PYTHONS = [f"python3.{minor}" for minor in range(11, 15)]
+PYTHONS = [*(f"python3.{minor}" for minor in range(11, 15)), "python3.14t"]
 TESTS = "-m 'not source and not extended' --numprocesses 2 --dist loadfile --no-loadscope-reorder"
 
 
@@ -58,14 +59,27 @@ def finish(folder: Path) -> None:
         run(sys.executable, ROOT / ".github" / f"{script}.py", folder)
 
 
-def build(clone: Path, out: Path) -> None:
-    """Build the wheel and the source distribution of a fresh clone, as the release does."""
+def build(clone: Path, out: Path, free_threaded: list[str]) -> None:
+    """Build the wheels and the source distribution of a fresh clone, as the release does."""
     run("git", "clone", "--quiet", "--local", ROOT, clone)
     cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = f"--remap-path-prefix={cargo}/registry/src=crates --remap-path-prefix={clone}=sideline"
     env = {**os.environ, "RUSTFLAGS": flags, "CARGO_TARGET_DIR": str(clone / "target")}
     maturin = [sys.executable, "-m", "maturin"]
-    run(*maturin, "build", "--release", "--locked", "--compression-level", "9", "--out", out, cwd=clone, env=env)
+    pythons = [argument for python in (sys.executable, *free_threaded) for argument in ("-i", python)]
+    run(
+        *maturin,
+        "build",
+        "--release",
+        "--locked",
+        "--compression-level",
+        "9",
+        "--out",
+        out,
+        *pythons,
+        cwd=clone,
+        env=env,
+    )
     run(*maturin, "sdist", "--out", out, cwd=clone, env=env)
 
 
@@ -82,7 +96,7 @@ def built_again(dist: Path, again: Path) -> str:
     """Build the wheel from the source distribution, offline, and compare it."""
     run(sys.executable, ROOT / ".github" / "build_offline.py", only(dist, "*.tar.gz"), again)
     finish(again)
-    one, other = only(dist, "*.whl"), only(again, "*.whl")
+    one, other = only(dist, "*-abi3-*.whl"), only(again, "*.whl")
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
         names = sorted({*first.namelist(), *second.namelist()})
         same = first.namelist() == second.namelist()
@@ -161,6 +175,11 @@ def works(python: str) -> bool:
     return subprocess.run([python, "--version"], check=False, capture_output=True).returncode == 0
 
 
+def is_free_threaded(python: str) -> bool:
+    question = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))"
+    return subprocess.run([python, "-c", question], check=True, capture_output=True, text=True).stdout.strip() == "1"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--built", type=Path)
@@ -176,18 +195,20 @@ def main() -> int:
         if options.built:
             shutil.copytree(options.built, dist)
         else:
-            steps.step("build", lambda: build(folder / "clone", dist))
+            free_threaded = [python for python in pythons if is_free_threaded(python)]
+            steps.step("build", lambda: build(folder / "clone", dist, free_threaded))
         steps.step("finish", lambda: finish(dist))
-        wheel = only(dist, "*.whl")
-        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, SHA-256 {digest(wheel)}", flush=True)
-        steps.step("SBOM", lambda: bill(wheel))
+        for wheel in sorted(dist.glob("*.whl")):
+            print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, SHA-256 {digest(wheel)}", flush=True)
+            steps.step("SBOM", functools.partial(bill, wheel))
         if not options.once:
             steps.step("build again, offline", lambda: built_again(dist, folder / "again"))
-        lock = ROOT / "tests" / "lock-development.txt"
         script = ROOT / ".github" / "in_fresh_environment.py"
         for python in pythons:
-            tests = ["python", "-m", "pytest", *shlex.split(options.pytest)]
-            steps.step(f"tests, {Path(python).name}", functools.partial(run, python, script, wheel, lock, *tests))
+            # deltalake, DuckDB and polars have no wheels for a free-threaded Python.
+            lock = "test-everywhere" if is_free_threaded(python) else "development"
+            tests = [ROOT / "tests" / f"lock-{lock}.txt", "python", "-m", "pytest", *shlex.split(options.pytest)]
+            steps.step(f"tests, {Path(python).name}", functools.partial(run, python, script, dist, *tests))
         files = sorted(dist.iterdir())
         steps.step("attest and verify", lambda: attested(files, folder / "attested"))
         with index(files, folder / "index") as address:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -206,6 +207,7 @@ def restless() -> Iterator[None]:
     gc.callbacks.clear()
 
 
+@pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="a free-threaded Python collects too seldom")
 def test_a_body_can_be_read_while_another_is(restless: None) -> None:
     inner, outer = keyed(30, "in"), keyed(30, "out")
     found = []

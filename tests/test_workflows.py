@@ -216,8 +216,11 @@ def test_every_wheel_is_tested_where_it_runs_before_anything_is_drafted() -> Non
     built = {row["target"]: row["runner"] for row in rows("wheel")}
     for tested in ([*rows("test"), *rows("test-musl")], [*rows("installed"), *rows("installed-musl")]):
         assert {row["target"]: row["runner"] for row in tested} == built
+    free_threaded = {row["target"] for row in rows("wheel") if "python3.14t" in row.get("interpreters", "")}
+    for job in ("test", "installed"):
+        assert {row["target"] for row in rows(job) if row.get("python") == "3.14t"} == free_threaded
     pythons = {row["python"] for row in rows("test") if row["target"] == "x86_64-unknown-linux-gnu"}
-    assert pythons == set(JOBS["ci:test"]["strategy"]["matrix"]["python"])
+    assert pythons == {*JOBS["ci:test"]["strategy"]["matrix"]["python"], "3.14t"}
     assert {row["libraries"] for row in rows("test")} <= set(locks())
 
 
