@@ -7,7 +7,7 @@ use super::session::{
 };
 use super::sse::{SseDecoder, SseItem};
 use crate::advice::Advice;
-use crate::error::Error;
+use crate::error::{Error, RequestErrorKind};
 use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
@@ -216,7 +216,8 @@ impl From<StreamOpenError> for ConnectFailure {
     fn from(error: StreamOpenError) -> Self {
         let StreamOpenError { error, status, wait } = error;
         // A wrong setting stays wrong, and a peer with a wrong certificate is not the service.
-        let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
+        let is_certificate = error.request_kind() == Some(RequestErrorKind::Certificate);
+        let is_final = is_certificate || matches!(error, Error::Configuration(_) | Error::Argument(_));
         // A stream retries by itself, so that advice is left out.
         let advises_retry = matches!(error.advice().0, Advice::TryAgain);
         let reason = if advises_retry { error.problem() } else { error.to_string() };

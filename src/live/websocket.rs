@@ -15,7 +15,7 @@ use super::session::{
 use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
-use crate::error::{Error, Result};
+use crate::error::{Error, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{self, encode};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -138,7 +138,7 @@ impl WebsocketConnector {
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
         match timeout(limit, response.upgrade()).await {
             Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
-            Err(_) => Err(open_error(Error::Transport(no_response(limit).into()))),
+            Err(_) => Err(open_error(RequestErrorKind::Transport.error(no_response(limit)))),
         }
     }
 }
@@ -149,7 +149,7 @@ fn open_error(error: Error) -> StreamOpenError {
 
 fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    open_error(Error::Transport(scrubber.composed(text).into()))
+    open_error(RequestErrorKind::Transport.error(scrubber.composed(text)))
 }
 
 impl Connector for WebsocketConnector {
