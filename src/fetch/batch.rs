@@ -421,7 +421,7 @@ mod tests {
             url: Scrubbed::default(),
             attempts: 1,
             elapsed: Default::default(),
-            advice: Default::default(),
+            advice: crate::advice::Advice::SeeMessage,
             hint: Scrubbed::default(),
             retry_after: None,
         })));

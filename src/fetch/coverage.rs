@@ -107,7 +107,7 @@ mod tests {
             url: "http://host/".into(),
             attempts: 2,
             elapsed: Default::default(),
-            advice: Default::default(),
+            advice: crate::advice::Advice::SeeMessage,
             hint: Default::default(),
             retry_after: None,
         })))

@@ -160,7 +160,7 @@ mod tests {
             url: "http://host/".into(),
             attempts: 1,
             elapsed: Duration::ZERO,
-            advice: Advice::default(),
+            advice: Advice::SeeMessage,
             hint: "".into(),
             retry_after: None,
         }))
