@@ -365,7 +365,7 @@ async fn ended(
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let survey = match payload.check_schema(tables::check_schema) {
+    let survey = match payload.check_schema(Some(&payload.context)) {
         Ok(survey) => survey,
         Err(failed) => return FetchResult::failed(*failed, at),
     };

@@ -76,7 +76,7 @@ impl Drift {
         payload: &Payload,
         now: SystemTime,
     ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
-        let survey = payload.check_schema(tables::check_fields)?;
+        let survey = payload.check_schema(None)?;
         Ok(self.record(payload.operation, survey.unknown, now))
     }
 

@@ -5,7 +5,6 @@
 //! The check is conservative: it may leave a body to decoding, but never calls a broken one valid.
 
 use super::Context;
-use super::DecodeError;
 use super::declaration::{Resource, Root, Ty};
 use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
@@ -49,8 +48,6 @@ pub struct SchemaCheck {
     pub unknown: Vec<UnknownPath>,
     /// The rows of the first table, if every table is certain to decode. `None` leaves it to decoding.
     pub rows: Option<usize>,
-    /// The error if the root is missing; nothing else is known then.
-    pub root: Option<DecodeError>,
 }
 
 /// Checks a body whose documents are at `root`. Without a context it only looks for unknown fields. Errors come with
@@ -87,7 +84,7 @@ pub(super) fn check(
             validator.missing(0);
             let rows = tree.extents.first().map(|first| validator.elements[first.node]);
             let fits = validator.fits && validator.has_room();
-            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields, root: None })
+            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields })
         }
         Err(kind) => Err((kind, validator.cursor.position())),
     }
