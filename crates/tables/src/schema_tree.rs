@@ -229,7 +229,7 @@ impl SchemaTree {
             Segment::Key(key) => match node.keys.iter().find(|member| member.step.key() == key.as_bytes()) {
                 Some(member) => member.below,
                 None => {
-                    let step = KeyStep::new(key, Op::Validate, 0, Vec::new());
+                    let step = KeyStep::new(key, Op::Skip, 0, Vec::new());
                     node.keys.push(SchemaMember { step, below: new, fit: None, is_needed: false });
                     new
                 }
