@@ -431,8 +431,8 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     // A length that says so is taken at its word: nothing is read.
     let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
     let config = options(&server.url()).resolve(&|_| None).unwrap();
-    let refused = Transport::with_body_limit(config, 98).send(&teams()).await.unwrap_err();
-    assert_eq!(refused.request_kind(), Some(RequestErrorKind::Transport));
+    let error = Transport::with_body_limit(config, 98).send(&teams()).await.unwrap_err();
+    assert_eq!(error.request_kind(), Some(RequestErrorKind::Transport));
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
