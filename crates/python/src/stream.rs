@@ -2,7 +2,7 @@
 
 mod items;
 
-pub use items::PyUpdate;
+pub(crate) use items::PyUpdate;
 
 use crate::client::{CoreClient, option};
 use crate::payload::{datetime, parse_sport};

@@ -21,7 +21,7 @@ type UpdateParts = (Option<String>, String, String, Option<Vec<u8>>, Option<i64>
 /// >>> update.event, len(update.raw) == len(update.text.encode()), update.received_at.tzinfo is not None
 /// ('message', True, True)
 #[pyclass(frozen, module = "sideline", name = "Update")]
-pub struct PyUpdate {
+pub(crate) struct PyUpdate {
     pub(super) inner: live::Update,
     /// For texts about it.
     pub(super) scrubber: Arc<Scrubber>,
