@@ -26,16 +26,8 @@ pub enum Error {
     UnknownName { text: String, name: String, candidates: String },
     /// The service returned an error, or would (`ApiError` and its subclasses).
     Api(Box<ApiError>),
-    /// No connection (`ConnectError`).
-    Connect(RequestError),
-    /// The server's certificate is invalid, so retrying does not help (`ConnectError`).
-    Certificate(RequestError),
-    /// Connect, read or total timeout (`RequestTimeout`).
-    Timeout(RequestError),
-    /// The connection broke, or the response is not valid HTTP (`TransportError`).
-    Transport(RequestError),
-    /// The process has no memory for the response (`MemoryError`).
-    Memory(RequestError),
+    /// No usable response (the class of its kind).
+    Request(RequestError),
     /// The body does not match the declaration (`DecodeError`).
     Decode(Undecodable),
     /// A file could not be read or written (`OSError`).
@@ -54,11 +46,7 @@ impl Display for Error {
             Error::Configuration(error) => f.write_str(&shown(&error.text)),
             Error::Argument(text) | Error::UnknownName { text, .. } => f.write_str(&shown(text)),
             Error::Api(error) => error.fmt(f),
-            Error::Connect(error)
-            | Error::Certificate(error)
-            | Error::Timeout(error)
-            | Error::Transport(error)
-            | Error::Memory(error) => error.fmt(f),
+            Error::Request(error) => error.fmt(f),
             Error::Decode(error) => error.fmt(f),
             Error::File(error) => write!(f, "{}: {}", shown(&error.path), shown(&error.message)),
             Error::GivenUp { text, .. } => text.fmt(f),
@@ -72,11 +60,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Configuration(error) | Error::Internal(error) => error.source.as_deref().map(|source| source as _),
-            Error::Connect(error)
-            | Error::Certificate(error)
-            | Error::Timeout(error)
-            | Error::Transport(error)
-            | Error::Memory(error) => error.source.as_deref().map(|source| source as _),
+            Error::Request(error) => error.source.as_deref().map(|source| source as _),
             Error::File(error) => error.source.as_deref().map(|source| source as _),
             Error::GivenUp { cause, .. } => Some(cause),
             Error::Argument(_) | Error::UnknownName { .. } | Error::Api(_) | Error::Decode(_) | Error::Closed => None,
@@ -149,11 +133,7 @@ impl Error {
                 Error::File(FileError { path: local(error.path), message: local(error.message), ..error })
             }
             Error::Api(error) => Error::Api(Box::new(error.scrubbed(scrubber))),
-            Error::Connect(error) => Error::Connect(error.scrubbed(scrubber)),
-            Error::Certificate(error) => Error::Certificate(error.scrubbed(scrubber)),
-            Error::Timeout(error) => Error::Timeout(error.scrubbed(scrubber)),
-            Error::Transport(error) => Error::Transport(error.scrubbed(scrubber)),
-            Error::Memory(error) => Error::Memory(error.scrubbed(scrubber)),
+            Error::Request(error) => Error::Request(error.scrubbed(scrubber)),
             Error::Decode(error) => {
                 Error::Decode(Undecodable { message: peers(error.message), path: peers(error.path), ..error })
             }
@@ -167,12 +147,10 @@ impl Error {
     /// The class in `sideline/errors.py`; `None`: one of Python's own.
     pub fn class_name(&self) -> Option<&'static str> {
         Some(match self {
-            Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) | Error::Memory(_) => return None,
+            Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) => return None,
             Error::Configuration(_) => "ConfigurationError",
             Error::Api(response) => response.kind.class_name(),
-            Error::Connect(_) | Error::Certificate(_) => "ConnectError",
-            Error::Timeout(_) => "RequestTimeout",
-            Error::Transport(_) => "TransportError",
+            Error::Request(error) => return error.kind.class_name(),
             Error::Decode(_) => "DecodeError",
             Error::GivenUp { cause, .. } => return cause.class_name(),
             Error::Internal(_) => "InternalError",
@@ -180,15 +158,14 @@ impl Error {
         })
     }
 
+    pub fn request_kind(&self) -> Option<RequestErrorKind> {
+        if let Error::Request(error) = self { Some(error.kind) } else { None }
+    }
+
     /// Removes the request's context, to use the error for another request that was not sent.
     pub(crate) fn without_request(self) -> Self {
-        let without = |error| RequestError { request: None, ..error };
         match self {
-            Error::Connect(error) => Error::Connect(without(error)),
-            Error::Certificate(error) => Error::Certificate(without(error)),
-            Error::Timeout(error) => Error::Timeout(without(error)),
-            Error::Transport(error) => Error::Transport(without(error)),
-            Error::Memory(error) => Error::Memory(without(error)),
+            Error::Request(error) => Error::Request(RequestError { request: None, ..error }),
             other => other,
         }
     }
@@ -197,11 +174,7 @@ impl Error {
     pub fn advice(&self) -> (Advice, Scrubbed) {
         let kind = match self {
             Error::Api(error) => return (error.advice, error.hint.clone()),
-            Error::Connect(error)
-            | Error::Certificate(error)
-            | Error::Timeout(error)
-            | Error::Transport(error)
-            | Error::Memory(error) => error.advice,
+            Error::Request(error) => error.advice,
             Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
             Error::Configuration(_)
@@ -218,11 +191,7 @@ impl Error {
     pub fn problem(&self) -> String {
         match self {
             Error::Api(error) => error.problem(),
-            Error::Connect(error)
-            | Error::Certificate(error)
-            | Error::Timeout(error)
-            | Error::Transport(error)
-            | Error::Memory(error) => error.problem().into(),
+            Error::Request(error) => error.problem().into(),
             Error::Decode(error) => error.problem(),
             other => other.to_string(),
         }
@@ -237,9 +206,52 @@ pub struct RequestContext {
     pub elapsed: Duration,
 }
 
+/// The class of a [`RequestError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestErrorKind {
+    /// No connection (`ConnectError`).
+    Connect,
+    /// The server's certificate is invalid, so retrying does not help (`ConnectError`).
+    Certificate,
+    /// Connect, read or total timeout (`RequestTimeout`).
+    Timeout,
+    /// The connection broke, or the response is not valid HTTP (`TransportError`).
+    Transport,
+    /// The process has no memory for the response (`MemoryError`).
+    Memory,
+}
+
+impl RequestErrorKind {
+    fn class_name(self) -> Option<&'static str> {
+        match self {
+            RequestErrorKind::Connect | RequestErrorKind::Certificate => Some("ConnectError"),
+            RequestErrorKind::Timeout => Some("RequestTimeout"),
+            RequestErrorKind::Transport => Some("TransportError"),
+            RequestErrorKind::Memory => None,
+        }
+    }
+
+    /// The error with a message that includes its advice.
+    pub fn error(self, message: impl Into<Scrubbed>) -> Error {
+        self.with_advice(message, Advice::SeeMessage, None)
+    }
+
+    pub(crate) fn with_advice(
+        self,
+        message: impl Into<Scrubbed>,
+        advice: Advice,
+        request: Option<RequestContext>,
+    ) -> Error {
+        let (message, request) = (Some(message.into()), request.map(Box::new));
+        let scrubber = Scrubber::default();
+        Error::Request(RequestError { kind: self, message, advice, request, source: None, scrubber })
+    }
+}
+
 /// An error without a usable response.
 #[derive(Debug, Clone)]
 pub struct RequestError {
+    pub kind: RequestErrorKind,
     /// What happened; `None`: the source says it.
     message: Option<Scrubbed>,
     pub advice: Advice,
@@ -249,20 +261,17 @@ pub struct RequestError {
 }
 
 impl RequestError {
-    pub fn new(message: Scrubbed, advice: Advice, request: Option<RequestContext>) -> Self {
-        let request = request.map(Box::new);
-        RequestError { message: Some(message), advice, request, source: None, scrubber: Scrubber::default() }
-    }
-
     /// The error of a request that failed for this cause.
     pub(crate) fn failed(
+        kind: RequestErrorKind,
         source: impl StdError + Send + Sync + 'static,
         advice: Advice,
         request: RequestContext,
         scrubber: &Scrubber,
     ) -> Self {
         let source = Some(Arc::new(source) as Source);
-        RequestError { message: None, advice, request: Some(Box::new(request)), source, scrubber: scrubber.clone() }
+        let (request, scrubber) = (Some(Box::new(request)), scrubber.clone());
+        RequestError { kind, message: None, advice, request, source, scrubber }
     }
 
     /// What the network or a library reported.
@@ -286,19 +295,6 @@ impl RequestError {
         let request =
             self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
         RequestError { message, request, scrubber: scrubber.clone(), ..self }
-    }
-}
-
-/// From a message that includes its advice.
-impl From<Scrubbed> for RequestError {
-    fn from(text: Scrubbed) -> Self {
-        RequestError::new(text, Advice::SeeMessage, None)
-    }
-}
-
-impl From<&'static str> for RequestError {
-    fn from(text: &'static str) -> Self {
-        Scrubbed::from(text).into()
     }
 }
 
@@ -491,19 +487,25 @@ mod tests {
     fn errors() -> Vec<Error> {
         let text = || format!("a text with {SECRET}");
         let message = || Scrubbed::local(text());
-        let request_error = || RequestError::new(message(), Advice::TryAgain, Some(request()));
-        let failed = RequestError::failed(io_error(), Advice::TryAgain, request(), &Scrubber::default());
+        let request_error = |kind: RequestErrorKind| kind.with_advice(message(), Advice::TryAgain, Some(request()));
+        let failed = RequestError::failed(
+            RequestErrorKind::Transport,
+            io_error(),
+            Advice::TryAgain,
+            request(),
+            &Scrubber::default(),
+        );
         let (path, offset, advice) = (message(), 0, Advice::LookAtBody);
         vec![
             Error::configuration(text()),
             Error::internal(text()),
             Error::Argument(text()),
             Error::UnknownName { text: text(), name: SECRET.into(), candidates: SECRET.into() },
-            Error::Connect(request_error()),
-            Error::Certificate(request_error()),
-            Error::Timeout(request_error()),
-            Error::Transport(failed),
-            Error::Memory(request_error()),
+            request_error(RequestErrorKind::Connect),
+            request_error(RequestErrorKind::Certificate),
+            request_error(RequestErrorKind::Timeout),
+            Error::Request(failed),
+            request_error(RequestErrorKind::Memory),
             Error::Decode(Undecodable { message: message(), path, offset, advice }),
             Error::File(FileError::new(SECRET, io_error())),
             Error::GivenUp { text: message(), cause: Box::new(Error::Argument(text())) },
@@ -523,9 +525,15 @@ mod tests {
 
     #[test]
     fn the_source_of_an_error_keeps_its_type() {
-        let failed = RequestError::failed(io_error(), Advice::TryAgain, request(), &Scrubber::default());
+        let failed = RequestError::failed(
+            RequestErrorKind::Transport,
+            io_error(),
+            Advice::TryAgain,
+            request(),
+            &Scrubber::default(),
+        );
         let setup = Error::configuration("no such file").caused_by(io_error());
-        for error in [Error::Connect(failed), setup, Error::File(FileError::new("path", io_error()))] {
+        for error in [Error::Request(failed), setup, Error::File(FileError::new("path", io_error()))] {
             let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
             assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{error}");
         }

@@ -295,7 +295,7 @@ def test_a_journal_of_the_first_version_is_refused(journal: Path, faults: Server
     journal.write_bytes(b"P*M\x18\x14\0\0\0sideline journal\x01\0\0\0" + bytes(100))
     with faults.client() as client:
         for wrong in (lambda: sideline.replay(journal), lambda: client.live_stats("g1").record(journal)):
-            with pytest.raises(sideline.DecodeError, match="version 1 .* reads version 2: replay it with the sideline that recorded it"):
+            with pytest.raises(sideline.DecodeError, match="version 1 .* reads version 3: replay it with the sideline that recorded it"):
                 wrong()
 
 

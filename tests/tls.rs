@@ -7,7 +7,7 @@
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sideline::config::{ClientOptions, Secret};
-use sideline::error::Error;
+use sideline::error::{Error, RequestErrorKind};
 use sideline::operation::call;
 use sideline::transport::{Response, Transport};
 use std::io::{Read, Write};
@@ -103,7 +103,8 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let (port, connections) = start(answer_over_tls);
     // Another authority: so the platform may have none at all.
     let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
-    let Err(Error::Certificate(error)) = result else { panic!("{result:?}") };
+    let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.kind, RequestErrorKind::Certificate);
     let text = error.to_string();
     assert!(text.contains("certificate") && text.contains("ca_bundle="), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
@@ -113,7 +114,8 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
 async fn a_server_that_speaks_no_tls_is_refused_at_once() {
     let (port, connections) = start(answer_in_plain_text);
     let result = ask(port, Some(AUTHORITY)).await;
-    let Err(Error::Connect(error)) = result else { panic!("{result:?}") };
+    let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.kind, RequestErrorKind::Connect);
     let text = error.to_string();
     assert!(text.contains("the TLS handshake failed"), "{text}");
     assert_eq!(connections.load(SeqCst), 1);

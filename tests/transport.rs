@@ -10,7 +10,7 @@ use base64::Engine;
 use hmac::{Hmac, KeyInit, Mac};
 use scripted::{Reply, Server, Then, content, json, raw};
 use sideline::config::{ClientOptions, Secret, Timeouts};
-use sideline::error::{ApiError, ApiErrorKind, Error};
+use sideline::error::{ApiError, ApiErrorKind, Error, RequestErrorKind};
 use sideline::fetch::run;
 use sideline::operation::{Request, Value, call};
 use sideline::transport::{Response, Transport};
@@ -140,7 +140,8 @@ async fn a_body_that_is_cut_is_tried_again_and_then_an_error() {
 
     let server = Server::start(vec![cut()]).await;
     let result = transport(ClientOptions { max_retries: Some(1), ..options(&server.url()) }).send(&teams()).await;
-    let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+    let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.kind, RequestErrorKind::Transport);
     let text = error.to_string();
     assert!(text.contains("after 2 attempts") && text.contains("/v1/data/teams"), "{text}");
     assert_eq!(server.seen().len(), 2);
@@ -421,7 +422,8 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     assert_eq!(response.body.len(), 4_003);
     assert!(server.seen()[0].header("accept-encoding").unwrap().contains("gzip"));
     let result = Transport::with_body_limit(config(), 4_002).send(&teams()).await;
-    let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+    let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.kind, RequestErrorKind::Transport);
     let text = error.to_string();
     assert!(text.contains("limit"), "{text}");
     assert_eq!(server.seen().len(), 2);
@@ -429,7 +431,8 @@ async fn a_body_over_the_limit_is_an_error_whatever_its_length_on_the_wire() {
     // A length that says so is taken at its word: nothing is read.
     let server = Server::start(vec![raw("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n[", Then::Hold)]).await;
     let config = options(&server.url()).resolve(&|_| None).unwrap();
-    assert!(matches!(Transport::with_body_limit(config, 98).send(&teams()).await, Err(Error::Transport(_))));
+    let error = Transport::with_body_limit(config, 98).send(&teams()).await.unwrap_err();
+    assert_eq!(error.request_kind(), Some(RequestErrorKind::Transport));
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
@@ -509,7 +512,8 @@ async fn a_body_that_alone_exceeds_the_memory_of_the_client_names_the_option() {
     for reply in [content(200, head, &body), compressed] {
         let (results, peak) = all_at_once(reply, 4, MIB).await;
         for result in results {
-            let Err(Error::Transport(error)) = result else { panic!("{result:?}") };
+            let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+            assert_eq!(error.kind, RequestErrorKind::Transport);
             assert!(error.to_string().contains("limit of 1 MiB (max_response_bytes)"), "{error}");
             assert_eq!(error.request.as_ref().map(|request| request.attempts), Some(1));
         }
@@ -541,7 +545,7 @@ async fn silence_ends_in_a_timeout() {
             let begun = Instant::now();
             let result =
                 transport(ClientOptions { timeouts: Some(timeouts), ..options(&server.url()) }).send(&teams()).await;
-            assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
+            assert_eq!(result.unwrap_err().request_kind(), Some(RequestErrorKind::Timeout));
             assert!(begun.elapsed() < Duration::from_secs(5));
             assert_eq!(server.seen().len(), 1);
         }
@@ -553,7 +557,8 @@ async fn a_server_that_is_down_is_a_connect_error() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let client = transport(ClientOptions { max_retries: Some(1), ..options(&format!("http://127.0.0.1:{port}")) });
     let result = client.send(&teams()).await;
-    let Err(Error::Connect(error)) = result else { panic!("{result:?}") };
+    let Err(Error::Request(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.kind, RequestErrorKind::Connect);
     let text = error.to_string();
     assert!(text.contains("after 2 attempts") && text.to_lowercase().contains("refused"), "{text}");
 }

@@ -27,7 +27,7 @@ LOWER = {
 """The rooms that each room may use. What lies beside them in `src/` (errors, settings, the scrubber) is for all."""
 
 SIGNATURE = re.compile(r"^\s*(?:pub(?:\([a-z ]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)")
-TESTS = re.compile(r"(^|/)(tests?|\w+_tests?|fuzz|sse_cases|conformance|live/model|simulation)(/|\.rs$)")
+TESTS = re.compile(r"(^|/)(tests?|\w+_tests?|fuzz|simulation)(/|\.rs$)")
 
 
 def without_tests(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 use super::coverage::covered;
 use super::plan::Unit;
 use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
-use crate::error::{ApiError, ApiErrorKind, Error, Result};
+use crate::error::{ApiError, ApiErrorKind, Error, RequestErrorKind, Result};
 use crate::machine::{self, Unfinished};
 use crate::operation::{self, Auth};
 use crate::resource::coverage::Covered;
@@ -273,7 +273,8 @@ async fn fetch(
     loop {
         let fetched = run_counted(transport, &unit.call, attempts).await;
         let is_retried = transport.config().max_retries > 0 && outage.is_restarting();
-        if !(is_retried && matches!(fetched, Err(FetchError { error: Error::Connect(_), .. }))) {
+        let kind = fetched.as_ref().err().and_then(|failed| failed.error.request_kind());
+        if !is_retried || kind != Some(RequestErrorKind::Connect) {
             return fetched;
         }
     }
@@ -364,7 +365,7 @@ async fn ended(
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let survey = match payload.check_schema(tables::check_schema) {
+    let survey = match payload.check_schema(Some(&payload.context)) {
         Ok(survey) => survey,
         Err(failed) => return FetchResult::failed(*failed, at),
     };
@@ -385,7 +386,7 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
 }
 
 fn no_thread() -> Error {
-    Error::Memory("the process has no memory for a thread that reads the response".into())
+    RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
 }
 
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
@@ -399,7 +400,7 @@ pub(super) fn stopped(reason: Unfinished) -> Error {
 fn error_of_task(error: JoinError) -> Error {
     match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
-        Err(_) => Error::Transport("the interpreter is exiting; no request is sent any more".into()),
+        Err(_) => RequestErrorKind::Transport.error("the interpreter is exiting; no request is sent any more"),
     }
 }
 
@@ -420,7 +421,7 @@ mod tests {
             url: Scrubbed::default(),
             attempts: 1,
             elapsed: Default::default(),
-            advice: Default::default(),
+            advice: crate::advice::Advice::SeeMessage,
             hint: Scrubbed::default(),
             retry_after: None,
         })));
@@ -457,7 +458,7 @@ mod tests {
             }
             work.suspected.is_some()
         };
-        let unfit = || Err(Error::Transport("it does not fit".into()));
+        let unfit = || Err(RequestErrorKind::Transport.error("it does not fit"));
         for rows in [Ok(Some(0)), Ok(None), unfit()] {
             assert!(!are_doubted(&mut work, MAX_CONSECUTIVE_AUTH_FAILURES - 1));
             work.record_outcome(1, &response(rows));

@@ -107,7 +107,7 @@ mod tests {
             url: "http://host/".into(),
             attempts: 2,
             elapsed: Default::default(),
-            advice: Default::default(),
+            advice: crate::advice::Advice::SeeMessage,
             hint: Default::default(),
             retry_after: None,
         })))
@@ -124,7 +124,7 @@ mod tests {
         for kind in [Authentication, InvalidRequest, RateLimited, Server, Other] {
             assert_eq!(status(&answered(kind)), "failed", "{kind:?}");
         }
-        assert_eq!(status(&Err(Error::Timeout("late".into()))), "failed");
+        assert_eq!(status(&Err(crate::error::RequestErrorKind::Timeout.error("late"))), "failed");
     }
 
     #[test]

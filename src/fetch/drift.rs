@@ -77,7 +77,7 @@ impl Drift {
         is_body_shown: bool,
         now: SystemTime,
     ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
-        match payload.check_schema(tables::check_fields) {
+        match payload.check_schema(None) {
             Ok(survey) => Ok(self.record(payload.operation, survey.unknown, now)),
             // Merged with others, a part without its root would leave no trace.
             Err(_) if !is_body_shown && payload.parts.len() == 1 => Ok(Vec::new()),

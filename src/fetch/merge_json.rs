@@ -2,7 +2,7 @@
 //! them is the first response's.
 
 use crate::operation::Merge;
-use reader::{Body, Cursor, ErrorKind, ReadResult};
+use reader::{Body, JsonError, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use tables::DecodeError;
@@ -15,83 +15,46 @@ pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError
     if how == Merge::Single {
         return Ok(first.as_slice().to_vec());
     }
-    if let Some(error) = bodies.iter().find_map(|body| reader::syntax_error(body)) {
-        return Err(error.into());
-    }
     let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
-    let parts = |key: &str| -> ReadResult<Vec<JsonPart>> {
-        bodies.iter().zip(&padded).map(|(body, padded)| part_of_body(body.as_slice(), padded, key)).collect()
+    let parts = |key: &str| -> Result<Vec<JsonPart>, JsonError> {
+        let bodies = bodies.iter().zip(&padded);
+        bodies.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key))).collect()
     };
-    let merged = match how {
-        Merge::Events => parts("events").and_then(|parts| Ok(write(first.as_slice(), &parts, &events(&parts)?))),
+    Ok(match how {
+        Merge::Events => {
+            let parts = parts("events")?;
+            write(first.as_slice(), &parts, &events(&parts))
+        }
         // The root is the list itself; a single batch counts as a list of one.
-        _ => parts("").and_then(|parts| Ok(write(first.as_slice(), &parts, &locations(&parts)?))),
-    };
-    merged.map_err(|kind| kind.at(first, 0).into())
+        _ => {
+            let parts = parts("")?;
+            write(first.as_slice(), &parts, &locations(&parts))
+        }
+    })
 }
 
-/// A value of a body, and its text.
-#[derive(Debug, Clone, Copy)]
-struct JsonValue<'a> {
-    start: Cursor<'a>,
-    text: &'a [u8],
+/// The values of an object's keys; none of a value that is no object.
+fn members<'a, const N: usize>(object: &Value<'a>, keys: [&str; N]) -> [Option<Value<'a>>; N] {
+    let mut found = [None; N];
+    for (key, value) in object.members() {
+        if let Some(at) = keys.iter().position(|known| known.as_bytes() == &*key) {
+            found[at] = Some(value);
+        }
+    }
+    found
 }
 
-impl<'a> JsonValue<'a> {
-    fn next(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
-        let start = *cursor;
-        cursor.skip_value()?;
-        Ok(JsonValue { start, text: cursor.span_from(&start).bytes() })
-    }
-
-    /// The elements of an array.
-    fn elements(self) -> ReadResult<Vec<JsonValue<'a>>> {
-        let (mut cursor, mut elements) = (self.start, Vec::new());
-        cursor.advance(1);
-        let mut more = cursor.has_first_item(b']');
-        while more {
-            elements.push(JsonValue::next(&mut cursor)?);
-            more = cursor.has_next_item(b']')?;
-        }
-        Ok(elements)
-    }
-
-    /// The values of an object's keys; none of a value that is no object.
-    fn members<const N: usize>(self, keys: [&str; N]) -> ReadResult<[Option<JsonValue<'a>>; N]> {
-        let (mut cursor, mut found) = (self.start, [None; N]);
-        let is_object = cursor.peek_byte() == b'{';
-        cursor.advance(1);
-        let mut more = is_object && cursor.has_first_item(b'}');
-        while more {
-            let key = cursor.string()?;
-            cursor.colon()?;
-            let value = JsonValue::next(&mut cursor)?;
-            if let Some(at) = keys.iter().position(|known| known.as_bytes() == &*key) {
-                found[at] = Some(value);
-            }
-            more = cursor.has_next_item(b'}')?;
-        }
-        Ok(found)
-    }
-
-    fn is_empty_object(self) -> bool {
-        let mut cursor = self.start;
-        cursor.advance(1);
-        !cursor.has_first_item(b'}')
-    }
-
-    /// An id, which may be a number in one body and a string in another. Null counts as missing.
-    fn id(self) -> Option<&'a [u8]> {
-        let quoted = self.text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-        (self.text != b"null").then_some(quoted.unwrap_or(self.text))
-    }
+/// An id, which may be a number in one body and a string in another. Null counts as missing.
+fn id<'a>(value: Value<'a>) -> Option<&'a [u8]> {
+    let quoted = value.raw().strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+    (!value.is_null()).then_some(quoted.unwrap_or(value.raw()))
 }
 
 /// The list in a body. Responses of the service differ in where it is.
 #[derive(Debug)]
 struct JsonPart<'a> {
     shape: RootShape<'a>,
-    elements: Vec<JsonValue<'a>>,
+    elements: Vec<Value<'a>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,78 +69,66 @@ enum RootShape<'a> {
     Nothing,
 }
 
-fn part_of_body<'a>(body: &'a [u8], padded: &'a [u8], key: &str) -> ReadResult<JsonPart<'a>> {
-    let mut cursor = reader::start(padded).ok_or(ErrorKind::Unpadded)?;
-    cursor.whitespace();
-    part(body, 0, JsonValue::next(&mut cursor)?, key)
-}
-
 /// `whole`: the text of the value and of what surrounds it, from byte `base` of the body.
-fn part<'a>(whole: &'a [u8], base: usize, root: JsonValue<'a>, key: &str) -> ReadResult<JsonPart<'a>> {
-    let (shape, elements) = match root.start.peek_byte() {
-        b'[' => (RootShape::List, root.elements()?),
-        b'{' => match root.members([key])? {
-            [Some(list)] => {
-                let at = list.start.position() - base;
-                let shape = RootShape::Wrapped(&whole[..at], &whole[at + list.text.len()..]);
-                match list.start.peek_byte() {
-                    b'[' => (shape, list.elements()?),
-                    b'{' => (shape, vec![list]),
-                    _ => (RootShape::Nothing, Vec::new()),
-                }
+fn part<'a>(whole: &'a [u8], base: usize, root: Value<'a>, key: &str) -> JsonPart<'a> {
+    let [list] = members(&root, [key]);
+    let (shape, elements) = match list {
+        _ if root.is_array() => (RootShape::List, root.elements().collect()),
+        Some(list) => {
+            let at = list.offset() - base;
+            let shape = RootShape::Wrapped(&whole[..at], &whole[at + list.raw().len()..]);
+            match list.raw().first() {
+                Some(b'[') => (shape, list.elements().collect()),
+                Some(b'{') => (shape, vec![list]),
+                _ => (RootShape::Nothing, Vec::new()),
             }
-            [None] if root.is_empty_object() => (RootShape::Nothing, Vec::new()),
-            [None] => (RootShape::Single, vec![root]),
-        },
-        _ => (RootShape::Nothing, Vec::new()),
+        }
+        None if root.members().next().is_some() => (RootShape::Single, vec![root]),
+        None => (RootShape::Nothing, Vec::new()),
     };
-    Ok(JsonPart { shape, elements })
+    JsonPart { shape, elements }
 }
 
 /// Events by id; each keeps its first place. An event that spans the border of two ranges is in both responses.
-fn events<'a>(parts: &[JsonPart<'a>]) -> ReadResult<Vec<Cow<'a, [u8]>>> {
-    let (mut seen, mut events) = (HashSet::new(), Vec::new());
-    for event in parts.iter().flat_map(|part| &part.elements) {
-        let [id] = event.members(["id"])?;
-        // Events without an id are all kept.
-        if id.and_then(JsonValue::id).is_none_or(|id| seen.insert(id)) {
-            events.push(Cow::Borrowed(event.text));
-        }
-    }
-    Ok(events)
+fn events<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
+    let mut seen = HashSet::new();
+    let events = parts.iter().flat_map(|part| &part.elements);
+    // Events without an id are all kept.
+    let new = events.filter(|event| members(event, ["id"])[0].and_then(id).is_none_or(|id| seen.insert(id)));
+    new.map(|event| Cow::Borrowed(event.raw())).collect()
 }
 
 /// Locations by (t, tag, player). Adjacent windows share the instant between them: the later one leaves out what the
 /// earlier one has.
-fn locations<'a>(parts: &[JsonPart<'a>]) -> ReadResult<Vec<Cow<'a, [u8]>>> {
+fn locations<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
     let mut before = HashSet::new();
     let mut joined = Vec::new();
     for window in parts {
         let mut here = HashSet::new();
         for batch in &window.elements {
-            let list = part(batch.text, batch.start.position(), *batch, "locations")?;
+            let list = part(batch.raw(), batch.offset(), *batch, "locations");
             let RootShape::Wrapped(..) = list.shape else {
-                joined.push(Cow::Borrowed(batch.text));
+                joined.push(Cow::Borrowed(batch.raw()));
                 continue;
             };
             let mut kept = Vec::new();
             for location in &list.elements {
-                let [t, tag, player] = location.members(["t", "tag", "pid"])?;
-                let key = t.map(|t| (t.id(), tag.and_then(JsonValue::id), player.and_then(JsonValue::id)));
+                let [t, tag, player] = members(location, ["t", "tag", "pid"]);
+                let key = t.map(|t| (id(t), tag.and_then(id), player.and_then(id)));
                 if key.is_none_or(|key| !before.contains(&key)) {
-                    kept.push(Cow::Borrowed(location.text));
+                    kept.push(Cow::Borrowed(location.raw()));
                 }
                 here.extend(key);
             }
             if kept.len() == list.elements.len() {
-                joined.push(Cow::Borrowed(batch.text));
+                joined.push(Cow::Borrowed(batch.raw()));
             } else if !kept.is_empty() {
-                joined.push(Cow::Owned(write(batch.text, &[list], &kept)));
+                joined.push(Cow::Owned(write(batch.raw(), &[list], &kept)));
             }
         }
         before = here;
     }
-    Ok(joined)
+    joined
 }
 
 /// The elements in the root shape of the first part that has one; several elements do not fit a single-element shape.

@@ -192,19 +192,15 @@ impl Payload {
         Ok(fields.found)
     }
 
-    /// Unknown fields, and the rows of the first table if the check is conclusive. Fails if a root is missing; other
-    /// errors are left to decoding.
-    fn check_schema(
-        &self,
-        how: fn(&'static Resource, &Body, &Context) -> std::result::Result<SchemaCheck, DecodeError>,
-    ) -> std::result::Result<PayloadCheck, Box<FetchError>> {
+    /// Unknown fields and, with a context, the rows of the first table if the check is conclusive. Fails if a root is missing;
+    /// a body that is not JSON is left to decoding.
+    fn check_schema(&self, context: Option<&Context>) -> std::result::Result<PayloadCheck, Box<FetchError>> {
         let Some(resource) = self.resource else { return Ok(PayloadCheck::default()) };
         let look = |body: &Body, payload: &dyn Fn() -> Payload| {
-            let survey = how(resource, body, &self.context).unwrap_or_default();
-            match survey.root {
-                Some(error) => Err(Box::new(FetchError { error: self.error(error), payload: Some(payload()) })),
-                None => Ok(survey),
-            }
+            tables::check_schema(resource, body, context).or_else(|error| match reader::syntax_error(body) {
+                Some(_) => Ok(SchemaCheck::default()),
+                None => Err(Box::new(FetchError { error: self.error(error), payload: Some(payload()) })),
+            })
         };
         let mut fields = UnknownFieldSet::default();
         let [_, _, ..] = self.parts.as_slice() else {

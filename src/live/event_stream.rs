@@ -7,7 +7,7 @@ use super::session::{
 };
 use super::sse::{SseDecoder, SseItem};
 use crate::advice::Advice;
-use crate::error::Error;
+use crate::error::{Error, RequestErrorKind};
 use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
@@ -26,8 +26,6 @@ pub(super) const MAX_ID_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(super) struct EventStreamConnector {
     transport: Transport,
-    /// Reports the current connection.
-    connection: Transport,
     request: Request,
     limit: usize,
     silence_limit: Duration,
@@ -42,7 +40,6 @@ impl EventStreamConnector {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
         EventStreamConnector {
-            connection: transport.clone(),
             transport,
             request,
             limit,
@@ -53,8 +50,8 @@ impl EventStreamConnector {
         }
     }
 
-    async fn open(&self, id: &str) -> Result<reqwest::Response, ConnectFailure> {
-        Ok(self.connection.open_event_stream(&self.request, id, self.silence_limit).await?)
+    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, ConnectFailure> {
+        Ok(transport.open_event_stream(&self.request, id, self.silence_limit).await?)
     }
 
     /// Returns the id to send, or why it is not sent.
@@ -76,34 +73,16 @@ impl EventStreamConnector {
 impl Connector for EventStreamConnector {
     type Connection = EventStreamConnection;
 
-    async fn connect(&mut self) -> Result<EventStreamConnection, ConnectFailure> {
-        self.connection = self.transport.for_operation(self.request.operation);
-        let connected = self.connect_once().await;
-        if let Err(failure) = &connected {
-            failure.record(self.connection.trace());
-            self.connection = self.transport.clone();
-        }
-        connected
+    fn transport(&self) -> Transport {
+        self.transport.for_operation(self.request.operation)
     }
 
-    fn disconnected(&mut self, connection: EventStreamConnection, end: &Disconnect) {
-        end.record(self.connection.trace());
-        self.connection = self.transport.clone();
-        self.last_event_id = connection.decoder.last_event_id().clone();
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
-    }
-}
-
-impl EventStreamConnector {
-    async fn connect_once(&mut self) -> Result<EventStreamConnection, ConnectFailure> {
+    async fn connect(&mut self, transport: &Transport) -> Result<EventStreamConnection, ConnectFailure> {
         let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
         };
-        let mut opened = self.open(&id).await;
+        let mut opened = self.open(transport, &id).await;
         let refusal = opened.as_ref().err().filter(|failure| !id.is_empty() && refuses_position(failure.status));
         self.refusals = refusal.map_or(0, |_| self.refusals + 1);
         // One odd status says nothing about the id.
@@ -112,7 +91,7 @@ impl EventStreamConnector {
             resume_failure = Some(Scrubbed::local(format!(
                 "the service refused the last event id twice (status {status}): it was asked without it"
             )));
-            opened = self.open("").await;
+            opened = self.open(transport, "").await;
         }
         let response = opened?;
         self.refusals = 0;
@@ -122,6 +101,14 @@ impl EventStreamConnector {
         let decoder = SseDecoder::new(self.limit, last_event_id);
         let scrubber = self.transport.scrubber().clone();
         Ok(EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None })
+    }
+
+    fn disconnected(&mut self, connection: EventStreamConnection) {
+        self.last_event_id = connection.decoder.last_event_id().clone();
+    }
+
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
     }
 }
 
@@ -216,7 +203,8 @@ impl From<StreamOpenError> for ConnectFailure {
     fn from(error: StreamOpenError) -> Self {
         let StreamOpenError { error, status, wait } = error;
         // A wrong setting stays wrong, and a peer with a wrong certificate is not the service.
-        let is_final = matches!(error, Error::Configuration(_) | Error::Argument(_) | Error::Certificate(_));
+        let is_certificate = error.request_kind() == Some(RequestErrorKind::Certificate);
+        let is_final = is_certificate || matches!(error, Error::Configuration(_) | Error::Argument(_));
         // A stream retries by itself, so that advice is left out.
         let advises_retry = matches!(error.advice().0, Advice::TryAgain);
         let reason = if advises_retry { error.problem() } else { error.to_string() };

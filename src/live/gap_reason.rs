@@ -1,9 +1,11 @@
 //! Why messages are missing.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// The reason of a gap. Programs compare the words of the closed set, so no text follows them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum GapReason {
     /// The buffer was full.
     Overflow,
@@ -41,6 +43,12 @@ impl From<String> for GapReason {
     fn from(text: String) -> Self {
         let reason = Self::CLOSED_SET.into_iter().find(|reason| reason.as_str() == text);
         reason.unwrap_or(GapReason::Other(text))
+    }
+}
+
+impl From<GapReason> for String {
+    fn from(reason: GapReason) -> Self {
+        reason.to_string()
     }
 }
 

@@ -1,17 +1,21 @@
 //! The items of a stream: updates, and notices about the stream.
 
 use super::gap_reason::GapReason;
+use super::journal::{ns, optional_ns};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Item {
     Update(Update),
+    #[serde(untagged)]
     Notice(Notice),
 }
 
 /// One message of the service, unparsed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// The event's type; `None`: `message`, the default. Always `None` on a websocket.
     pub event: Option<Arc<str>>,
@@ -25,17 +29,21 @@ pub struct Update {
     pub seq: Option<i64>,
     /// The source of the message; `None` on an event stream.
     pub source: Option<Arc<str>>,
+    #[serde(rename = "at", with = "ns")]
     pub received_at: SystemTime,
 }
 
 /// What happened to the stream itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Notice {
     Connected {
+        #[serde(with = "ns")]
         at: SystemTime,
     },
     /// A connection was lost, or an attempt failed.
     Disconnected {
+        #[serde(with = "ns")]
         at: SystemTime,
         reason: String,
         /// The HTTP status of an unexpected response.
@@ -43,13 +51,16 @@ pub enum Notice {
         /// Consecutive failed attempts; 0: an open connection was lost.
         attempt: u32,
         /// Time of the next attempt; `None`: there is none.
+        #[serde(with = "optional_ns")]
         retry_at: Option<SystemTime>,
     },
     /// Messages of this period are or may be missing.
     Gap {
         /// Time of the last byte before the gap.
+        #[serde(with = "ns")]
         start: SystemTime,
         /// `None`: the stream ended during the gap.
+        #[serde(with = "optional_ns")]
         end: Option<SystemTime>,
         reason: GapReason,
         /// Number of missing messages; `None`: unknown.
@@ -59,6 +70,7 @@ pub enum Notice {
     },
     /// Only heartbeats have arrived since.
     Quiet {
+        #[serde(with = "ns")]
         since: SystemTime,
     },
     /// What the service had of an open gap, which is requested again.
@@ -69,6 +81,7 @@ pub enum Notice {
         /// What is missing: "stats", "plays", "shots", or the path of an unreadable row.
         missing: Vec<String>,
         /// When the request was sent.
+        #[serde(with = "ns")]
         requested_at: SystemTime,
     },
     /// A gap that is closed.
@@ -78,6 +91,7 @@ pub enum Notice {
         /// The state of the game after it.
         updates: Arc<[Update]>,
         /// When the request was sent; `None`: the stream itself delivered the state.
+        #[serde(with = "optional_ns")]
         requested_at: Option<SystemTime>,
     },
 }

@@ -16,7 +16,7 @@
 //! | `game_state` | requests the state of a game, by `catch_up` or by its sessions |
 //! | `session_sum` | the sum of the box scores of sessions; pure |
 //! | `buffer`, `queue` | items received and not yet taken |
-//! | `sync`, `model` | the buffer's locks, and its model under shuttle |
+//! | `sync`, `model_tests` | the buffer's locks, and its model under shuttle |
 //! | `stream` | the stream that a reader holds |
 //! | `journal`, `replay` | recording a stream to disk, and replaying it |
 //! | `table` | items as Arrow tables |
@@ -41,7 +41,7 @@ mod interval_set;
 mod item;
 pub mod journal;
 #[cfg(test)]
-mod model;
+mod model_tests;
 mod open_gaps;
 mod options;
 mod queue;
@@ -53,7 +53,7 @@ mod session;
 mod session_sum;
 pub mod sse;
 #[cfg(test)]
-mod sse_cases;
+mod sse_tests;
 mod staleness;
 mod stream;
 mod sync;

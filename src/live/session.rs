@@ -8,7 +8,7 @@ use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
-use crate::transport::Trace;
+use crate::transport::{Trace, Transport};
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -18,10 +18,15 @@ use tokio::time::{Instant, sleep, timeout};
 /// Opens connections, and keeps what the next one needs from the last (an event id, sequence numbers).
 pub(super) trait Connector: Send {
     type Connection: StreamConnection;
+    /// A transport whose requests are reported as parts of one connection.
+    fn transport(&self) -> Transport;
     /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
-    fn connect(&mut self) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
+    fn connect(
+        &mut self,
+        transport: &Transport,
+    ) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
     /// Takes back a connection that has ended.
-    fn disconnected(&mut self, connection: Self::Connection, end: &Disconnect);
+    fn disconnected(&mut self, connection: Self::Connection);
     /// Returns once why the newest connection does not resume where the previous one ended.
     fn take_resume_failure(&mut self) -> Option<Scrubbed> {
         None
@@ -59,13 +64,6 @@ pub(super) struct ReadCounts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Disconnect(pub Scrubbed);
 
-impl Disconnect {
-    /// Reports it as the end of a connection.
-    pub(super) fn record(&self, trace: &Trace) {
-        trace.record_failure("disconnected", self.0.clone());
-    }
-}
-
 /// Why an attempt to connect failed.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectFailure {
@@ -82,7 +80,7 @@ pub(super) struct ConnectFailure {
 
 impl ConnectFailure {
     /// Reports it as the end of a connection.
-    pub(super) fn record(&self, trace: &Trace) {
+    fn record(&self, trace: &Trace) {
         match (&self.error, self.status) {
             (Some(error), _) => trace.record_error(error),
             (None, Some(status)) => trace.record_failure(&status.to_string(), self.reason.clone()),
@@ -108,8 +106,8 @@ pub(super) async fn run<C: Connector>(
     let mut silent_connections = 0_u32;
     loop {
         buffer.set_state(ConnectionState::Connecting);
-        let begun = machine::now();
-        let wait = match connector.connect().await {
+        let (begun, transport) = (machine::now(), connector.transport());
+        let wait = match connector.connect(&transport).await {
             Ok(mut connection) => {
                 let at = machine::now();
                 let gap = gap_before(open_gap.take(), connector.take_resume_failure(), begun);
@@ -121,7 +119,8 @@ pub(super) async fn run<C: Connector>(
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
-                connector.disconnected(connection, &end.disconnect);
+                transport.trace().record_failure("disconnected", end.disconnect.0.clone());
+                connector.disconnected(connection);
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
                 open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
@@ -130,6 +129,7 @@ pub(super) async fn run<C: Connector>(
                 wait
             }
             Err(failure) => {
+                failure.record(transport.trace());
                 let ConnectFailure { reason, status, error, wait, is_final } = failure;
                 if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&open_gap, &error) {
                     // Nothing was sent, so there is no gap: the error is the first item.
@@ -149,6 +149,7 @@ pub(super) async fn run<C: Connector>(
                 wait
             }
         };
+        drop(transport);
         buffer.set_state(ConnectionState::Waiting);
         sleep(wait).await;
     }

@@ -2,7 +2,7 @@
 
 use crate::advice::Advice;
 use crate::config::Secret;
-use crate::error::{Error, RequestContext, RequestError, Result};
+use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::operation::{self, Request, Value};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Attempts, Purpose, Response, Transport};
@@ -117,7 +117,7 @@ fn unreadable(response: &Response) -> Error {
         "the response of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
     );
     let request = RequestContext { url: url.clone(), attempts: *attempts, elapsed: *elapsed };
-    Error::Transport(RequestError::new(Scrubbed::local(text), Advice::SeeMessage, Some(request)))
+    RequestErrorKind::Transport.with_advice(Scrubbed::local(text), Advice::SeeMessage, Some(request))
 }
 
 /// Deeper objects are not searched for a token.

@@ -15,7 +15,7 @@ use super::session::{
 use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
-use crate::error::{Error, Result};
+use crate::error::{Error, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{self, encode};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -64,8 +64,6 @@ pub struct LiveSubscription {
 #[derive(Debug)]
 pub(super) struct WebsocketConnector {
     transport: Transport,
-    /// Reports the current connection.
-    connection: Transport,
     token_source: TokenSource,
     /// Scheme, host and path, for the HTTP client.
     address: String,
@@ -96,7 +94,6 @@ impl WebsocketConnector {
         let address = format!("{http}{PATH}");
         let sequence = Sequence::new(last_seq);
         Ok(WebsocketConnector {
-            connection: transport.clone(),
             transport,
             token_source,
             address,
@@ -121,6 +118,7 @@ impl WebsocketConnector {
 
     async fn open(
         &self,
+        transport: &Transport,
         token: &Token,
         position: Option<i64>,
         scrubber: &Scrubber,
@@ -134,11 +132,11 @@ impl WebsocketConnector {
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
         let limit = self.options.silence_limit;
-        let response = self.connection.open_websocket(&url, headers, scrubber, limit).await?;
+        let response = transport.open_websocket(&url, headers, scrubber, limit).await?;
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
         match timeout(limit, response.upgrade()).await {
             Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
-            Err(_) => Err(open_error(Error::Transport(no_response(limit).into()))),
+            Err(_) => Err(open_error(RequestErrorKind::Transport.error(no_response(limit)))),
         }
     }
 }
@@ -149,41 +147,17 @@ fn open_error(error: Error) -> StreamOpenError {
 
 fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    open_error(Error::Transport(scrubber.composed(text).into()))
+    open_error(RequestErrorKind::Transport.error(scrubber.composed(text)))
 }
 
 impl Connector for WebsocketConnector {
     type Connection = WebsocketConnection;
 
-    async fn connect(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
-        self.connection = self.transport.for_operation(operation::LIVE);
-        let connected = self.connect_once().await;
-        if let Err(failure) = &connected {
-            failure.record(self.connection.trace());
-            self.connection = self.transport.clone();
-        }
-        connected
+    fn transport(&self) -> Transport {
+        self.transport.for_operation(operation::LIVE)
     }
 
-    fn disconnected(&mut self, mut connection: WebsocketConnection, end: &Disconnect) {
-        end.record(self.connection.trace());
-        self.connection = self.transport.clone();
-        connection.sequence.reconnect();
-        let is_refused = connection.is_resumed && connection.is_closed_by_service;
-        self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
-        if connection.is_token_rejected {
-            self.token_source.discard_refused();
-        }
-        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
-    }
-}
-
-impl WebsocketConnector {
-    async fn connect_once(&mut self) -> std::result::Result<WebsocketConnection, ConnectFailure> {
+    async fn connect(&mut self, transport: &Transport) -> std::result::Result<WebsocketConnection, ConnectFailure> {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
         let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
@@ -194,7 +168,7 @@ impl WebsocketConnector {
         });
         let mut is_second_token = false;
         loop {
-            let token = match self.token_source.token(&self.connection, limit).await {
+            let token = match self.token_source.token(transport, limit).await {
                 Ok(token) => token,
                 Err(error) => {
                     let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
@@ -202,7 +176,7 @@ impl WebsocketConnector {
                 }
             };
             let scrubber = token.scrubber(&self.transport);
-            match self.open(&token, position, &scrubber).await {
+            match self.open(transport, &token, position, &scrubber).await {
                 Ok(socket) => {
                     self.resume_failure = resume_failure;
                     let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
@@ -236,6 +210,20 @@ impl WebsocketConnector {
                 }
             }
         }
+    }
+
+    fn disconnected(&mut self, mut connection: WebsocketConnection) {
+        connection.sequence.reconnect();
+        let is_refused = connection.is_resumed && connection.is_closed_by_service;
+        self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
+        if connection.is_token_rejected {
+            self.token_source.discard_refused();
+        }
+        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
+    }
+
+    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
+        self.resume_failure.take()
     }
 }
 

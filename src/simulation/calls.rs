@@ -2,7 +2,7 @@
 
 use super::world::World;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, RequestErrorKind};
 use crate::fetch::{self, Counters, Drift, Unit};
 use crate::operation::{self, Request, Value};
 use crate::transport::{CallTimeout, Response, Transport};
@@ -72,7 +72,11 @@ pub(super) async fn call(
         }
         Err(error) => {
             world.trace(&format!("{path} {error}"));
-            world.count(if matches!(error, Error::Timeout(_)) { "timed-out calls" } else { "failed calls" });
+            world.count(if error.request_kind() == Some(RequestErrorKind::Timeout) {
+                "timed-out calls"
+            } else {
+                "failed calls"
+            });
             Some(Err(error))
         }
     }

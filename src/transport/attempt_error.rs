@@ -5,7 +5,10 @@ use super::retry::FailureKind;
 #[cfg(test)]
 use super::simulated::NetworkFault;
 use crate::advice::Advice;
-use crate::error::{Error, RequestContext, RequestError};
+use crate::error::{
+    Error, RequestContext, RequestError,
+    RequestErrorKind::{self, Certificate, Connect, Memory, Timeout, Transport},
+};
 use crate::scrub::{Scrubbed, Scrubber};
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -13,21 +16,11 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::sync::Arc;
 
-/// The class of the user's error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ErrorClass {
-    Connect,
-    Certificate,
-    Timeout,
-    Transport,
-    Memory,
-}
-
 /// An attempt without a response.
 #[derive(Debug, Clone)]
 pub(super) struct AttemptError {
     pub(super) kind: FailureKind,
-    class: ErrorClass,
+    class: RequestErrorKind,
     cause: Cause,
     pub(super) advice: Advice,
     pub(super) stage: Stage,
@@ -38,12 +31,6 @@ pub(super) struct AttemptError {
 struct Cause {
     summary: Cow<'static, str>,
     source: Option<Arc<reqwest::Error>>,
-}
-
-impl Cause {
-    fn of(summary: impl Into<Cow<'static, str>>) -> Self {
-        Cause { summary: summary.into(), source: None }
-    }
 }
 
 impl Display for Cause {
@@ -76,12 +63,12 @@ impl AttemptError {
     #[cfg(test)]
     pub(super) fn simulated(fault: NetworkFault) -> Self {
         let (kind, class, stage) = match fault {
-            NetworkFault::Refused => (FailureKind::NotConnected, ErrorClass::Connect, Stage::Connect),
-            NetworkFault::ConnectTimeout => (FailureKind::NotConnected, ErrorClass::Timeout, Stage::Connect),
-            NetworkFault::ReadTimeout => (FailureKind::Permanent, ErrorClass::Timeout, Stage::Response),
-            NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, ErrorClass::Transport, Stage::Response),
+            NetworkFault::Refused => (FailureKind::NotConnected, Connect, Stage::Connect),
+            NetworkFault::ConnectTimeout => (FailureKind::NotConnected, Timeout, Stage::Connect),
+            NetworkFault::ReadTimeout => (FailureKind::Permanent, Timeout, Stage::Response),
+            NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, Transport, Stage::Response),
         };
-        AttemptError { kind, class, cause: Cause::of(format!("simulated: {fault:?}")), advice: Advice::TryAgain, stage }
+        AttemptError { stage, ..Self::local(kind, class, format!("simulated: {fault:?}"), Advice::TryAgain) }
     }
 
     /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
@@ -92,37 +79,32 @@ impl AttemptError {
         let (kind, class, summary, advice) = match (tls, named) {
             (Some(tls), _) => {
                 let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
-                let class = if is_certificate { ErrorClass::Certificate } else { ErrorClass::Connect };
+                let class = if is_certificate { Certificate } else { Connect };
                 (FailureKind::Permanent, class, "the TLS handshake failed", tls_advice(tls))
             }
             (None, Some(NamedError::ProxyAuthorization)) => (
                 FailureKind::Permanent,
-                ErrorClass::Connect,
+                Connect,
                 "the proxy requires authentication (status 407)",
                 Advice::GiveProxyCredentials,
             ),
             (None, Some(NamedError::InvalidServerName)) => {
-                (FailureKind::Permanent, ErrorClass::Connect, "could not connect through the proxy", Advice::AvoidProxy)
+                (FailureKind::Permanent, Connect, "could not connect through the proxy", Advice::AvoidProxy)
             }
             _ if error.is_connect() && error.is_timeout() => (
                 FailureKind::NotConnected,
-                ErrorClass::Timeout,
+                Timeout,
                 "could not connect within the connect timeout",
                 Advice::CheckAddress,
             ),
-            (None, Some(NamedError::Tunnel)) => (
-                FailureKind::NotConnected,
-                ErrorClass::Connect,
-                "could not connect through the proxy",
-                Advice::CheckProxy,
-            ),
-            _ if error.is_connect() => {
-                (FailureKind::NotConnected, ErrorClass::Connect, "could not connect", Advice::CheckAddress)
+            (None, Some(NamedError::Tunnel)) => {
+                (FailureKind::NotConnected, Connect, "could not connect through the proxy", Advice::CheckProxy)
             }
+            _ if error.is_connect() => (FailureKind::NotConnected, Connect, "could not connect", Advice::CheckAddress),
             _ if error.is_timeout() => {
-                (FailureKind::Permanent, ErrorClass::Timeout, "no data within the read timeout", Advice::RaiseTimeout)
+                (FailureKind::Permanent, Timeout, "no data within the read timeout", Advice::RaiseTimeout)
             }
-            _ => (FailureKind::ConnectionLost, ErrorClass::Transport, "the connection broke", Advice::TryAgain),
+            _ => (FailureKind::ConnectionLost, Transport, "the connection broke", Advice::TryAgain),
         };
         let stage = match named {
             _ if tls.is_some() => Stage::Tls,
@@ -137,15 +119,21 @@ impl AttemptError {
         AttemptError { kind, class, cause, advice, stage }
     }
 
+    /// An error of this client's own while it waits for the response or reads it.
+    fn local(
+        kind: FailureKind,
+        class: RequestErrorKind,
+        summary: impl Into<Cow<'static, str>>,
+        advice: Advice,
+    ) -> Self {
+        let cause = Cause { summary: summary.into(), source: None };
+        AttemptError { kind, class, cause, advice, stage: Stage::Response }
+    }
+
     pub(super) fn total_timeout(seconds: f64, last_error: Option<Scrubbed>) -> Self {
         let previous = last_error.map_or(String::new(), |error| format!("; the previous attempt: {error}"));
-        AttemptError {
-            kind: FailureKind::Permanent,
-            class: ErrorClass::Timeout,
-            cause: Cause::of(format!("no response within the total timeout of {seconds} s{previous}")),
-            advice: Advice::RaiseTimeout,
-            stage: Stage::Response,
-        }
+        let summary = format!("no response within the total timeout of {seconds} s{previous}");
+        Self::local(FailureKind::Permanent, Timeout, summary, Advice::RaiseTimeout)
     }
 
     pub(super) fn body_too_large(limit: usize) -> Self {
@@ -156,55 +144,37 @@ impl AttemptError {
             true => ("", Advice::AskForLess),
             false => (" (max_response_bytes)", Advice::RaiseMaxResponseBytes),
         };
-        AttemptError {
-            kind: FailureKind::Permanent,
-            class: ErrorClass::Transport,
-            cause: Cause::of(format!("the response body is larger than the limit of {size}{option}")),
-            advice,
-            stage: Stage::Response,
-        }
+        let summary = format!("the response body is larger than the limit of {size}{option}");
+        Self::local(FailureKind::Permanent, Transport, summary, advice)
     }
 
     /// The process cannot get the memory for the body.
     pub(super) fn out_of_memory() -> Self {
-        AttemptError {
-            kind: FailureKind::Permanent,
-            class: ErrorClass::Memory,
-            cause: Cause::of("the process has no memory for the response body"),
-            advice: Advice::AskForLess,
-            stage: Stage::Response,
-        }
+        let summary = "the process has no memory for the response body";
+        Self::local(FailureKind::Permanent, Memory, summary, Advice::AskForLess)
     }
 
     pub(super) fn from_lease(error: LeaseError) -> Self {
-        match error {
-            LeaseError::TooLarge(limit) => Self::body_too_large(limit),
-            LeaseError::Full => AttemptError {
-                kind: FailureKind::Permanent,
-                class: ErrorClass::Transport,
-                cause: Cause::of("the bodies that the batch keeps use the memory that max_response_bytes allows"),
-                advice: Advice::RaiseMaxResponseBytes,
-                stage: Stage::Response,
-            },
-            LeaseError::Preempted => AttemptError {
-                kind: FailureKind::Preempted,
-                class: ErrorClass::Transport,
-                cause: Cause::of("other responses are using the memory that max_response_bytes allows"),
-                advice: Advice::TryAgain,
-                stage: Stage::Response,
-            },
-        }
+        let (kind, summary, advice) = match error {
+            LeaseError::TooLarge(limit) => return Self::body_too_large(limit),
+            LeaseError::Full => (
+                FailureKind::Permanent,
+                "the bodies that the batch keeps use the memory that max_response_bytes allows",
+                Advice::RaiseMaxResponseBytes,
+            ),
+            LeaseError::Preempted => (
+                FailureKind::Preempted,
+                "other responses are using the memory that max_response_bytes allows",
+                Advice::TryAgain,
+            ),
+        };
+        Self::local(kind, Transport, summary, advice)
     }
 
     /// Retried: the body may have been damaged in transit.
     pub(super) fn damaged_gzip() -> Self {
-        AttemptError {
-            kind: FailureKind::ConnectionLost,
-            class: ErrorClass::Transport,
-            cause: Cause::of("the response body cannot be decompressed: its gzip data is damaged or truncated"),
-            advice: Advice::TryAgain,
-            stage: Stage::Response,
-        }
+        let summary = "the response body cannot be decompressed: its gzip data is damaged or truncated";
+        Self::local(FailureKind::ConnectionLost, Transport, summary, Advice::TryAgain)
     }
 
     /// What happened, with the messages of the libraries.
@@ -213,19 +183,12 @@ impl AttemptError {
     }
 
     pub(super) fn is_timeout(&self) -> bool {
-        self.class == ErrorClass::Timeout
+        self.class == Timeout
     }
 
     /// The error that a user sees.
     pub(super) fn into_error(self, scrubber: &Scrubber, request: RequestContext) -> Error {
-        let error = RequestError::failed(self.cause, self.advice, request, scrubber);
-        match self.class {
-            ErrorClass::Connect => Error::Connect(error),
-            ErrorClass::Certificate => Error::Certificate(error),
-            ErrorClass::Timeout => Error::Timeout(error),
-            ErrorClass::Transport => Error::Transport(error),
-            ErrorClass::Memory => Error::Memory(error),
-        }
+        Error::Request(RequestError::failed(self.class, self.cause, self.advice, request, scrubber))
     }
 }
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::authentication::AuthenticatedRequest;
-use super::inflate::{InflateError, inflate, inflate_prefix};
+use super::inflate::{InflateError, InflateStep, Inflation, inflate_prefix};
 use super::redirect::{self, Redirect};
 use super::response::{self, ClockOffsets, ReceivedResponse};
 use super::{clock, retry};
@@ -20,6 +20,21 @@ use url::{Url, form_urlencoded};
 
 const SECRET: &str = "canary-secret";
 const KEY: &str = "canary key/&";
+
+/// Runs all steps.
+pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateError> {
+    let mut inflation = Inflation::new(Body::from(compressed), limit);
+    loop {
+        let required = inflation.required_memory();
+        match inflation.run()? {
+            InflateStep::Done(body) => {
+                assert!(compressed.len() + body.len() <= required, "used more memory than required_memory()");
+                return Ok(body);
+            }
+            InflateStep::More(more) => inflation = more,
+        }
+    }
+}
 
 /// One byte for the limit, then a compressed body, which flate2 reads too, and which is compressed again. Only libdeflate
 /// refuses a distance that points before the start, so an error is allowed where flate2 succeeds.

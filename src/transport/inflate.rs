@@ -86,22 +86,6 @@ impl Inflation {
     }
 }
 
-/// Runs all steps.
-#[cfg(any(test, fuzzing))]
-pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateError> {
-    let mut inflation = Inflation::new(Body::from(compressed), limit);
-    loop {
-        let required = inflation.required_memory();
-        match inflation.run()? {
-            InflateStep::Done(body) => {
-                assert!(compressed.len() + body.len() <= required, "used more memory than required_memory()");
-                return Ok(body);
-            }
-            InflateStep::More(more) => inflation = more,
-        }
-    }
-}
-
 /// Returns up to `limit` bytes of a body. If it is damaged, these are the bytes before the damage.
 pub(super) fn inflate_prefix(compressed: &[u8], limit: usize) -> Body {
     let mut start = Vec::new();
@@ -159,6 +143,7 @@ impl Drop for Inflater {
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
+    use super::super::fuzz::inflate;
     use super::*;
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;

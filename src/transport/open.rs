@@ -8,7 +8,7 @@ use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
 use super::{Shared, Transport, attempt, http};
-use crate::error::{Error, RequestContext, Result};
+use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
@@ -142,7 +142,7 @@ async fn execute(
     };
     let result = match timeout(limit, client.execute(request)).await {
         Ok(executed) => executed.map_err(open_error),
-        Err(_) => Err(StreamOpenError::without_response(Error::Transport(no_response(limit).into()))),
+        Err(_) => Err(StreamOpenError::without_response(RequestErrorKind::Transport.error(no_response(limit)))),
     };
     match &result {
         Ok(response) => span.record_status(response.status().as_u16()),
@@ -211,7 +211,7 @@ fn check_event_stream(
     let (url, why) = (shared.scrubber.url(url.as_str()), shared.scrubber.id(why));
     let text = format!("the response to GET {url} is not an event stream: {why}");
     Err(StreamOpenError {
-        error: Error::Transport(shared.scrubber.composed(text).into()),
+        error: RequestErrorKind::Transport.error(shared.scrubber.composed(text)),
         status: Some(200),
         wait: None,
     })

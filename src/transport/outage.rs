@@ -1,8 +1,8 @@
 //! Detects an outage: all requests of a batch have failed in the same way for a while, so the rest is given up.
 
 use crate::advice::Advice;
+use crate::error::RequestErrorKind::{Certificate, Connect, Memory, Transport};
 use crate::error::{ApiErrorKind, Error};
-use std::mem::discriminant;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -110,7 +110,7 @@ impl OutageState {
             }
         };
         self.failures += 1;
-        let is_connect = matches!(error, Error::Connect(_) | Error::Certificate(_));
+        let is_connect = matches!(error.request_kind(), Some(Connect | Certificate));
         let max_downtime = match is_connect {
             true if is_final => Duration::ZERO,
             true if !self.reached => MAX_FIRST_DOWNTIME,
@@ -125,8 +125,10 @@ fn may_affect_all(error: &Error) -> bool {
     match error {
         Error::Api(response) => matches!(response.kind, ApiErrorKind::RateLimited | ApiErrorKind::Server),
         // Too large a body concerns a single request.
-        Error::Transport(failed) => !matches!(failed.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes),
-        Error::Connect(_) | Error::Certificate(_) | Error::Timeout(_) => true,
+        Error::Request(failed) if failed.kind == Transport => {
+            !matches!(failed.advice, Advice::AskForLess | Advice::RaiseMaxResponseBytes)
+        }
+        Error::Request(failed) => failed.kind != Memory,
         _ => false,
     }
 }
@@ -134,17 +136,17 @@ fn may_affect_all(error: &Error) -> bool {
 fn is_same_kind(first: &Error, second: &Error) -> bool {
     match (first, second) {
         (Error::Api(first), Error::Api(second)) => first.kind == second.kind,
-        _ => discriminant(first) == discriminant(second),
+        _ => first.request_kind() == second.request_kind(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{ApiError, RequestError};
+    use crate::error::{ApiError, RequestErrorKind::Timeout};
 
     fn connect() -> Error {
-        Error::Connect("refused".into())
+        Connect.error("refused")
     }
 
     fn answered(kind: ApiErrorKind) -> Error {
@@ -158,7 +160,7 @@ mod tests {
             url: "http://host/".into(),
             attempts: 1,
             elapsed: Duration::ZERO,
-            advice: Advice::default(),
+            advice: Advice::SeeMessage,
             hint: "".into(),
             retry_after: None,
         }))
@@ -175,11 +177,11 @@ mod tests {
         let state = |reached| OutageState { reached, ..OutageState::default() };
         assert_eq!(detected_after(state(false), &connect(), false), Some(3), "four failures, two seconds");
         assert_eq!(detected_after(state(true), &connect(), false), Some(10));
-        assert_eq!(detected_after(state(false), &Error::Transport("broke".into()), false), Some(10));
+        assert_eq!(detected_after(state(false), &Transport.error("broke"), false), Some(10));
         let mut untrusted = state(true);
         let now = Instant::now();
         let outages: Vec<bool> =
-            (0..5).map(|_| untrusted.record_failure(&Error::Certificate("untrusted".into()), true, now)).collect();
+            (0..5).map(|_| untrusted.record_failure(&Certificate.error("untrusted"), true, now)).collect();
         assert_eq!(outages, [false, false, false, true, true]);
     }
 
@@ -192,9 +194,9 @@ mod tests {
                 message: "x".into(),
                 path: "$".into(),
                 offset: 0,
-                advice: Default::default(),
+                advice: Advice::SeeMessage,
             }),
-            Error::Timeout("late".into()),
+            Timeout.error("late"),
         ] {
             for _ in 0..MIN_FAILURES {
                 attempts.record_failure(&connect(), true);
@@ -207,7 +209,7 @@ mod tests {
         for _ in 0..MIN_FAILURES {
             attempts.record_failure(&connect(), true);
         }
-        assert!(matches!(outage.error(), Some(Error::Connect(_))));
+        assert!(outage.error().is_some_and(|error| error.request_kind() == Some(Connect)));
     }
 
     #[test]
@@ -215,7 +217,7 @@ mod tests {
         let outage = Outage::new(true);
         let attempts = Attempts::new(&outage);
         for advice in [Advice::AskForLess, Advice::RaiseMaxResponseBytes] {
-            let error = Error::Transport(RequestError::new("too large".into(), advice, None));
+            let error = Transport.with_advice("too large", advice, None);
             for _ in 0..2 * MIN_FAILURES {
                 attempts.record_failure(&error, true);
             }
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn broken_connections_are_an_outage() {
-        for error in [connect(), Error::Transport("broke".into()), Error::Timeout("late".into())] {
+        for error in [connect(), Transport.error("broke"), Timeout.error("late")] {
             assert!(may_affect_all(&error), "{error}");
         }
     }

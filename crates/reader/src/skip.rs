@@ -44,21 +44,6 @@ impl Cursor<'_> {
         if self.peek_byte() == b'"' { self.plain_string().is_some() } else { self.skip_short_number() }
     }
 
-    /// Skips a number, literal or short string directly followed by a comma or brace, without validating it; otherwise
-    /// returns `false` and stays.
-    #[inline(always)]
-    pub fn skip_flat(&mut self) -> bool {
-        if self.peek_byte() == b'"' {
-            return self.plain_string().is_some();
-        }
-        let len = simd::flat_prefix16(self.bytes16(0));
-        let is_flat = len.wrapping_sub(1) < 15 && matches!(self.peek(len), b',' | b'}');
-        if is_flat {
-            self.advance(len);
-        }
-        is_flat
-    }
-
     /// Validates the rest of the body: one value, and whitespace around it.
     pub(crate) fn validate_document(&mut self) -> ReadResult<()> {
         self.whitespace();
@@ -246,39 +231,6 @@ mod tests {
             assert_eq!(checked.position(), unchecked.position());
         }
         (results.0, results.1, checked.position())
-    }
-
-    #[test]
-    fn fast_and_slow_skipping_end_at_the_same_byte() {
-        for (text, is_passed) in [
-            ("12,", true),
-            ("-1.5e7}", true),
-            ("null,", true),
-            ("\"ab\" ,", true),
-            ("123456789012345,", true),
-            ("1234567890123456,", false),
-            ("12 ,", false),
-            ("12", false),
-            ("12],", false),
-            ("1_0,", false),
-            ("1!,", false),
-            ("1\"b\":2,", false),
-            ("1:2,", false),
-            ("[1],", false),
-            ("{},", false),
-            (",", false),
-            ("", false),
-        ] {
-            let body = Body::from(text.as_bytes());
-            let padded = body.padded();
-            let (mut passed, mut skipped) = (Cursor::new(&padded).unwrap(), Cursor::new(&padded).unwrap());
-            assert_eq!(passed.skip_flat(), is_passed, "{text}");
-            if is_passed {
-                assert_eq!((skipped.skip_value(), passed.position()), (Ok(()), skipped.position()), "{text}");
-            } else {
-                assert_eq!(passed.position(), 0, "{text}");
-            }
-        }
     }
 
     #[test]

@@ -48,8 +48,7 @@ impl ColumnBuilders {
                 let Some(value) = cursor.bool_literal() else { return false };
                 self.bools[i as usize].values.push(value);
             }
-            Op::Validate => return cursor.validate_flat(),
-            Op::Skip => return cursor.skip_flat(),
+            Op::Skip => return cursor.validate_flat(),
             _ => return false,
         }
         true

@@ -361,7 +361,7 @@ impl<'a> TableDecoder<'a> {
                 None => {
                     let declared = self.plan.tables[self.plan.open].table.cols;
                     let column = if keys.open { self.open.column(&key, declared)? } else { None };
-                    let op = column.map_or(self.plan.skip_mode(), Op::Open);
+                    let op = column.map_or(Op::Skip, Op::Open);
                     // Keys are compared as written, so a key with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
                     let Some(learned) = learned else { return Ok(KeyLookup::Unlearned(op)) };
@@ -394,7 +394,7 @@ impl<'a> TableDecoder<'a> {
                 let value = self.cursor.float()?;
                 self.builders.floats[i as usize].push(value);
             }
-            Op::Validate | Op::Skip => self.skip()?,
+            Op::Skip => self.skip()?,
             Op::Text(i) => self.text(i)?,
             Op::Category(i) => match self.cursor.plain_string() {
                 Some(plain) => self.builders.categories[i as usize].push_span(plain),

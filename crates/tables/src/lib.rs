@@ -45,7 +45,7 @@ pub use schema_check::{MAX_UNKNOWN_FIELDS, SchemaCheck, UnknownPath};
 use arrow_array::RecordBatch;
 use decode::DuplicatePolicy;
 use error::DecodeErrorKind;
-use reader::{Body, Cursor};
+use reader::{Body, JsonError};
 
 /// Values of the request that the body may lack, by name: `team_id`, `game_id`, `session_id`, `sport`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,13 +93,20 @@ pub fn decode(
         let candidates = resource.tables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         return Err(DecodeError::NoTable { name: table.into(), candidates });
     };
-    let one = |body: &Body, policy| {
+    read_last_values(body, |body, policy| {
         let batches = decode_once(resource, &[table], columns, body, context, policy)?;
         let engine = || DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new());
         batches.into_iter().next().ok_or_else(|| DecodeStop::Error(engine()))
-    };
-    let found = match one(body, DuplicatePolicy::Stop) {
-        Ok(batch) => return Ok(batch),
+    })
+}
+
+/// Reads a body, of which the last value of a duplicate key counts: where there may be one, `read` gets the body's normal form.
+fn read_last_values<T>(
+    body: &Body,
+    read: impl Fn(&Body, DuplicatePolicy) -> Result<T, DecodeStop>,
+) -> Result<T, DecodeError> {
+    let found = match read(body, DuplicatePolicy::Stop) {
+        Ok(value) => return Ok(value),
         Err(DecodeStop::Error(error @ DecodeError::Body { .. })) => Some(error),
         Err(DecodeStop::Error(error)) => return Err(error),
         Err(DecodeStop::DuplicateKey) => None,
@@ -112,21 +119,16 @@ pub fn decode(
     {
         return Err(error.clone());
     }
-    // The last value of a duplicate key counts, and the first one may be the cause of the error.
+    // The first value of a duplicate key may be the cause of the error.
     let again = match duplicate_keys::normal_form(reader::without_mark(body)) {
-        Ok(normal) => one(&normal, DuplicatePolicy::KeepFirst),
-        // If the body has no normal form, the decoder's own error is better: it has path and offset.
-        Err(error) => match one(body, DuplicatePolicy::KeepFirst) {
-            Ok(_) => Err(DecodeStop::Error(error)),
-            stopped => stopped,
-        },
+        Ok(normal) => read(&normal, DuplicatePolicy::KeepFirst),
+        // If the body has no normal form, the reader's own error is better: it has path and offset.
+        Err(error) => read(body, DuplicatePolicy::KeepFirst).and(Err(DecodeStop::Error(error))),
     };
     match (again, found) {
-        (Ok(batch), _) => Ok(batch),
+        (Ok(value), _) => Ok(value),
         (Err(_), Some(error)) | (Err(DecodeStop::Error(error)), None) => Err(error),
-        (Err(DecodeStop::DuplicateKey), None) => {
-            Err(DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new()))
-        }
+        (Err(DecodeStop::DuplicateKey), None) => Err(DecodeErrorKind::DuplicateKey.at(body, 0, |_| String::new())),
     }
 }
 
@@ -153,11 +155,17 @@ pub fn decode_in_one_pass(
     decode_once(resource, tables, None, body, context, DuplicatePolicy::Stop).ok()
 }
 
-/// Why a pass over a body ended without its tables.
+/// Why a pass over a body ended without a result.
 enum DecodeStop {
     /// Not an error yet: the body's normal form is decoded next.
     DuplicateKey,
     Error(DecodeError),
+}
+
+impl From<JsonError> for DecodeStop {
+    fn from(error: JsonError) -> Self {
+        DecodeStop::Error(error.into())
+    }
 }
 
 fn decode_once(
@@ -169,8 +177,8 @@ fn decode_once(
     policy: DuplicatePolicy,
 ) -> Result<Vec<RecordBatch>, DecodeStop> {
     let padded = body.padded();
-    let cursor = reader::open(body, &padded).map_err(|error| DecodeStop::Error(error.into()))?;
-    let root = roots::find(resource, cursor).map_err(|missing| DecodeStop::Error(missing.into()))?;
+    let cursor = reader::open(body, &padded)?;
+    let root = roots::find(resource, cursor)?;
     let plan = resource.plan(root, tables, columns).map_err(DecodeStop::Error)?;
     let validates = plan.checked && !body.is_validated();
     match decode::run(&plan, cursor, policy, validates) {
@@ -187,95 +195,33 @@ fn decode_once(
 
 /// The unknown fields in order of appearance, then missing row paths. A body without its root is an error.
 pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
-    let check = check_body(resource, body, None)?;
-    check.root.map_or(Ok(check.unknown), Err)
+    Ok(check_schema(resource, body, None)?.unknown)
 }
 
-/// Finds unknown fields, and whether the root is there.
-pub fn check_fields(resource: &'static Resource, body: &Body, _: &Context) -> Result<SchemaCheck, DecodeError> {
-    check_body(resource, body, None)
-}
-
-/// Checks by its keys that a body has the resource's root. For a body that is not JSON, decoding reports the error.
+/// Checks by its keys that a body has the resource's root.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
-    let padded = body.padded();
-    let Err(missing) = roots::find(resource, reader::open(body, &padded)?) else { return Ok(()) };
-    if reader::syntax_error(body).is_some() {
-        return Ok(());
-    }
-    match in_normal_form(body, |_, cursor| roots::find(resource, cursor).is_ok()) {
-        Some(true) => Ok(()),
-        _ => Err(missing.into()),
-    }
+    read_last_values(body, |body, _| {
+        let padded = body.padded();
+        let cursor = reader::open(body, &padded)?;
+        Ok(roots::find(resource, cursor).map(drop)?)
+    })
 }
 
-/// Finds unknown fields, whether the root is there, and whether every table will decode with this context.
-pub fn check_schema(resource: &'static Resource, body: &Body, context: &Context) -> Result<SchemaCheck, DecodeError> {
-    check_body(resource, body, Some(context))
-}
-
-fn check_body(resource: &'static Resource, body: &Body, context: Option<&Context>) -> Result<SchemaCheck, DecodeError> {
-    let padded = body.padded();
-    let cursor = reader::open(body, &padded)?;
-    let stopped = match check_once(resource, body, context, cursor) {
-        Ok(found) => return Ok(found),
-        Err(stopped) => stopped,
-    };
-    if let Some(error) = reader::syntax_error(body) {
-        return Err(error.into());
-    }
-    let error = match stopped {
-        CheckStop::Body(error) => return Err(error),
-        CheckStop::Root(error) => Some(error),
-        CheckStop::DuplicateKey => None,
-    };
-    let again = in_normal_form(body, |normal, cursor| check_once(resource, normal, context, cursor));
-    let root = match (again, error) {
-        (Some(Ok(found)), _) => return Ok(found),
-        (_, Some(error)) | (Some(Err(CheckStop::Root(error))), None) => error,
-        (Some(Err(CheckStop::Body(error))), None) => return Err(error),
-        (None | Some(Err(CheckStop::DuplicateKey)), None) => {
-            return Err(DecodeErrorKind::DuplicateKey.at(body, 0, |_| String::new()));
-        }
-    };
-    Ok(SchemaCheck { root: Some(root), ..SchemaCheck::default() })
-}
-
-/// Why a schema check ended without a result.
-enum CheckStop {
-    /// The body is not JSON.
-    Body(DecodeError),
-    /// The body has no root, so it is not data.
-    Root(DecodeError),
-    DuplicateKey,
-}
-
-fn check_once(
+/// Finds unknown fields, and, with a context, whether every table will decode. A body without its root is an error.
+pub fn check_schema(
     resource: &'static Resource,
     body: &Body,
     context: Option<&Context>,
-    cursor: Cursor,
-) -> Result<SchemaCheck, CheckStop> {
-    let root = roots::find(resource, cursor).map_err(|missing| CheckStop::Root(missing.into()))?;
-    let found = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| {
-        let error = kind.at(body, offset, |_| String::new());
-        match kind {
-            DecodeErrorKind::DuplicateKey => CheckStop::DuplicateKey,
-            DecodeErrorKind::Document => CheckStop::Root(error),
-            _ => CheckStop::Body(error),
-        }
-    })?;
-    body.mark_validated();
-    Ok(found)
-}
-
-/// Reads the normal form of a body. `None` if it is too large or not JSON.
-fn in_normal_form<T>(body: &Body, read: impl FnOnce(&Body, Cursor) -> T) -> Option<T> {
-    const MAX_BYTES: usize = 16 * 1024 * 1024;
-    if body.len() > MAX_BYTES {
-        return None;
-    }
-    let normal = duplicate_keys::normal_form(reader::without_mark(body)).ok()?;
-    let padded = normal.padded();
-    reader::start(&padded).map(|cursor| read(&normal, cursor))
+) -> Result<SchemaCheck, DecodeError> {
+    read_last_values(body, |body, _| {
+        let padded = body.padded();
+        let cursor = reader::open(body, &padded)?;
+        let root = roots::find(resource, cursor)?;
+        let found = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| match kind {
+            DecodeErrorKind::DuplicateKey => DecodeStop::DuplicateKey,
+            kind => DecodeStop::Error(kind.at(body, offset, |_| String::new())),
+        })?;
+        body.mark_validated();
+        Ok(found)
+    })
 }

@@ -29,9 +29,6 @@ pub(super) enum ColumnRef {
 /// How to read a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
-    /// Skip it and validate all of it.
-    Validate,
-    /// Skip it and read only what is needed to find its end.
     Skip,
     Int(u32),
     /// Null if the number is not an integer.
@@ -196,11 +193,6 @@ pub(super) struct DecodePlan {
 const MAX_POOLED_HINTS: usize = 16;
 
 impl DecodePlan {
-    /// How to skip a value that no column reads.
-    pub(crate) fn skip_mode(&self) -> Op {
-        if self.checked { Op::Validate } else { Op::Skip }
-    }
-
     pub(crate) fn hints(&self) -> DecodeHints {
         let pooled = self.pool.lock().unwrap_or_else(|e| e.into_inner()).pop();
         pooled.unwrap_or_else(|| DecodeHints {
@@ -513,7 +505,7 @@ impl DecodePlan {
                 self.levels.push(Level {
                     kind,
                     is_root: kind != LevelKind::Body && is_root(path),
-                    op: Op::Validate,
+                    op: Op::Skip,
                     fill: Vec::new(),
                     keys: Vec::new(),
                     positions: Vec::new(),
@@ -559,7 +551,7 @@ impl DecodePlan {
             ops.push((Op::Object(self.objects.len() as u32 - 1), fill));
         }
         Ok(match ops[..] {
-            [] => self.skip_mode(),
+            [] => Op::Skip,
             [(op, _)] => op,
             _ => {
                 self.several.push(ops);

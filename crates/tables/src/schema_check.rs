@@ -5,7 +5,6 @@
 //! The check is conservative: it may leave a body to decoding, but never calls a broken one valid.
 
 use super::Context;
-use super::DecodeError;
 use super::declaration::{Resource, Root, Ty};
 use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
@@ -13,7 +12,7 @@ use super::extent::{Extent, ExtraKeySet, LongestValues};
 use super::lists::each;
 use super::record_batch;
 use super::scalars;
-use super::schema_tree::{Accepts, SchemaNode, SchemaTree, member};
+use super::schema_tree::{SchemaNode, SchemaTree, member};
 use reader::{Cursor, ErrorKind, Expected, MaybeInteger};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -49,8 +48,6 @@ pub struct SchemaCheck {
     pub unknown: Vec<UnknownPath>,
     /// The rows of the first table, if every table is certain to decode. `None` leaves it to decoding.
     pub rows: Option<usize>,
-    /// The error if the root is missing; nothing else is known then.
-    pub root: Option<DecodeError>,
 }
 
 /// Checks a body whose documents are at `root`. Without a context it only looks for unknown fields. Errors come with
@@ -87,7 +84,7 @@ pub(super) fn check(
             validator.missing(0);
             let rows = tree.extents.first().map(|first| validator.elements[first.node]);
             let fits = validator.fits && validator.has_room();
-            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields, root: None })
+            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields })
         }
         Err(kind) => Err((kind, validator.cursor.position())),
     }
@@ -193,15 +190,15 @@ impl<'a> Validator<'a> {
 
     /// Checks a value against a column type.
     #[inline(always)]
-    fn fit(&mut self, fit: Accepts, at: usize) -> DecodeResult<()> {
+    fn fit(&mut self, fit: Ty, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
-        if let Accepts::Count | Accepts::Time = fit {
+        if let Ty::Count | Ty::TimestampMs = fit {
             match self.cursor.short_integer() {
                 Some(_) => return Ok(()),
                 None => return self.whole(fit, at),
             }
         }
-        if let Accepts::Float = fit {
+        if let Ty::Float64 = fit {
             match self.cursor.float() {
                 Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => self.large(here, at),
                 Ok(_) => {}
@@ -215,8 +212,8 @@ impl<'a> Validator<'a> {
         }
         if self.fits {
             let read = match fit {
-                Accepts::Integer => self.cursor.integer().is_ok(),
-                Accepts::Text => match self.cursor.plain_string() {
+                Ty::Int64 => self.cursor.integer().is_ok(),
+                Ty::Text => match self.cursor.plain_string() {
                     Some(plain) => {
                         self.longest.text = self.longest.text.max(plain.len());
                         true
@@ -236,7 +233,7 @@ impl<'a> Validator<'a> {
 
     /// Checks a number where an integer is expected; others are reported.
     #[inline(never)]
-    fn whole(&mut self, fit: Accepts, at: usize) -> DecodeResult<()> {
+    fn whole(&mut self, fit: Ty, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
         let Ok(number) = self.cursor.whole() else {
             self.fits = false;
@@ -247,7 +244,7 @@ impl<'a> Validator<'a> {
             return Ok(());
         }
         // A required time is null if it is too large.
-        self.fits &= fit == Accepts::Count || number.floor().is_some() || !self.tree.nodes[at].is_needed;
+        self.fits &= fit == Ty::Count || number.floor().is_some() || !self.tree.nodes[at].is_needed;
         if self.not_whole.insert(at) {
             let path = format!("{} {NOT_WHOLE}", self.tree.nodes[at].path);
             self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: here.position() });
@@ -284,34 +281,31 @@ impl<'a> Validator<'a> {
 
     /// As `fit`, for the rarer types and spellings.
     #[inline(never)]
-    fn odd_fit(&mut self, fit: Accepts) -> DecodeResult<()> {
+    fn odd_fit(&mut self, fit: Ty) -> DecodeResult<()> {
         let here = self.cursor;
         let cursor = &mut self.cursor;
         match fit {
-            Accepts::Integer | Accepts::Count | Accepts::Time => drop(cursor.integer()?),
-            Accepts::Position => {
+            Ty::Int32 => {
                 if let Some(position) = cursor.integer()? {
                     i32::try_from(position).map_err(|_| ErrorKind::Range)?;
                 }
             }
-            Accepts::Float => drop(cursor.float()?),
-            Accepts::LinkMs(parameter) => {
+            Ty::LinkMs(parameter) => {
                 let link = cursor.text(Expected::Text)?;
                 link.and_then(|link| scalars::link_ms(&link, parameter)).ok_or(DecodeErrorKind::Engine)?;
             }
-            Accepts::Make if cursor.peek_byte() == b'"' => cursor.skip_string()?,
-            Accepts::Boolean | Accepts::Make => drop(cursor.boolean()?),
-            Accepts::Text => drop(cursor.text(Expected::Text)?),
-            Accepts::Links if cursor.peek_byte() != b'[' => drop(cursor.text(Expected::Links)?),
-            Accepts::Links | Accepts::Texts => drop(each(cursor, |cursor| cursor.text(Expected::Text).map(drop))?),
-            Accepts::Integers => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
-            Accepts::Floats => self.floats()?,
+            Ty::IsMake if cursor.peek_byte() == b'"' => cursor.skip_string()?,
+            Ty::Bool | Ty::IsMake => drop(cursor.boolean()?),
+            Ty::Text => drop(cursor.text(Expected::Text)?),
+            Ty::Links if cursor.peek_byte() != b'[' => drop(cursor.text(Expected::Links)?),
+            Ty::Links | Ty::ListText => drop(each(cursor, |cursor| cursor.text(Expected::Text).map(drop))?),
+            Ty::ListInt64 => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
+            Ty::MapFloat64 => self.floats()?,
+            _ => return Err(DecodeErrorKind::Engine),
         }
         let len = self.cursor.span_from(&here).len();
         match fit {
-            Accepts::Links | Accepts::Texts | Accepts::Integers | Accepts::Floats => {
-                self.longest.list = self.longest.list.max(len)
-            }
+            Ty::Links | Ty::ListText | Ty::ListInt64 | Ty::MapFloat64 => self.longest.list = self.longest.list.max(len),
             _ => self.longest.text = self.longest.text.max(len),
         }
         Ok(())
@@ -426,7 +420,7 @@ impl<'a> Validator<'a> {
         if node.open && declared.is_none() {
             self.open.note(key.clone());
             self.key = key.clone();
-            self.fit(Accepts::Float, at)?;
+            self.fit(Ty::Float64, at)?;
         }
         if let Some(map) = node.map {
             self.cursor = value;

@@ -19,50 +19,20 @@ pub(super) struct SchemaTree {
     pub(crate) is_conclusive: bool,
 }
 
-/// The values that a column's type accepts besides null. A clock accepts anything and has no variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accepts {
-    Integer,
-    /// An integer, or a number that is reported.
-    Count,
-    /// Like `Count`, for a time.
-    Time,
-    /// An integer of 32 bits.
-    Position,
-    Float,
-    Boolean,
-    Text,
-    Links,
-    /// A link with milliseconds in this parameter. For other links only a string is checked.
-    LinkMs(&'static str),
-    /// A boolean or any word.
-    Make,
-    Integers,
-    Texts,
-    Floats,
-}
-
-impl Accepts {
-    fn of(col: &Col) -> Option<Accepts> {
-        Some(match col.ty {
-            Ty::Int64 | Ty::IsTeamTotal => Accepts::Integer,
-            Ty::Count => Accepts::Count,
-            Ty::TimestampMs => Accepts::Time,
-            Ty::Int32 => Accepts::Position,
-            Ty::Float64 => Accepts::Float,
-            Ty::Bool => Accepts::Boolean,
-            Ty::LinkMs(parameter) if col.required => Accepts::LinkMs(parameter),
-            // An array of links may be empty.
-            Ty::Links if col.required => Accepts::Text,
-            Ty::Text | Ty::Category | Ty::LinkMs(_) | Ty::BeforeAt | Ty::AfterAt => Accepts::Text,
-            Ty::Links | Ty::LinkText(_) => Accepts::Links,
-            Ty::IsMake => Accepts::Make,
-            Ty::ListInt64 | Ty::LineupId => Accepts::Integers,
-            Ty::ListText => Accepts::Texts,
-            Ty::MapFloat64 => Accepts::Floats,
-            Ty::ClockSeconds => return None,
-        })
-    }
+/// The type whose values a column accepts besides null. A clock accepts anything.
+fn accepted_type(col: &Col) -> Option<Ty> {
+    Some(match col.ty {
+        Ty::ClockSeconds => return None,
+        Ty::IsTeamTotal => Ty::Int64,
+        // An array of links may be empty.
+        Ty::Links if col.required => Ty::Text,
+        // A link without milliseconds is null.
+        Ty::LinkMs(_) if !col.required => Ty::Text,
+        Ty::Category | Ty::BeforeAt | Ty::AfterAt => Ty::Text,
+        Ty::LinkText(_) => Ty::Links,
+        Ty::LineupId => Ty::ListInt64,
+        ty => ty,
+    })
 }
 
 #[derive(Debug, Default)]
@@ -85,7 +55,7 @@ pub(super) struct SchemaNode {
     /// The body or a document: its containers are expected, deeper ones may be absent.
     pub(crate) is_document: bool,
     /// What the columns that read this node accept.
-    pub fits: Vec<Accepts>,
+    pub fits: Vec<Ty>,
     /// A required column reads this node or a member of it.
     pub(crate) is_needed: bool,
     /// Everything below is known and nothing of it is read.
@@ -100,7 +70,7 @@ pub(super) struct SchemaMember {
     /// The node of the value.
     pub below: usize,
     /// Set if the value only has to match this type.
-    pub fit: Option<Accepts>,
+    pub fit: Option<Ty>,
     pub(crate) is_needed: bool,
 }
 
@@ -171,7 +141,7 @@ impl SchemaTree {
         match col.src {
             Src::Path(text) => {
                 let node = self.at(&path::absolute(root, row, text));
-                if let Some(fit) = Accepts::of(col)
+                if let Some(fit) = accepted_type(col)
                     && !node.fits.contains(&fit)
                 {
                     node.fits.push(fit);
@@ -229,7 +199,7 @@ impl SchemaTree {
             Segment::Key(key) => match node.keys.iter().find(|member| member.step.key() == key.as_bytes()) {
                 Some(member) => member.below,
                 None => {
-                    let step = KeyStep::new(key, Op::Validate, 0, Vec::new());
+                    let step = KeyStep::new(key, Op::Skip, 0, Vec::new());
                     node.keys.push(SchemaMember { step, below: new, fit: None, is_needed: false });
                     new
                 }

@@ -12,7 +12,7 @@ pub(super) const MAX_FRAME_LEN: usize = 256 * 1024;
 /// Maximum bytes of a line, far beyond any message of the service.
 pub(super) const MAX_LINE_LEN: usize = 128 * 1024 * 1024;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The first bytes of a zstd frame (RFC 8878, section 3.1.1).
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];

@@ -21,6 +21,7 @@ mod tests;
 mod writer;
 
 pub use format::JournalEntry;
+pub(super) use format::{ns, optional_ns};
 pub use reader::Reader;
 pub(crate) use recorder::Recorder;
 pub use writer::Writer;

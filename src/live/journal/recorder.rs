@@ -1,9 +1,9 @@
 //! A writer that writes each item within a second, by a task of its own, and syncs the file to its disk.
 
-use super::file_error;
 use super::writer::Writer;
+use super::{file_error, format};
 use crate::error::{Error, Result};
-use crate::live::item::{Item, Notice};
+use crate::live::item::Item;
 use crate::machine;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -198,12 +198,7 @@ impl RecorderState {
     /// clock changes that time, so the result lies between that of the item before and now.
     fn monotonic(&self, item: &Item, now: SystemTime) -> Duration {
         let elapsed = self.start.elapsed();
-        let received_at = match item {
-            Item::Update(update) => update.received_at,
-            Item::Notice(Notice::Quiet { .. } | Notice::Gap { end: None, .. }) => now,
-            Item::Notice(notice) => notice.at(),
-        };
-        let age = now.duration_since(received_at).unwrap_or_default();
+        let age = now.duration_since(format::received_at(item, now)).unwrap_or_default();
         elapsed.saturating_sub(age).max(self.latest)
     }
 

@@ -139,7 +139,7 @@ impl Writer {
     }
 
     fn write_frame(&mut self, now: SystemTime, is_closing: bool) -> Result<()> {
-        let header = FrameHeader::after(self.last, self.recording, format::ns(now), is_closing);
+        let header = FrameHeader::after(self.last, self.recording, format::nanoseconds(now), is_closing);
         let result = self.try_write(&header);
         self.has_failed = result.is_err();
         if result.is_err() {
