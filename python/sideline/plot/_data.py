@@ -48,6 +48,15 @@ class Columns:
                 present = ", ".join(part.column_names) or "none"
                 raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}")
 
+    def check_once(self, table: str, keys: Sequence[str]) -> Self:
+        """Raise if rows of a session occur twice, which would be counted twice; `keys` distinguish its rows."""
+        known_rows = set()
+        for row in zip(*(self.texts(name) for name in ("session_id", *keys)), strict=True):
+            if None not in row and row in known_rows:
+                raise ValueError(visible(f"{table} has session {row[0]} twice: pass each session once"))
+            known_rows.add(row)
+        return self
+
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Select rows. Rows before and after them are not read, because strings are slow."""
         some = copy(self)
