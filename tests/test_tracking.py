@@ -397,6 +397,15 @@ def test_football_has_loads() -> None:
         assert game_tracking.court == "football"
         assert all(row["distance_m"] > 0 for row in game_tracking.loads(by="player_id").to_dicts())
         assert game_tracking.defenders().num_rows == 0
+        quarter = client.game(service.games[0]["event_id"]).table("sessions").to_dicts()[0]
+        payload = client.locations(quarter["session_id"], quarter["started_at"], quarter["ended_at"])
+        batch = client.locations([quarter["session_id"]], quarter["started_at"], quarter["ended_at"])
+    field_loads = sideline.Tracking(payload.table(), court="football").loads().to_dicts()
+    for source in (payload, batch, [payload]):
+        assert sideline.Tracking(source).court == "football"
+        assert sideline.Tracking(source).loads().to_dicts() == field_loads
+    assert sideline.Tracking(payload.table()).court is None, "a table does not tell its sport"
+    assert sideline.Tracking(payload, court=sideline.court.PRO).court == sideline.court.PRO
 
 
 @pytest.mark.extended

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from .._core import CoreTracking, Table, _epoch_ms
+from .._client import sport_of
+from .._core import CoreTracking, Payload, Table, _epoch_ms
+from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
 LOAD_COLUMNS = ("player_id", "period", "session_id", "game_id")
@@ -34,8 +36,8 @@ class Tracking:
         stat_events: the table `stat_events`, for the periods.
         possessions: the table `possessions`, for line-ups and periods.
         players: names of players by id, or the table `players`; for plots.
-        court: a `sideline.court.Court`, or "football"; default: a college court. A position more than 2 m off it is
-            left out.
+        court: a `sideline.court.Court`, or "football"; default: "football" for responses of football, else a college
+            court. A position more than 2 m off it is left out.
 
     Raises `ValueError` for a missing column, `TypeError` for an argument that is no table.
 
@@ -59,6 +61,8 @@ class Tracking:
         *,
         court: "Court | Literal['football'] | None" = None,
     ) -> None:
+        if court is None and _is_of_football(locations):
+            court = "football"
         self._core = CoreTracking(
             list(_streams("locations", locations)),
             list(_streams("shots", shots)),
@@ -79,7 +83,7 @@ class Tracking:
 
     @property
     def court(self) -> "Court | Literal['football'] | None":
-        """The court that was passed; `None` is a college court.
+        """The court that was passed, or that of the responses; `None` is a college court.
 
         >>> sideline.Tracking([], court="football").court
         'football'
@@ -303,6 +307,13 @@ def _streams(argument: str, source: object, table: str | None = None) -> Iterabl
     else:
         kind = type(source).__name__
         raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+
+
+def _is_of_football(source: object) -> bool:
+    """Return whether a response is of football; a table does not tell."""
+    if isinstance(source, list | tuple | BaseBatch):
+        return any(map(_is_of_football, source))
+    return isinstance(source, Payload) and sport_of(source) == "football"
 
 
 def _court_size(court: object) -> tuple[float, float, tuple[float, float] | None]:
