@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from .._client import sport_of
+from .._client import sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
 from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
@@ -39,7 +39,8 @@ class Tracking:
         court: a `sideline.court.Court`, or "football"; default: "football" for responses of football, else a college
             court. A position more than 2 m off it is left out.
 
-    Raises `ValueError` for a missing column, `TypeError` for an argument that is no table.
+    Raises `ValueError` for a missing column and for shots or possessions that occur twice, `TypeError` for an argument
+    that is no table.
 
     >>> locations = client.locations(session_id, session_start, session_start + 60_000)
     >>> tracking = sideline.Tracking(locations, shots=client.shots(session_id))
@@ -65,9 +66,9 @@ class Tracking:
             court = "football"
         self._core = CoreTracking(
             list(_streams("locations", locations)),
-            list(_streams("shots", shots)),
+            _unique_rows("shots", shots, ("player_id", "occurred_at", "hoop_player_x", "hoop_player_y")),
             list(_streams("stat_events", stat_events)),
-            list(_streams("possessions", possessions)),
+            _unique_rows("possessions", possessions, ("team_id", "possession")),
             _court_size(court),
         )
         self._players, self._court = players, court
@@ -307,6 +308,20 @@ def _streams(argument: str, source: object, table: str | None = None) -> Iterabl
     else:
         kind = type(source).__name__
         raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+
+
+def _unique_rows(argument: str, source: object, keys: Sequence[str]) -> list[Table]:
+    """Return the tables of an argument; raises if two have the same row of a session, which would be counted twice."""
+    tables = [table_from_arrow(argument, stream) for stream in _streams(argument, source)]
+    known_rows: set[tuple[Any, ...]] = set()
+    for table in tables if len(tables) > 1 else ():
+        columns = [table[name] for name in ("session_id", *keys) if name in table.column_names]
+        rows = set(zip(*columns, strict=True)) if len(columns) > len(keys) else set()
+        for row in rows & known_rows:
+            if None not in row:
+                raise ValueError(f"{argument} has session {row[0]} twice: pass each session once")
+        known_rows |= rows
+    return tables
 
 
 def _is_of_football(source: object) -> bool:
