@@ -46,6 +46,9 @@ Row = dict[str, Any]
         ("Luis García López", "Luis García", "part of the name"),
         ("J. Smith", "Jalen Smith", "initial"),
         ("AJ Green", "Alexander James Green", "initial"),
+        ("J. Smith", "J Smith", "initial"),
+        ("J. Smith", "Smith J.", "initial"),
+        ("J.", "J.", "name"),
         ("Giannis Antetokounmpo", "Giannis Antetokoumpo", "similar name"),
         ("Robert Williams II", "Robert Williams III", None),
         ("Christian Wood", "Christopher Wood", None),
@@ -82,6 +85,26 @@ def test_each_row_of_both_sides_is_there() -> None:
     rows = found.to_dicts()
     assert [row["points"] for row in rows] == [7, 8, 9, None, None]
     assert rows[0]["confidence"] >= MIN_CONFIDENCE and rows[1]["confidence"] is None
+
+
+def test_an_initial_is_no_name_also_where_the_roster_has_it() -> None:
+    players = pl.DataFrame(
+        {"player_id": [1], "first_name": ["Amari"], "last_name": ["Keller"], "display_name": ["A. Keller"], "team_name": ["Elkhorn Mariners"]}
+    )
+    other = pl.DataFrame({"name": ["A. Keller"], "team": ["Elkhorn Mariners"]})
+    row = sideline.crosswalk(players, other).row(0, named=True)
+    assert (row["player_id"], row["method"], row["candidates"]) == (None, "unmatched", [1])
+    match = sideline.crosswalk(players, other, team="team").row(0, named=True)
+    assert (match["player_id"], match["method"], match["confidence"]) == (1, "initial+team", 0.925)
+
+
+@pytest.mark.parametrize(
+    ("team", "method"), [("Elkhorn Mariners", "name+team"), ("Mariners", "name"), ("The Elkhorn Mariners", "name"), ("Birch Falls Cranes", "name-team")]
+)
+def test_part_of_a_teams_name_is_no_other_team(team: str, method: str) -> None:
+    players = pl.DataFrame({"player_id": [1], "name": ["Amari Keller"], "team_name": ["Elkhorn Mariners"]})
+    other = pl.DataFrame({"name": ["Amari Keller"], "team": [team]})
+    assert sideline.crosswalk(players, other, team="team")["method"].to_list() == [method]
 
 
 def test_no_guess_is_made_between_namesakes() -> None:
@@ -129,6 +152,11 @@ def test_jersey_numbers_are_compared_as_they_are_worn() -> None:
     ours = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
     other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 10], "number": ["#00", "0"]})
     assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
+
+
+def test_a_number_in_another_is_another_number() -> None:
+    other = pl.DataFrame({"name": ["Jo Smith"], "number": ["2"]})
+    assert matched(sideline.crosswalk(players((1, 10, "Jo", "Smith", "23")), other, jersey="number")) == [(1, "name-jersey")]
 
 
 def test_rosters_bring_the_names_of_their_teams(client: sideline.Client, service: sideline.Simulator) -> None:

@@ -95,6 +95,63 @@ def with_periods(**periods: str) -> list[sideline.Payload]:
     return found
 
 
+@pytest.mark.parametrize("kind", ["payload", "player_stats", "box_score"])
+def test_a_session_of_box_scores_is_not_counted_twice(kind: str) -> None:
+    first: Any = STATS if kind == "payload" else STATS.to_polars(kind)
+    other: Any = read("stats", stats_body(), "T")
+    other = other if kind == "payload" else other.to_polars(kind)
+    assert metrics.shooting([first, other])["FGA"].sum() == 2 * metrics.shooting(first)["FGA"].sum()
+    for metric in (metrics.shooting, metrics.effective_field_goal, metrics.true_shooting):
+        with pytest.raises(ValueError, match="box_score has session S twice: pass each session once"):
+            metric([first, other, first])
+    if kind == "box_score":  # sums over ranges have no ids, and may be added up
+        sums = first.with_columns(session_id=pl.lit(None, pl.String))
+        assert metrics.shooting([sums, sums])["FGA"].sum() == 2 * metrics.shooting(first)["FGA"].sum()
+
+
+@pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
+def test_box_scores_and_possessions_are_of_the_same_sessions(metric: Any) -> None:
+    other_stats, other_possessions = read("stats", stats_body(), "T"), read("possessions", possessions_body(), "T")
+    assert metric([STATS, other_stats], [other_possessions, POSSESSIONS])["minutes"].sum() > 0
+    with pytest.raises(ValueError, match="session T of box_score is not in possessions: pass the same sessions"):
+        metric([STATS, other_stats], POSSESSIONS)
+    with pytest.raises(ValueError, match="session T of possessions is not in box_score: pass the same sessions"):
+        metric(STATS, [POSSESSIONS, other_possessions])
+    # A player's own lines have no session that the player missed.
+    without = possessions_body()
+    for team in without["teams"]:
+        for possession in team["possessions"]:
+            for ids in ("player_ids", "opposing_player_ids"):
+                possession[ids] = [17 if player == 16 else player for player in possession[ids]]
+    lines = STATS.to_polars("box_score").filter((pl.col("player_id") == 16) | pl.col("is_team_total"))
+    lines = lines.filter(~pl.col("is_team_total")) if metric is metrics.per_36 else lines
+    rest = read("possessions", without, "T")
+    assert metric(lines, [POSSESSIONS, rest]).filter(pl.col("player_id") == 16)["minutes"].to_list() == [0.5]
+
+
+def test_the_box_score_of_a_game_is_one_too(client: sideline.Client, game: dict[str, Any]) -> None:
+    box, session_ids = client.box_score(game["id"], periods=True), [session["id"] for session in game["results"]]
+    stats, possessions = client.stats(session_ids), client.possessions(session_ids)
+    assert metrics.shooting(box).rows() == metrics.shooting(box.to_polars()).rows() == metrics.shooting(stats).rows()
+    halves = metrics.shooting(box, by="period").filter(player_id=0)
+    assert halves["period"].to_list() == ["H1", "H1", "H2", "H2"]
+    assert halves["effective_field_goal"].to_list() == metrics.shooting(stats, by="session_id").filter(player_id=0)["effective_field_goal"].to_list()
+    assert metrics.per_36(box, possessions).rows() == metrics.per_36(stats, possessions).rows()
+    with pytest.raises(ValueError, match=f"box_score has game {game['id']} twice"):
+        metrics.shooting([box, box])
+    with pytest.raises(ValueError, match=f"game {game['id']} of box_score is not in possessions"):
+        metrics.usage(box.to_polars(), possessions.to_polars().with_columns(game_id=pl.lit("other")))
+
+
+def test_by_may_name_a_column_that_is_always_there() -> None:
+    for table in (metrics.ratings(POSSESSIONS, by=["session_id", "team_id", "session_id"]), metrics.minutes(POSSESSIONS, by="team_id")):
+        assert len(set(table.columns)) == len(table.columns)
+    assert metrics.ratings(POSSESSIONS, by=["session_id", "team_id"]).equals(metrics.ratings(POSSESSIONS, by="session_id"))
+    assert metrics.shooting(STATS, by=["team_id", "player_id"]).equals(metrics.shooting(STATS))
+    assert metrics.true_shooting(STATS, by="team_id").equals(metrics.true_shooting(STATS))
+    assert metrics.four_factors(STATS, POSSESSIONS, by="team_id").equals(metrics.four_factors(STATS, POSSESSIONS))
+
+
 def test_the_state_of_the_game_by_hand() -> None:
     columns = ["team_id", "seconds_left", "margin", "points", "opponent_points"]
     states = metrics.game_state(with_periods(S="H1"))

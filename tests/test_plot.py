@@ -412,6 +412,28 @@ def test_sessions_of_a_game_come_together(client: sideline.Client, game: dict[st
     assert len(possession_timeline([client.possessions(one) for one in ids], new()).lines) == len(ids)
 
 
+@pytest.mark.parametrize(
+    ("draw", "operation", "table"),
+    [
+        (plot.shot_chart, "shots", "shots"),
+        (plot.zones, "shots", "shots"),
+        (lambda rows: plot.assist_network(rows, team=1011), "possessions", "possession_events"),
+        (lambda rows: plot.compare_players(rows, [200641, 200642]), "stats", "box_score"),
+    ],
+    ids=["shot_chart", "zones", "assist_network", "compare_players"],
+)
+def test_a_session_is_not_counted_twice(client: sideline.Client, game: dict[str, Any], draw: Any, operation: str, table: str) -> None:
+    first, second = (getattr(client, operation)(session["id"], game_id=game["id"]) for session in game["results"][:2])
+    frame = first.to_polars(table)
+    draw([first, second])
+    draw([frame.head(len(frame) // 2), frame.tail(-(len(frame) // 2))])
+    if table == "shots":
+        draw(pl.concat([frame, frame.tail(1)]))  # the service may send a shot twice
+    for rows in ([first, second, first], [frame, second, frame.tail(5)] if table == "shots" else [frame, second, frame]):
+        with pytest.raises(ValueError, match=f"{table} has session {game['results'][0]['id']} twice: pass each session once"):
+            draw(rows)
+
+
 def test_teams_have_the_names_of_the_body_else_of_the_caller_else_their_ids(client: sideline.Client, game: dict[str, Any], session_id: str) -> None:
     home = game["game_attributes"]["home_team_id"]
     name = game["game_attributes"]["home_team_name"]

@@ -103,7 +103,7 @@ def archive(tmp_path: Path, season: Path) -> sideline.Archive:
 def synced(second: Service, root: Path, **options: Any) -> sideline.Archive:
     with sideline.Client(**second.client_options(), max_retries=0) as client:
         archive = sideline.Archive(root, client)
-        archive.sync(**SEASON, tables=TABLES, on_error="keep", progress=False, **options)
+        archive.sync(**SEASON, on_error="keep", progress=False, **{"tables": TABLES, **options})
     return archive
 
 
@@ -268,10 +268,14 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     assert done.returncode == 0, done.stderr
     assert "no problems" in done.stdout.splitlines()[0] and "available" in done.stdout
     second.faults.add("shots", status=403, body={"status": 403, "message": "No access to SHOTS data"})
-    synced(second, tmp_path / "season", correction_window=None)
+    second.faults.add("possessions", status=403, body={"status": 403, "message": "No access to POSSESSIONS data"})
+    synced(second, tmp_path / "season", correction_window=None, tables=(*TABLES, "possessions", "possession_events", "possession_players"))
     done = run()
     assert done.returncode == 3
     assert any(" shots forbidden: " in line for line in done.stdout.splitlines())
+    games = [line for line in done.stdout.splitlines() if " possessions, possession_events, possession_players forbidden: " in line]
+    problems = [line for line in done.stdout.splitlines() if "POSSESSIONS" in line]
+    assert games == problems and len({line.split()[0] for line in games}) == len(games) > 1, "tables of one reason share a line"
     written = run("--json", "--teams", str(second.season.teams[0].id), "--since", "2027-01-01").stdout
     assert written.count("\n") == 1
     rows = json.loads(written)

@@ -391,12 +391,38 @@ def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     assert f"{len(periods)} sessions" in repr(game_tracking)
 
 
+def test_shots_and_possessions_of_a_session_are_passed_once(service: sideline.Simulator) -> None:
+    pl = library("polars")
+    with service.client() as client:
+        session_id = client.game(service.games[0]["event_id"]).table("sessions").to_dicts()[0]["session_id"]
+        shots, possessions = client.shots(session_id), client.possessions(session_id)
+    frame = pl.DataFrame(shots.table())
+    parts = [frame.head(9), frame.tail(-9)]
+    assert repr(sideline.Tracking([], parts, possessions=possessions)) == repr(sideline.Tracking([], shots, possessions=possessions))
+    for source in ([shots, shots], [*parts, frame.tail(1)]):
+        with pytest.raises(ValueError, match=f"shots has session {session_id} twice: pass each session once"):
+            sideline.Tracking([], source)
+    as_sent = pl.concat([frame, frame.tail(1)])
+    assert f"{len(as_sent)} shots" in repr(sideline.Tracking([], as_sent)), "the service may send a shot twice"
+    with pytest.raises(ValueError, match=f"possessions has session {session_id} twice: pass each session once"):
+        sideline.Tracking([], shots, possessions=[possessions, possessions.table()])
+
+
 def test_football_has_loads() -> None:
     with sideline.Simulator(seed=7, sport="football", now="2027-03-01T12:00:00Z") as service, service.client() as client:
         game_tracking = client.tracking(service.games[0]["event_id"], progress=False)
         assert game_tracking.court == "football"
         assert all(row["distance_m"] > 0 for row in game_tracking.loads(by="player_id").to_dicts())
         assert game_tracking.defenders().num_rows == 0
+        quarter = client.game(service.games[0]["event_id"]).table("sessions").to_dicts()[0]
+        payload = client.locations(quarter["session_id"], quarter["started_at"], quarter["ended_at"])
+        batch = client.locations([quarter["session_id"]], quarter["started_at"], quarter["ended_at"])
+    field_loads = sideline.Tracking(payload.table(), court="football").loads().to_dicts()
+    for source in (payload, batch, [payload]):
+        assert sideline.Tracking(source).court == "football"
+        assert sideline.Tracking(source).loads().to_dicts() == field_loads
+    assert sideline.Tracking(payload.table()).court is None, "a table does not tell its sport"
+    assert sideline.Tracking(payload, court=sideline.court.PRO).court == sideline.court.PRO
 
 
 @pytest.mark.extended

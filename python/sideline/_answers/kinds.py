@@ -1,6 +1,6 @@
 """The kind of rows that a function over tables returns: that of its first argument."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
@@ -63,11 +63,19 @@ def keeps_kind(function: "Callable[Concatenate[Source, P], polars.DataFrame]") -
 
     @wraps(function)
     def wrapper(*args: Any, **options: Any) -> Any:
-        options |= {name: [options[name]] for name in ("by", "stats") if isinstance(options.get(name), str)}
+        if isinstance(options.get("stats"), str):
+            options["stats"] = [options["stats"]]
+        if "by" in options:
+            options["by"] = grouping(options["by"])
         frame = function(*args, **options)
         return of_kind(args[0] if args else next(iter(options.values())), function.__name__, frame)
 
     return wrapper
+
+
+def grouping(by: str | Sequence[str]) -> list[str]:
+    """Return the columns of `by`, each once, without `team_id`: every metric has it."""
+    return [name for name in dict.fromkeys([by] if isinstance(by, str) else by) if name != "team_id"]
 
 
 def of_kind(source: object, name: str, frame: "polars.DataFrame") -> Any:

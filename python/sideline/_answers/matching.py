@@ -292,7 +292,7 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
             ("jersey", player.jerseys, other.jerseys),
             ("birth_date", player.birth_dates, other.birth_dates),
         )
-        if own_values and other_values
+        if own_values and other_values and not (kind == "team" and _is_unclear(own_values, other_values))
     ]
     if ("birth_date", False) in evidence:
         return None
@@ -320,6 +320,12 @@ def _compare(player: _Person, other: _Person, counts: _NameCounts) -> _Match | N
         doubt *= _JERSEY_FACTOR_WITHOUT_TEAM if is_alone else _DOUBT_FACTORS[kind, agrees]
         method += f"{'+' if agrees else '-'}{kind}"
     return _Match(min(doubt, 1.0), method)
+
+
+def _is_unclear(values: set[object], other: set[object]) -> bool:
+    """Return whether no name is equal, but one is part of another: "Mariners" may be "Elkhorn Mariners"."""
+    names, other_names = ([value for value in side if isinstance(value, str)] for side in (values, other))
+    return not values & other and any(name in longer or longer in name for name in names for longer in other_names)
 
 
 def _players(players: object) -> "polars.DataFrame":

@@ -95,12 +95,13 @@ def grade(name: Name, other: Name, *, with_similar: bool = True) -> str | None:
 
 
 def _grade(name: Name, other: Name) -> str | None:
+    has_initial = _has_initial(name.words) or _has_initial(other.words)
     if name.spellings & other.spellings:
-        return "name"
+        return "initial" if has_initial else "name"
     if min(len(name.words), len(other.words)) < 2:
         return None
     if len(name.words) == len(other.words) and sorted(name.words) == sorted(other.words):
-        return "word order"
+        return "initial" if has_initial else "word order"
     same_family = "".join(name.words[1:]) == "".join(other.words[1:])
     if same_family and _is_nickname(name.words[0], other.words[0]):
         return "nickname"
@@ -115,6 +116,11 @@ def _is_within(fewer_words: Sequence[str], more_words: Sequence[str]) -> bool:
     """Return whether one name has all words of the other, in order."""
     rest = iter(more_words)
     return all(word in rest for word in fewer_words)
+
+
+def _has_initial(words: Sequence[str]) -> bool:
+    """Return whether the given name is one letter: "J Smith" or "Smith J", but not "D J Moore"."""
+    return len(words) > 1 and 1 in (len(words[0]), len(words[-1])) and not (len(words) > 2 and len(words[1]) == 1)
 
 
 def _is_initial(short: Sequence[str], long: Sequence[str]) -> bool:

@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from .._core import CoreTracking, Table, _epoch_ms
+from .._client import sport_of, table_from_arrow
+from .._core import CoreTracking, Payload, Table, _epoch_ms
+from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
 LOAD_COLUMNS = ("player_id", "period", "session_id", "game_id")
@@ -34,10 +36,11 @@ class Tracking:
         stat_events: the table `stat_events`, for the periods.
         possessions: the table `possessions`, for line-ups and periods.
         players: names of players by id, or the table `players`; for plots.
-        court: a `sideline.court.Court`, or "football"; default: a college court. A position more than 2 m off it is
-            left out.
+        court: a `sideline.court.Court`, or "football"; default: "football" for responses of football, else a college
+            court. A position more than 2 m off it is left out.
 
-    Raises `ValueError` for a missing column, `TypeError` for an argument that is no table.
+    Raises `ValueError` for a missing column and for shots or possessions that occur twice, `TypeError` for an argument
+    that is no table.
 
     >>> locations = client.locations(session_id, session_start, session_start + 60_000)
     >>> tracking = sideline.Tracking(locations, shots=client.shots(session_id))
@@ -59,11 +62,13 @@ class Tracking:
         *,
         court: "Court | Literal['football'] | None" = None,
     ) -> None:
+        if court is None and _is_of_football(locations):
+            court = "football"
         self._core = CoreTracking(
             list(_streams("locations", locations)),
-            list(_streams("shots", shots)),
+            _unique_rows("shots", shots, ("player_id", "occurred_at", "hoop_player_x", "hoop_player_y")),
             list(_streams("stat_events", stat_events)),
-            list(_streams("possessions", possessions)),
+            _unique_rows("possessions", possessions, ("team_id", "possession")),
             _court_size(court),
         )
         self._players, self._court = players, court
@@ -79,7 +84,7 @@ class Tracking:
 
     @property
     def court(self) -> "Court | Literal['football'] | None":
-        """The court that was passed; `None` is a college court.
+        """The court that was passed, or that of the responses; `None` is a college court.
 
         >>> sideline.Tracking([], court="football").court
         'football'
@@ -303,6 +308,27 @@ def _streams(argument: str, source: object, table: str | None = None) -> Iterabl
     else:
         kind = type(source).__name__
         raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
+
+
+def _unique_rows(argument: str, source: object, keys: Sequence[str]) -> list[Table]:
+    """Return the tables of an argument; raises if two have the same row of a session, which would be counted twice."""
+    tables = [table_from_arrow(argument, stream) for stream in _streams(argument, source)]
+    known_rows: set[tuple[Any, ...]] = set()
+    for table in tables if len(tables) > 1 else ():
+        columns = [table[name] for name in ("session_id", *keys) if name in table.column_names]
+        rows = set(zip(*columns, strict=True)) if len(columns) > len(keys) else set()
+        for row in rows & known_rows:
+            if None not in row:
+                raise ValueError(f"{argument} has session {row[0]} twice: pass each session once")
+        known_rows |= rows
+    return tables
+
+
+def _is_of_football(source: object) -> bool:
+    """Return whether a response is of football; a table does not tell."""
+    if isinstance(source, list | tuple | BaseBatch):
+        return any(map(_is_of_football, source))
+    return isinstance(source, Payload) and sport_of(source) == "football"
 
 
 def _court_size(court: object) -> tuple[float, float, tuple[float, float] | None]:

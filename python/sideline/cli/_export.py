@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         "--to",
         required=True,
         metavar="ADDRESS",
-        help="the database to write: postgresql://.. or duckdb:///file.duckdb",
+        help="the database to write: postgresql://.. or duckdb:///absolute/path.duckdb",
     )
     add_list(parser, "--tables", "the tables to write (default: all)", metavar="TABLE")
     parser.add_argument(

@@ -40,6 +40,9 @@ def run(args: argparse.Namespace) -> int:
     state = "no problems" if not problems else f"{len(problems)} table{'s' * (len(problems) != 1)} with problems"
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(SEVERITY) if counts[verdict])
     print(f"{args.path}: {state}; {summary or 'no games'}")
+    tables: dict[tuple[str, str, str], list[str]] = {}
     for row in problems:
-        print(visible(f"{row['game_id']} {row['table']} {row['status']}: {'; '.join(row['reasons'])}"))
+        tables.setdefault((row["game_id"], row["status"], "; ".join(row["reasons"])), []).append(row["table"])
+    for (game_id, status, reasons), names in tables.items():
+        print(visible(f"{game_id} {', '.join(names)} {status}: {reasons}"))
     return Exit.INCOMPLETE if problems else Exit.DONE

@@ -53,6 +53,7 @@ def assist_network(
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; it must be at least 1")
     columns = Columns(possession_events, "possession_events", REQUIRED)
+    columns.check_once("possession_events", ("team_id", "possession", "position"))
     labels = columns.team_names(teams)
     wanted_id = chosen_id("team", select_id("team", team, team_id), columns.numbers("team_id"), labels)
     if wanted_id is not None:

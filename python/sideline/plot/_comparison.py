@@ -68,6 +68,7 @@ def compare_players(
         codes = [code for stat in stats for code in SHARES.get(stat, (stat,))]
         Columns(rows, table, codes)
     rendered_stats = _with_values(columns, STATS if stats is None else stats)
+    columns.check_once(table, ("team_id", "player_id"))
     sides = [_values(columns.only(present == player_id), rendered_stats, str(player_id)) for player_id in ids]
     if ax is None:
         ax = new_axes(7.5, max(2.0, 1.0 + 0.36 * len(rendered_stats)))

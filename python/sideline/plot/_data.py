@@ -48,6 +48,20 @@ class Columns:
                 present = ", ".join(part.column_names) or "none"
                 raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}")
 
+    def check_once(self, table: str, keys: Sequence[str]) -> Self:
+        """Raise if rows of a session occur twice, which would be counted twice; `keys` distinguish its rows.
+
+        No key distinguishes shots for certain: those of one part, such as a body, are taken as they are.
+        """
+        known_rows: dict[tuple[Any, ...], int] = {}
+        numbers = np.repeat(np.arange(len(self.parts)), list(map(len, self.parts)))
+        columns = [self.texts(name) for name in ("session_id", *keys)]
+        for number, row in zip(numbers.tolist(), zip(*columns, strict=True), strict=True):
+            if None not in row and (table != "shots" or known_rows.get(row) != number) and row in known_rows:
+                raise ValueError(visible(f"{table} has session {row[0]} twice: pass each session once"))
+            known_rows[row] = number
+        return self
+
     def only(self, rows: npt.NDArray[np.bool_]) -> Self:
         """Select rows. Rows before and after them are not read, because strings are slow."""
         some = copy(self)

@@ -37,6 +37,7 @@ class Shots:
     ) -> None:
         wanted = {"team_id": team, "player_id": player}
         columns = Columns(rows, "shots", [*needed, *(name for name, value in wanted.items() if value is not None)])
+        columns.check_once("shots", ("player_id", "occurred_at", "hoop_player_x", "hoop_player_y"))
         data = {name: columns.numbers(name) for name in {*needed, *wanted}}
         labels = columns.team_names(teams)
         # Finding a player's name takes time, and only the title needs it.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, overload
 from ..._core import Table
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
-from ..kinds import Frame, Source, keeps_kind, of_kind
-from .common import box_scores, share, stat, sum_by
+from ..kinds import Frame, Source, grouping, keeps_kind, of_kind
+from .common import box_scores, line_keys, share, stat, sum_by
 from .names import with_player_names
 from .sides import POSSESSION_KEY, check_unique
 
@@ -76,8 +76,8 @@ def true_shooting(
 
 
 def _of_lines(box_score: Source, value: "polars.Expr", name: str, codes: Sequence[str], by: str | Sequence[str]) -> Any:
-    by = [by] if isinstance(by, str) else by
-    sums = sum_by(box_scores(box_score, name, codes, by), [*by, "team_id", "player_id"], codes)
+    by = grouping(by)
+    sums = sum_by(box_scores(box_score, name, codes, by), line_keys(by), codes)
     return of_kind(box_score, name, with_player_names(sums.with_columns(value.alias(name)).drop(codes), box_score))
 
 
@@ -88,14 +88,17 @@ def shooting(box_score: Source, *, by: str | Sequence[str] = (), free_throw_weig
     Columns: `team_id`, `player_id`, `player_name`, FG, FGA, FG3, FTA, PTS, and the two metrics.
 
     Parameters:
-        box_score: `client.stats` or `client.team_game_stats`, or a table `box_score` or `player_stats`.
+        box_score: `client.stats`, `client.team_game_stats` or `client.box_score`, or a table `box_score`,
+            `player_stats` or `game_box_score`.
+
+    Raises `ValueError` for a session or game that occurs twice.
 
     >>> metrics.shooting(client.stats(session_id)).column_names[-2:]
     ['effective_field_goal', 'true_shooting']
     """
     codes = ("FG", "FGA", "FG3", "FTA", "PTS")
     boxes = box_scores(box_score, "shooting", codes, by)
-    sums = sum_by(boxes, [*by, "team_id", "player_id"], codes)
+    sums = sum_by(boxes, line_keys(by), codes)
     shares = sums.with_columns(
         effective_field_goal=effective_field_goal(), true_shooting=true_shooting(free_throw_weight=free_throw_weight)
     )

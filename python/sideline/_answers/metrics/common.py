@@ -13,7 +13,7 @@ else:
     polars = LazyModule("polars")
 
 ROW_KEY = ("team_id", "player_id", "is_team_total")
-BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY}
+BOX_COLUMNS = {"player_stats": (*ROW_KEY, "stat", "value"), "box_score": ROW_KEY, "game_box_score": ROW_KEY}
 SUM_COLUMNS = ("possessions", "opponent_possessions", "points", "opponent_points", "seconds")
 
 
@@ -48,10 +48,12 @@ class MissingStat(SidelineError, ValueError):
 def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[str]) -> "polars.DataFrame":
     """Return box scores with a column for each code."""
     frames = tables_of("box_score", source, BOX_COLUMNS)
-    if "box_score" in frames:
-        boxes = frames["box_score"]
+    if {"box_score", "game_box_score"} <= frames.keys():
+        raise ValueError("box_score has rows of sessions and of whole games: pass one of the two")
+    if (rows := frames.get("box_score", frames.get("game_box_score"))) is not None:
+        boxes = check_once(rows, ROW_KEY)
     else:
-        lines = frames["player_stats"]
+        lines = check_once(frames["player_stats"], (*ROW_KEY, "stat"))
         keys = [name for name in lines.columns if name not in ("stat", "value")]
         boxes = lines.pivot("stat", index=keys, values="value")
     check_columns(boxes, "box_score", by)
@@ -59,6 +61,28 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     if missing:
         raise MissingStat(measure, missing)
     return boxes
+
+
+def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFrame":
+    """Return the rows; raises if those of a session or game occur twice, which would be added up."""
+    unit = unit_of(rows)
+    if unit in rows.columns:
+        known_rows = rows.filter(rows[unit].is_not_null())
+        periods = [name for name in ("period",) if name in rows.columns]
+        for value in known_rows.filter(known_rows.select(unit, *periods, *keys).is_duplicated())[unit]:
+            kind = unit.removesuffix("_id")
+            raise ValueError(f"box_score has {kind} {value} twice: pass each {kind} once")
+    return rows
+
+
+def unit_of(boxes: "polars.DataFrame") -> str:
+    """Return the column with what the rows are of: sessions, or whole games."""
+    return "session_id" if "session_id" in boxes.columns else "game_id"
+
+
+def line_keys(by: Sequence[str]) -> list[str]:
+    """Return the columns that identify a line of a box score in each group of `by`."""
+    return [*(name for name in by if name != "player_id"), "team_id", "player_id"]
 
 
 def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -> None:

@@ -26,7 +26,11 @@ def player_names(*sources: object) -> "polars.DataFrame":
             parts += [pl.DataFrame(source.table(name, columns=columns)) for name in named_tables[:1]]
         elif source is not None:
             frame = source.collect() if isinstance(source, pl.LazyFrame) else pl.DataFrame(source)
-            parts += [frame.select(columns)] if set(columns) <= set(frame.columns) else []
+            if "player_name" in frame.columns:
+                players = frame.filter(pl.col("player_id") != 0)
+                parts.append(players.select("player_id", first_name="player_name", last_name=pl.lit(None, pl.String)))
+            elif set(columns) <= set(frame.columns):
+                parts.append(frame.select(columns))
     name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
     people: polars.DataFrame = pl.concat([frame.cast(dict(parts[0].schema)) for frame in parts]).select(
         "player_id", player_name=name

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._lazy import LazyModule
-from ..._rows import library
+from ..._rows import library, tables_of
 from ..kinds import Source, keeps_kind
 from .common import box_scores, reason, share, sum_by, sums_of_play
 from .names import with_player_names
-from .sides import sides_of_play, sums_by_players
+from .sides import POSSESSION_COLUMNS, check_same_sessions, sides_of_play, sums_by_players
 
 if TYPE_CHECKING:
     import polars
@@ -66,6 +66,13 @@ def _minutes(possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
     return with_player_names(player_minutes, possessions)
 
 
+def _minutes_of(boxes: "polars.DataFrame", possessions: Source, by: Sequence[str]) -> "polars.DataFrame":
+    """Return the minutes, without names; raises unless the possessions are of the sessions of the box scores."""
+    rows = tables_of("possessions", possessions, POSSESSION_COLUMNS)["possessions"]
+    check_same_sessions(boxes, rows)
+    return _minutes(rows, by).drop("player_name")
+
+
 @keeps_kind
 def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
     """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
@@ -99,10 +106,12 @@ def per_36(
     The last column is the `reason` for unknown minutes, as in `minutes`.
 
     Parameters:
-        box_score: `client.stats`, or a table `box_score` or `player_stats`.
+        box_score: `client.stats` or `client.box_score`, or a table of theirs.
         possessions: `client.possessions` of the same sessions, or their table, from which `minutes` are computed.
         stats: the codes. A default code that no row has is null; a code that you name raises `MissingStat`.
         by: columns of both.
+
+    Raises `ValueError` for a session or game that occurs twice, or in one of the two only.
 
     >>> table = metrics.per_36(client.stats(session_id), client.possessions(session_id), stats=["PTS"])
     >>> table.column_names
@@ -113,7 +122,7 @@ def per_36(
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = [*by, "team_id", "player_id"]
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
-    timed_lines = lines.join(_minutes(possessions, by).drop("player_name"), on=keys, how="left")
+    timed_lines = lines.join(_minutes_of(boxes, possessions, by), on=keys, how="left")
     no_value = pl.lit(None, pl.Float64)
     rates = [
         (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
@@ -138,10 +147,12 @@ def usage(
     The last column is the `reason` for unknown minutes, as in `minutes`.
 
     Parameters:
-        box_score: `client.stats`, or a table `box_score` or `player_stats`, with the teams' own rows (player 0).
+        box_score: `client.stats` or `client.box_score`, or a table of theirs with the teams' own rows (player 0).
         possessions: `client.possessions` of the same sessions, or their table, from which `minutes` are computed.
         by: columns of both.
         free_throw_weight: the share of free throws that end a possession.
+
+    Raises `ValueError` for a session or game that occurs twice, or in one of the two only.
 
     >>> table = metrics.usage(client.stats(session_id), client.possessions(session_id))
     >>> table.column_names[-5:]
@@ -151,7 +162,7 @@ def usage(
     codes = ("FG", "FGA", "FTA", "TO", "AST", "REB")
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]
-    player_minutes = _minutes(possessions, by).drop("player_name")
+    player_minutes = _minutes_of(boxes, possessions, by)
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), [*keys, "player_id"], codes).join(
         player_minutes, on=[*keys, "player_id"], how="left"
     )

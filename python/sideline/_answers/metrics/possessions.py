@@ -108,9 +108,9 @@ def lineups(
     """Return ratings for each lineup of `size` players while on court together.
 
     Columns: those of `ratings`, with `lineup` (the sorted player ids joined by `-`, like `lineup_id`) and
-    `player_names` after `team_id`, and `plus_minus`; most possessions first. The lineup is null for possessions with
-    fewer players, or with more than five; its `reason` is "lineup_unknown". Parameters and errors are those of
-    `ratings`, and
+    `player_names` after `team_id`, and `plus_minus`; of each team, most possessions of both sides first. The lineup is
+    null for possessions with fewer players, or with more than five; its `reason` is "lineup_unknown". Parameters and
+    errors are those of `ratings`, and
 
         size: number of players: 5, 4, 3 or 2.
 

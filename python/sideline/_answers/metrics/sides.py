@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
-from .common import SUM_COLUMNS, MissingStat, check_columns, sums_of_play
+from .common import SUM_COLUMNS, MissingStat, check_columns, sums_of_play, unit_of
 
 if TYPE_CHECKING:
     import polars
@@ -23,6 +23,21 @@ def check_unique(possessions: "polars.DataFrame") -> "polars.DataFrame":
     for session in possessions.filter(possessions.select(POSSESSION_KEY).is_duplicated())["session_id"]:
         raise ValueError(f"possessions has session {session} twice: pass each session once")
     return possessions
+
+
+def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFrame") -> None:
+    """Raise if a session or game has only box scores, or only possessions of players who have a box score elsewhere."""
+    pl = library("polars", "polars")
+    unit = unit_of(boxes)
+    if any(unit not in rows.columns or rows[unit].null_count() for rows in (boxes, possessions)):
+        return
+    kind = unit.removesuffix("_id")
+    for value in boxes.join(possessions, on=unit, how="anti")[unit].unique().sort():
+        raise ValueError(f"{kind} {value} of box_score is not in possessions: pass the same {kind}s")
+    on_court = pl.concat_list(pl.col("player_ids", "opposing_player_ids").fill_null([])).alias("player_id")
+    others = possessions.join(boxes, on=unit, how="anti").select(unit, on_court).explode("player_id")
+    for value in others.join(boxes, on="player_id", how="semi")[unit].unique().sort():
+        raise ValueError(f"{kind} {value} of possessions is not in box_score: pass the same {kind}s")
 
 
 def sides_with_points(measure: str, source: object, event_source: object, by: Sequence[str]) -> "polars.DataFrame":
