@@ -1,7 +1,7 @@
 """Optional libraries of tests: a test that needs one that is not installed is skipped, and the reason says what to install.
 
 `library` imports one for a module and `require` is for modules all of whose tests need it. A test that fails because sideline or another
-process misses one is skipped by conftest.py (`reason_in`); `needs` marks those whose failure does not say so. `hide.py` runs pytest as if
+process misses one is skipped by conftest.py (`reason_in`); `needs` marks those whose failure does not name it. `hide.py` runs pytest as if
 some were not installed.
 """
 
@@ -97,6 +97,6 @@ def require(*names: str, extra: str | None = None) -> None:
 
 def reason_in(text: str) -> str | None:
     """What to install, if a failure's text says that a library is not installed, and so it is."""
-    named = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
-    absent = missing({name for names in named for name in names} & {*EXTRAS, *TOOLS})
+    matches = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
+    absent = missing({name for names in matches for name in names} & {*EXTRAS, *TOOLS})
     return reason(absent) if absent else None

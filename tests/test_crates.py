@@ -79,11 +79,6 @@ def test_a_crate_depends_only_on_those_below_it(name: str) -> None:
     assert crossings(members()[name], workspace()["workspace"]["dependencies"]) == set()
 
 
-def test_the_extension_claims_nothing_about_free_threads() -> None:
-    """PyO3's default is the claim that a module needs no lock of the interpreter; no test has earned it."""
-    assert "#[pymodule(gil_used = true)]" in (ROOT / "crates" / "python" / "src" / "lib.rs").read_text(encoding="utf-8")
-
-
 def test_the_client_is_built_without_the_simulator() -> None:
     assert workspace()["workspace"]["default-members"] == ["."]
     assert "sideline-simulator" not in {*dependencies(workspace(), "dependencies", shared={})}

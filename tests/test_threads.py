@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import sideline
-from sideline import _core
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -104,8 +103,8 @@ def test_an_event_loop_in_each_thread(service: sideline.Simulator, client: sidel
     expected = client.stats(session_id).to_dict()
 
     async def work() -> Any:
-        async with service.async_client() as own:
-            payloads = await asyncio.gather(*(own.stats(session_id) for _ in range(5)))
+        async with service.async_client() as async_client:
+            payloads = await asyncio.gather(*(async_client.stats(session_id) for _ in range(5)))
             return [payload.to_dict() for payload in payloads]
 
     assert in_threads(lambda _: asyncio.run(work()), rounds=2) == [[expected] * 5] * (THREADS * 2)
@@ -132,8 +131,8 @@ def test_the_elements_of_a_body_are_each_taken_once(client: sideline.Client) -> 
     expected = sorted(payload._elements("games") or ())
     elements = payload._elements("games")
     assert elements is not None
-    taken = [element for part in in_threads(lambda _: list(elements), rounds=1) for element in part]
-    assert sorted(taken) == expected
+    elements_of_threads = [element for part in in_threads(lambda _: list(elements), rounds=1) for element in part]
+    assert sorted(elements_of_threads) == expected
     assert len(expected) > THREADS
 
 
@@ -165,7 +164,7 @@ def test_columns_of_one_table_by_arrow(client: sideline.Client, session_id: str)
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'sideline[arrow]'")
     table = client.stats_details(session_id).table()
     expected = pyarrow.table(table)
-    assert all(pyarrow.table(made).equals(expected) for made in in_threads(lambda _: table))
+    assert all(pyarrow.table(copy).equals(expected) for copy in in_threads(lambda _: table))
     check(lambda: sideline.Table.from_arrow(expected).to_dicts(), rounds=5)
 
 
@@ -190,32 +189,32 @@ def test_updates_of_one_stream_are_each_taken_once() -> None:
     with sideline.Simulator(seed=7, now="2027-03-01T19:05:00Z") as service, service.client() as client:
         game = service.games[-1]["event_id"]
         service.play(game, speed=400)
-        taken: list[Any] = []
+        updates: list[Any] = []
         with client.live(game) as stream:
 
             def work(_: int) -> None:
-                while len(taken) < 300:
+                while len(updates) < 300:
                     item = next(stream)
                     if isinstance(item, sideline.Update):
-                        taken.append((item.seq, item.text))
+                        updates.append((item.seq, item.text))
                     assert stream.stats
                     assert stream.state in ("new", "connecting", "connected", "waiting", "closed")
 
             in_threads(work, rounds=1)
-    assert len(set(taken)) == len(taken)
+    assert len(set(updates)) == len(updates)
 
 
-def test_one_update_and_one_box_score(client: sideline.Client) -> None:
-    with sideline.Simulator(seed=7, now="2027-03-01T19:05:00Z") as service, service.client() as own:
+def test_one_update_and_one_box_score() -> None:
+    with sideline.Simulator(seed=7, now="2027-03-01T19:05:00Z") as service, service.client() as client:
         game = service.games[-1]["event_id"]
         service.play(game, speed=400)
-        with own.live(game) as stream:
+        with client.live(game) as stream:
             updates = [item for _, item in zip(range(200), stream, strict=False) if isinstance(item, sideline.Update)]
     for update in updates[:20]:
         check(lambda update=update: (update.to_dict(), update.text, update.raw, update.seq, update.source), rounds=1)
-    alone, shared = _core.CoreBoxScore("basketball"), _core.CoreBoxScore("basketball")
+    single, shared = sideline.LiveBoxScore(), sideline.LiveBoxScore()
     for update in updates:
-        alone.feed(update)
+        single.feed(update)
 
     def work(number: int) -> None:
         for update in updates[number % THREADS :: THREADS]:
@@ -227,7 +226,7 @@ def test_one_update_and_one_box_score(client: sideline.Client) -> None:
     in_threads(work, rounds=THREADS)
     for update in updates:
         shared.feed(update)
-    assert shared.table().to_dicts() == alone.table().to_dicts()
+    assert shared.table().to_dicts() == single.table().to_dicts()
 
 
 def test_one_tracking() -> None:

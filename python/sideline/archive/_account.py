@@ -59,8 +59,8 @@ def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
     """Return outcomes as rows of `coverage`: its public columns, and those of their order."""
     names = (*public_columns_of_coverage().names, *_ORDER)
     schema = internal_schemas()["coverage"]
-    kept = library("pyarrow", "archive").schema([schema.field(name) for name in names])
-    return _arrow.table([coverage_row(outcome) for outcome in outcomes], kept)
+    columns = library("pyarrow", "archive").schema([schema.field(name) for name in names])
+    return _arrow.table([coverage_row(outcome) for outcome in outcomes], columns)
 
 
 def account(store: Store, tables: "list[pyarrow.Table]", scope: Scope) -> "pyarrow.Table":
@@ -81,18 +81,18 @@ def account(store: Store, tables: "list[pyarrow.Table]", scope: Scope) -> "pyarr
     lacking = [status for status in statuses.unique().to_pylist() if is_lacking(status)]
     lacks = pc.is_in(statuses, value_set=_arrow.array(lacking, pa.string()))
     current = _holes_and(store, units.filter(lacks).to_pylist())
-    found = pc.index_in(units, value_set=_arrow.array(current, pa.string())).cast(pa.int64())
+    matches = pc.index_in(units, value_set=_arrow.array(current, pa.string())).cast(pa.int64())
     count = rows.num_rows
     places = pc.if_else(
-        pc.and_(lacks, pc.is_valid(found)),
-        pc.add(found, _arrow.scalar(count, pa.int64())),
+        pc.and_(lacks, pc.is_valid(matches)),
+        pc.add(matches, _arrow.scalar(count, pa.int64())),
         _arrow.array(range(count), pa.int64()),
     )
-    own = set(found.drop_null().to_pylist())
+    own_places = set(matches.drop_null().to_pylist())
     others = [
         count + place
         for place, row in enumerate(current.values())
-        if place not in own and is_hole(row) and scope.contains(row)
+        if place not in own_places and is_hole(row) and scope.contains(row)
     ]
     keys = rows.select(_ORDER).append_column("has_event", pc.is_valid(rows["event_id"]))
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", *_ORDER)])

@@ -140,7 +140,7 @@ def chosen_id(what: str, wanted: One | None, present: Numbers, names: Names) -> 
         return None
     one: Any = one_id(f"{what}_id", wanted)
     ids = {int(key) for key in present[np.isfinite(present)]} | {key for key in names if key}
-    known = ", ".join(f"{key} {names[key]}" if key in names else str(key) for key in sorted(ids))
+    listed_ids = ", ".join(f"{key} {names[key]}" if key in names else str(key) for key in sorted(ids))
     if isinstance(one, str) and one.strip().isdecimal() and int(one) in ids:
         return int(one)
     if isinstance(one, str):
@@ -155,7 +155,7 @@ def chosen_id(what: str, wanted: One | None, present: Numbers, names: Names) -> 
             reason = f"matches no name: the rows have only ids; give {what}s=, a roster or a mapping of names by id"
         else:
             hint = did_you_mean(one, [names[key] for key in sorted(ids) if key in names])
-            reason = f"matches no name{hint}" if hint else f"matches no name; there are: {known or 'none'}"
+            reason = f"matches no name{hint}" if hint else f"matches no name; there are: {listed_ids or 'none'}"
         raise ValueError(visible(f"{what} {one!r} {reason}"))
     is_number = isinstance(one, (int, np.integer, float)) and not isinstance(one, bool)
     if not is_number or (isinstance(one, float) and not one.is_integer()):
@@ -163,7 +163,7 @@ def chosen_id(what: str, wanted: One | None, present: Numbers, names: Names) -> 
         text = f"{what} is one id, a name, or a table of one {what}, such as client.find_{what}(name), not {kind}"
         raise TypeError(text)
     if len(present) and int(one) not in ids:
-        raise ValueError(visible(f"{what} {one} is not among these: {known}"))
+        raise ValueError(visible(f"{what} {one} is not among these: {listed_ids}"))
     return int(one)
 
 
