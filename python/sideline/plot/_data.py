@@ -51,7 +51,7 @@ class Columns:
     def check_once(self, table: str, keys: Sequence[str]) -> Self:
         """Raise if rows of a session occur twice, which would be counted twice; `keys` distinguish its rows.
 
-        No key distinguishes shots for certain: those of one part, such as a body, are taken as they are.
+        No key distinguishes shots for certain: those of one part, such as a body, stay.
         """
         known_rows: dict[tuple[Any, ...], int] = {}
         numbers = np.repeat(np.arange(len(self.parts)), list(map(len, self.parts)))
