@@ -81,7 +81,7 @@ def test_what_differs_from_the_manifest_is_a_line_and_status_1(
     ["", "[]", '{"format": 2}', '{"format": 1}', '{"format": 1, "tables": {"a": {"files": [{}]}}}', "[" * 100_000],
 )
 def test_a_manifest_that_is_none_is_refused(manifest: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no published season"):
+    with pytest.raises(FileNotFoundError, match="it is not a published season"):
         verify(tmp_path)
     (tmp_path / "manifest.json").write_text(manifest, encoding="utf-8")
     with pytest.raises(ValueError, match="manifest"):
