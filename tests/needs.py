@@ -30,14 +30,17 @@ EXTRAS = {
     "pyarrow": "arrow",
     "pyspark": "spark",
     "rich": "cli",
+    "shtab": "cli",
 }
 """By the name that is imported: the extra with which it is installed."""
 
 TOOLS = {
     "IPython": "ipython",
     "boto3": "boto3",
+    "jupyter_client": "jupyter-client",
     "lxml": "lxml",
     "moto": "moto",
+    "mypy": "mypy",
     "nbclient": "nbclient",
     "nbformat": "nbformat",
     "sklearn": "scikit-learn",
@@ -97,6 +100,6 @@ def require(*names: str, extra: str | None = None) -> None:
 
 def reason_in(text: str) -> str | None:
     """What to install, if a failure's text says that a library is not installed, and so it is."""
-    matches = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named '(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
+    matches = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named \\?'(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
     absent = missing({name for names in matches for name in names} & {*EXTRAS, *TOOLS})
     return reason(absent) if absent else None

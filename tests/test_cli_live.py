@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from needs import needs
 
 import sideline
 from sideline.cli import main
@@ -82,6 +83,7 @@ def in_terminal(env: dict[str, str], *command: str, until: list[str]) -> tuple[s
     return written.decode(), status
 
 
+@needs("rich")
 def test_a_terminal_shows_the_score_and_ends_cleanly(played: tuple[dict[str, str], str, list[str]]) -> None:
     env, game, scores = played
     out, status = in_terminal(env, "-m", "sideline", "live", game, until=[*scores, "ended"])

@@ -18,7 +18,7 @@ from queue import Empty
 from typing import Any
 
 import pytest
-from jupyter_client import BlockingKernelClient, KernelManager
+from needs import library
 
 import sideline
 from sideline.live._display import View, describe_notice
@@ -192,9 +192,9 @@ def test_text_from_the_service_is_escaped_in_the_page() -> None:
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KernelManager, BlockingKernelClient]]:
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Any]]:
     home = tmp_path_factory.mktemp("kernel")
-    manager = KernelManager(kernel_name="python3")
+    manager = library("jupyter_client").KernelManager(kernel_name="python3")
     environment = {**os.environ, "IPYTHONDIR": str(home), "JUPYTER_RUNTIME_DIR": str(home), "HOME": str(home)}
     manager.start_kernel(env=environment, cwd=str(home))
     client = manager.client()
@@ -208,7 +208,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KernelMan
 class Cell:
     """A cell that runs: the pages it showed, and how it ended."""
 
-    def __init__(self, kernel: BlockingKernelClient, code: str) -> None:
+    def __init__(self, kernel: Any, code: str) -> None:
         self.kernel = kernel
         self.id = kernel.execute(code)
         self.first: list[str] = []
@@ -238,7 +238,7 @@ class Cell:
                 self.ended = True
 
 
-def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: tuple[KernelManager, BlockingKernelClient]) -> None:
+def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: tuple[Any, Any]) -> None:
     manager, client = kernel
     data = b"".join(stats(11, points, points) for points in range(1, 300))
     with holding(data) as made:
@@ -266,7 +266,7 @@ def test_in_a_notebook_one_table_refreshes_and_the_stop_button_ends_it(kernel: t
     assert "canary" not in "".join(cell.first + cell.updates)
 
 
-def test_in_a_notebook_the_box_score_of_a_played_game_is_the_rest_apis(kernel: tuple[KernelManager, BlockingKernelClient]) -> None:
+def test_in_a_notebook_the_box_score_of_a_played_game_is_the_rest_apis(kernel: tuple[Any, Any]) -> None:
     manager, client = kernel
     with sideline.Simulator(seed=11, teams=4, games=8, now="2027-03-01T12:00:00Z") as season, season.client() as asks:
         game = season.games[-1]

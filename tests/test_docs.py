@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import yaml
 from forks import Forks, forks
-from needs import library
+from needs import library, needs
 from pages import BLOCKS, PAGES, Block
 
 import sideline
@@ -114,6 +114,7 @@ def test_every_link_leads_somewhere() -> None:
             assert link.startswith("https://") or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+@needs("matplotlib", "pyarrow", extra="plot")
 def test_the_pictures_of_the_plots_are_those_that_their_code_draws(tmp_path: Path) -> None:
     [block] = [block for block in BLOCKS if "shots.png" in block.code]
     subprocess.run(

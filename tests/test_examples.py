@@ -66,6 +66,7 @@ def test_game_locations_use_the_service_of_the_environment(tmp_path: Path, servi
     assert f"{frame.height} rows in all" in said
 
 
+@needs("polars", "pyarrow", extra="arrow,polars")
 @pytest.mark.parametrize("of_the_environment", [False, True])
 def test_a_folder_of_bodies_is_read(tmp_path: Path, service: sideline.Simulator, game: dict[str, Any], of_the_environment: bool) -> None:
     folder = tmp_path / "bodies"

@@ -147,7 +147,7 @@ def not_everywhere() -> frozenset[str]:
     """The libraries that the tests have on some systems only: a release tests the wheels of the others without them."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     names = {re.split(r"[\[<>=!~; ]", entry)[0] for entry in groups["test"] if isinstance(entry, str)}
-    return frozenset({*EXTRAS, *(module for module, [name, *_] in packages_distributions().items() if name.lower() in names)})
+    return frozenset({*EXTRAS, *(module for module, [name, *_] in packages_distributions().items() if name.lower().replace("_", "-") in names)})
 
 
 @pytest.mark.extended
@@ -167,12 +167,14 @@ def top_level_imports(path: str) -> set[str]:
     return found & not_everywhere()
 
 
+@needs("IPython", "boto3", "deltalake", "lxml")
 def test_no_module_imports_at_its_top_what_only_some_systems_have() -> None:
     assert {"IPython", "boto3", "deltalake", "lxml"} <= not_everywhere()
     assert "tests/test_batch.py" in MODULES
     assert {path: names for path in MODULES if (names := top_level_imports(path))} == {}
 
 
+@needs("deltalake", "shtab", extra="archive,cli")
 def test_a_reason_names_an_extra_that_has_the_library() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     packages = {extra: {re.split(r"[<>=\[;]", one)[0].strip().lower().replace("_", "-") for one in wanted} for extra, wanted in extras.items()}

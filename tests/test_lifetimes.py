@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import needs
 
 import sideline
 
@@ -334,6 +335,7 @@ def test_forks_while_batches_and_streams_run_in_other_threads(run: Run) -> None:
     assert seen == [[0] * 12, True]
 
 
+@needs("pyarrow")
 def test_a_spawned_process_takes_clients_payloads_batches_and_errors_and_gives_them_back(season: sideline.Simulator, given: Any, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
@@ -584,6 +586,7 @@ FEW, MORE = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.m
         "sideline.Payload.from_bytes('teams', b'[').to_dict()",
     ],
 )
+@needs("pyarrow")
 def test_an_exit_while_a_daemon_thread_is_in_python_below_rust_is_clean(work: str, times: int, run: Run) -> None:
     """Until Python 3.14 such a thread is unwound through Rust's frames, which aborts the process: the exit waits for it.
 

@@ -224,6 +224,7 @@ def resettable() -> bool:
 
 
 @pytest.mark.skipif(not resettable(), reason="the peak of memory is read from /proc, which is not here or cannot be reset")
+@needs("pyarrow")
 def test_forty_minutes_at_twenty_hertz_take_the_memory_of_bodies_and_table() -> None:
     with sideline.Simulator(seed=7, games=4, now="2027-03-01T12:00:00Z", location_rate=HZ) as heavy, heavy.client() as client:
         results = [result for game in heavy.games for result in client.game(game["event_id"])["results"]]

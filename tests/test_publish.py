@@ -115,12 +115,15 @@ def table() -> sideline.Table:
     return sideline.Payload.from_bytes("stats", body.encode(), session_id="s").table("player_stats")
 
 
-CLIPS = sideline.clips(sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s"), [])
+def clips() -> Any:
+    return sideline.clips(sideline.Payload.from_bytes("shots", b'{"teams": []}', session_id="s"), [])
+
+
 WRITERS: dict[str, Callable[[Path], None]] = {
     "csv": lambda path: table().to_csv(path),
     "parquet": lambda path: table().to_parquet(path),
-    "playlist": CLIPS.to_playlist,
-    "timeline": CLIPS.to_sportscode_xml,
+    "playlist": lambda path: clips().to_playlist(path),
+    "timeline": lambda path: clips().to_sportscode_xml(path),
     "report": sideline.archive.ArchiveReport("<style>").save,
 }
 

@@ -23,7 +23,7 @@ import pytest
 import trustme
 from canaries import OURS, forms, leaks, shown
 from independent import Asked, as_json, server
-from needs import library
+from needs import ARCHIVE, library, require
 from wire import answering, listener, over_tls, proxy, saying_nothing
 
 import sideline
@@ -157,6 +157,7 @@ def _(world: World) -> Any:
 
 @situation("the sync command")
 def _(world: World) -> Any:
+    require(*ARCHIVE, extra="archive")
     environment = {**os.environ, **world.service.environ, "SIDELINE_SECRET": SECRET, "SIDELINE_USERNAME": "ann"}
     command = [sys.executable, "-m", "sideline", "sync", str(world.folder / "season"), "--games", world.game, "--games", "no-such-game"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)

@@ -87,7 +87,7 @@ def pyright(at: Path, *, is_strict: bool = True) -> tuple[dict[str, set[int]], s
 Checker = Callable[..., tuple[dict[str, set[int]], str]]
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
+@pytest.mark.parametrize("checker", [pytest.param(mypy, marks=needs("mypy")), pyright], ids=["mypy", "pyright"])
 def test_a_users_program_is_clean_and_a_mistake_is_refused(checker: Checker, elsewhere: Path) -> None:
     assert len(REFUSED) >= 50
     uses = [(TYPED / name).read_text(encoding="utf-8") for name in PROGRAMS if name != "mistakes.py"]
@@ -105,6 +105,7 @@ def test_python_blocks_of_the_documentation_have_no_type_errors(checker: Checker
     assert not {name: numbers for name, numbers in lines.items() if numbers}, text
 
 
+@needs("mypy")
 def test_the_stubs_are_true(tmp_path: Path) -> None:
     (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
     done = run("mypy.stubtest", "sideline._core", "--mypy-config-file", "pyproject.toml", "--allowlist", str(tmp_path / "allowed"))
