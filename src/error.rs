@@ -483,18 +483,22 @@ mod tests {
         io::Error::new(io::ErrorKind::NotFound, format!("no {SECRET}"))
     }
 
+    fn failed() -> Error {
+        let advice = Advice::TryAgain;
+        Error::Request(RequestError::failed(
+            RequestErrorKind::Transport,
+            io_error(),
+            advice,
+            request(),
+            &Scrubber::default(),
+        ))
+    }
+
     /// An error of each kind that has a text.
     fn errors() -> Vec<Error> {
         let text = || format!("a text with {SECRET}");
         let message = || Scrubbed::local(text());
         let request_error = |kind: RequestErrorKind| kind.with_advice(message(), Advice::TryAgain, Some(request()));
-        let failed = RequestError::failed(
-            RequestErrorKind::Transport,
-            io_error(),
-            Advice::TryAgain,
-            request(),
-            &Scrubber::default(),
-        );
         let (path, offset, advice) = (message(), 0, Advice::LookAtBody);
         vec![
             Error::configuration(text()),
@@ -504,7 +508,7 @@ mod tests {
             request_error(RequestErrorKind::Connect),
             request_error(RequestErrorKind::Certificate),
             request_error(RequestErrorKind::Timeout),
-            Error::Request(failed),
+            failed(),
             request_error(RequestErrorKind::Memory),
             Error::Decode(Undecodable { message: message(), path, offset, advice }),
             Error::File(FileError::new(SECRET, io_error())),
@@ -525,15 +529,8 @@ mod tests {
 
     #[test]
     fn the_source_of_an_error_keeps_its_type() {
-        let failed = RequestError::failed(
-            RequestErrorKind::Transport,
-            io_error(),
-            Advice::TryAgain,
-            request(),
-            &Scrubber::default(),
-        );
         let setup = Error::configuration("no such file").caused_by(io_error());
-        for error in [Error::Request(failed), setup, Error::File(FileError::new("path", io_error()))] {
+        for error in [failed(), setup, Error::File(FileError::new("path", io_error()))] {
             let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
             assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::NotFound), "{error}");
         }

@@ -207,7 +207,7 @@ def restless() -> Iterator[None]:
     gc.callbacks.clear()
 
 
-@pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="a free-threaded Python collects too seldom")
+@pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="a free-threaded Python starts no collection for so few objects")
 def test_a_body_can_be_read_while_another_is(restless: None) -> None:
     inner, outer = keyed(30, "in"), keyed(30, "out")
     found = []

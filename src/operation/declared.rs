@@ -25,6 +25,8 @@ pub struct Operation {
     /// Request values for tables: the name in the path or query, and the column that it fills.
     pub(super) context_params: &'static [(&'static str, &'static str)],
     pub resource: Option<&'static Resource>,
+    /// Whether the specification shows its body. Otherwise only a table needs the root.
+    pub(super) is_body_shown: bool,
     pub reach: Reach,
     queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>,
     pub doc: Doc,
@@ -90,6 +92,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
         arguments: &[],
         context_params: &[],
         resource: None,
+        is_body_shown: true,
         reach: Reach::Method,
         queries: declared_query,
         doc: NO_DOC,
@@ -312,6 +315,7 @@ shots = client.shots(session_id).table().to_dicts()
 all(shot[\"points\"] == 0 for shot in shots if not shot[\"is_make\"])
 #> True",
         },
+        is_body_shown: false,
         ..of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS)
     },
     Operation {
@@ -330,6 +334,7 @@ locations = client.locations(session_id, session_start, session_start + 2_000)
 locations.table().column_names[:3]
 #> ['session_id', 'game_id', 't']",
         },
+        is_body_shown: false,
         ..signed("locations", "/v1/data/sensors/locations")
     },
     Operation {
@@ -464,6 +469,7 @@ link = client.game(game_id).table(\"sessions\").to_dicts()[0][\"stats_link\"]
 client.follow(link).tables
 #> ['player_stats', 'box_score']",
         },
+        is_body_shown: false,
         ..signed(FOLLOW, "")
     },
     Operation {

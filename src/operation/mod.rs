@@ -169,7 +169,7 @@ pub fn find(name: &str, sport: Sport, context: &Context) -> Option<(&'static str
 
 /// Whether the specification shows the body of an operation's response.
 pub fn is_body_shown(name: &str) -> bool {
-    !matches!(name, "shots" | "locations" | FOLLOW)
+    OPERATIONS.iter().find(|operation| operation.name == name).is_none_or(|operation| operation.is_body_shown)
 }
 
 fn single(request: Request) -> Call {

@@ -373,8 +373,7 @@ class Sync:
             for event in of_month:
                 due = [unit for unit in self._units_of(event) if self._is_due(unit)]
                 repeated = [unit for unit in due if self._is_known(unit.name)]
-                if repeated:
-                    yield repeated
+                yield repeated
                 new += [unit for unit in due if not self._is_known(unit.name)]
             # Sorted, so that storing a chunk does not read the files of the one before.
             yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))

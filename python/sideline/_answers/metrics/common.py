@@ -68,8 +68,8 @@ def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFra
     unit = unit_of(rows)
     if unit in rows.columns:
         known_rows = rows.filter(rows[unit].is_not_null())
-        periods = [name for name in ("period",) if name in rows.columns]
-        for value in known_rows.filter(known_rows.select(unit, *periods, *keys).is_duplicated())[unit]:
+        lines = known_rows.select(unit, *keys, *{"period"}.intersection(rows.columns))
+        for value in known_rows.filter(lines.is_duplicated())[unit]:
             kind = unit.removesuffix("_id")
             raise ValueError(f"box_score has {kind} {value} twice: pass each {kind} once")
     return rows
