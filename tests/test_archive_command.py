@@ -42,7 +42,7 @@ def test_a_complete_sync_ends_with_0_and_plain_lines(tmp_path: Path, league: sid
     done = run(league, str(tmp_path / "season"), *FEBRUARY, "--tables", ",".join(tables))
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"{tmp_path}/season: complete; \d+ units, 0 corrections\n", done.stdout)
-    assert re.fullmatch(r"sync: [1-9]\d* units to request\n(sync \d+/\d+, [\d,]+ rows, .*\n)+", done.stderr)
+    assert re.fullmatch(r"sync: [1-9]\d* units to request, about [\d.]+ MB in all\n(sync \d+/\d+, [\d,]+ rows, .*\n)+", done.stderr)
     assert "\r" not in done.stderr
     with league.client() as client:
         direct = sideline.Archive(tmp_path / "direct", client)

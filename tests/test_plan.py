@@ -9,9 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from service import NO_DATA, Features, Season, Service, differences
 from service.season import MINUTE
@@ -377,6 +379,17 @@ def test_an_estimate_is_near_what_a_simulated_season_costs() -> None:
             sizes = [len(body) for part in plan.split(1) for body in part.bodies(client)["body"]]
             assert (cost.requests, cost.seconds, cost.source) == (len(sizes), len(sizes) / 50, "declared")
             assert sum(sizes) / 2 < cost.bytes < 2 * sum(sizes), table
+
+
+def test_a_sync_says_in_advance_what_its_bodies_take(tmp_path: Path) -> None:
+    seen: list[sideline.Progress] = []
+    with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
+        archive = sideline.Archive(tmp_path, client)
+        games = [game["event_id"] for game in service.games[:3]]
+        archive.sync(game_ids=games, tables=["shots", "play_by_play", "locations"], progress=seen.append)
+    size = sum(len(body) for body in archive.scan("raw").filter(pl.col("operation").is_in(["shots", "play_by_play", "locations"])).collect()["body"])
+    assert size / 2 < seen[0].bytes < 2 * size
+    assert {progress.bytes for progress in seen} == {seen[0].bytes}
 
 
 def test_an_estimate_can_be_read(client: sideline.Client, game: dict[str, Any]) -> None:

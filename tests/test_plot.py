@@ -537,6 +537,25 @@ def test_each_shot_is_in_the_hexagon_that_is_nearest() -> None:
     assert sorted(set(of.tolist())) == list(range(len(centres)))
 
 
+def test_a_label_of_a_hexagon_is_its_made_and_attempted_shots() -> None:
+    shots = {
+        "hoop_player_x": [0.0, 10.0, -10.0, 7000.0],
+        "hoop_player_y": [0.0, 0.0, 10.0, 2000.0],
+        "is_make": [True, True, False, True],
+        "points": [2, 2, 0, 3],
+    }
+
+    def labels(**options: Any) -> dict[str, tuple[float, float]]:
+        ax = shot_chart(shots, new(), kind="hexbin", labels=True, **options)
+        return {text.get_text(): text.get_position() for text in ax.texts if text.get_gid() == "hexagon label"}
+
+    assert labels(cell=1200) == {"2/3": (0.0, 0.0)}
+    counts = labels(cell=1200, min_count=1)
+    assert counts.keys() == {"2/3", "1/1"} and np.hypot(*np.subtract(counts["1/1"], (7000, 2000))) < 1200 / np.sqrt(3)
+    with pytest.raises(ValueError, match='pass kind="hexbin"; kind="zones" always has labels'):
+        shot_chart(shots, new(), labels=True)
+
+
 def test_a_hexagons_colour_is_points_a_shot_and_its_size_the_number_of_shots() -> None:
     # At the hoop three shots for four points, far away one for three, which is too few to say what it is worth.
     shots = {
@@ -885,6 +904,7 @@ PICTURES: dict[str, Callable[[], Axes]] = {
     "field": lambda: tracking(some_formation(), new(4.6, 9.4, (0.03, 0.05, 0.94, 0.9)), "football", teams=TEAMS),
     "shots_makes": lambda: shot_chart(some_shots(), new(), teams=TEAMS),
     "shots_hexbin": lambda: shot_chart(some_shots(), new(), "hexbin", court="pro", team_id=11, teams=TEAMS),
+    "shots_hexbin_labels": lambda: shot_chart(some_shots(), new(), "hexbin", cell=1400, labels=True, teams=TEAMS),
     "shots_heatmap": lambda: shot_chart(some_shots(), new(), "heatmap", court="international", teams=TEAMS),
     "score_margin": lambda: score_margin(*scored(), new(6.4, 2.4, (0.1, 0.2, 0.86, 0.6)), teams=TEAMS),
     "shots_empty": lambda: shot_chart(NO_SHOTS, new()),

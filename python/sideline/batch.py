@@ -4,7 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
-from ._client import UPDATE_INTERVAL, Duration, OnError, ProgressOption, TableName, Timeout, bar, call_limits
+from ._client import (
+    UPDATE_INTERVAL,
+    Duration,
+    OnError,
+    ProgressOption,
+    TableName,
+    Timeout,
+    bar,
+    call_limits,
+    expected_bytes,
+)
 from ._core import (
     CoreProgress,
     CoreUnits,
@@ -560,7 +570,8 @@ class _Run:
         )
         self._open = [place for place, unit in enumerate(self._kept) if unit is None]
         self.counters = CoreProgress()
-        self.bar = bar(progress, query.operation, len(self._open), self.counters)
+        size = round(len(self._open) * expected_bytes(query.operation))
+        self.bar = bar(progress, query.operation, len(self._open), self.counters, size)
 
     def open_query(self) -> Query:
         """Return the query for the units to fetch."""

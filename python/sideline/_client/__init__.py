@@ -50,8 +50,10 @@ if TYPE_CHECKING:
         bar as bar,
         is_notebook as is_notebook,
         progress_text as progress_text,
+        size_texts as size_texts,
     )
     from .season import AsyncSeason as AsyncSeason, Season as Season
+    from .sizes import expected_bytes as expected_bytes
     from .streams import Overflow as Overflow, Recover as Recover
     from .timeout import Timeout as Timeout, call_limits as call_limits
     from .types import (
@@ -90,7 +92,8 @@ else:
             "headers": "Headers",
             "wakeups": "run_next_step",
             "options": "ClientOptions",
-            "progress": "UPDATE_INTERVAL Progress ProgressOption bar is_notebook progress_text",
+            "progress": "UPDATE_INTERVAL Progress ProgressOption bar is_notebook progress_text size_texts",
+            "sizes": "expected_bytes",
             "season": "AsyncSeason Season",
             "streams": "Overflow Recover",
             "timeout": "Timeout call_limits",

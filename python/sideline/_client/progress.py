@@ -32,6 +32,9 @@ class Progress(NamedTuple):
     """Number of rows in their first tables."""
     elapsed: float
     """Seconds."""
+    bytes: int
+    """Expected bytes of all bodies before compression, from average bodies of a simulated season. Those of the service
+    may have several times as many, or few."""
 
 
 ProgressOption = bool | Callable[[Progress], object] | None
@@ -47,9 +50,11 @@ class Bar:
         total: int,
         counters: CoreProgress,
         show: Callable[[Progress, bool], object],
+        expected_bytes: int,
         delay: float = 0.0,
     ) -> None:
         self._operation, self._total, self._counters, self._show = operation, total, counters, show
+        self._bytes = expected_bytes
         self._started_at = time.monotonic()
         self._last: tuple[int, int] | None = None
         self._next_update = self._started_at + delay
@@ -61,14 +66,15 @@ class Bar:
             return
         if is_over or seen != self._last:
             self._last, self._next_update = seen, now + UPDATE_INTERVAL
-            self._show(Progress(self._operation, seen[0], self._total, seen[1], now - self._started_at), is_over)
+            elapsed = now - self._started_at
+            self._show(Progress(self._operation, seen[0], self._total, seen[1], elapsed, self._bytes), is_over)
 
 
-def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgress) -> Bar | None:
+def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgress, expected_bytes: int) -> Bar | None:
     """Return the display of the progress, or `None` if there is none."""
     if callable(option):
         function = option
-        return Bar(operation, total, counters, lambda progress, _: function(progress))
+        return Bar(operation, total, counters, lambda progress, _: function(progress), expected_bytes)
     if option not in (None, True, False):
         raise TypeError(f"progress is True, False, None or a function, not {type(option).__name__}")
     if option is False or total == 0:
@@ -76,9 +82,10 @@ def bar(option: ProgressOption, operation: str, total: int, counters: CoreProgre
     delay = 0.0 if option else BAR_DELAY
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if is_notebook():
-        return Bar(operation, total, counters, _tqdm_bar("notebook") or _Notebook(), delay)
+        return Bar(operation, total, counters, _tqdm_bar("notebook") or _Notebook(), expected_bytes, delay)
     if option or terminal:
-        return Bar(operation, total, counters, (_tqdm_bar("terminal") if terminal else None) or _Line(terminal), delay)
+        show = (_tqdm_bar("terminal") if terminal else None) or _Line(terminal)
+        return Bar(operation, total, counters, show, expected_bytes, delay)
     return None
 
 
@@ -109,17 +116,23 @@ class _Tqdm:
     def __call__(self, progress: Progress, is_over: bool) -> None:
         if self._bar is None:
             self._bar = import_module(self._module).tqdm(total=progress.total, desc=progress.operation, mininterval=0)
-        self._bar.set_postfix_str(f"{progress.rows:,} rows", refresh=False)
+        self._bar.set_postfix_str(", ".join([f"{progress.rows:,} rows", *size_texts(progress)]), refresh=False)
         self._bar.update(progress.done - self._bar.n)
         self._bar.refresh()
         if is_over:
             self._bar.close()
 
 
+def size_texts(progress: Progress) -> list[str]:
+    """Format what is expected, until all of it is there."""
+    return [f"about {progress.bytes / 1e6:,.1f} MB in all"] if progress.bytes and progress.done < progress.total else []
+
+
 def progress_text(progress: Progress) -> str:
-    """Format done and total units, rows, units per second and the time left."""
+    """Format done and total units, rows, units per second, the expected size and the time left."""
     rate = progress.done / progress.elapsed if progress.elapsed > 0 else 0.0
     parts = [f"{progress.operation} {progress.done}/{progress.total}", f"{progress.rows:,} rows", f"{rate:.1f}/s"]
+    parts += size_texts(progress)
     if progress.done < progress.total:
         left = round((progress.total - progress.done) / rate) if rate else None
         parts.append("? left" if left is None else f"{left // 60}:{left % 60:02} left")

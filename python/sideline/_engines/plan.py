@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from .._client import TableName, planned_units, table_from_arrow
+from .._client import TableName, expected_bytes, planned_units, table_from_arrow
 from .._core import Schema, Table
 from .._lazy import LazyModule
 from .._rows import library
@@ -34,19 +34,6 @@ else:
 __all__ = ["Part", "Plan", "PlanUnit"]
 
 _VERSION = 1
-
-_AVERAGE_BYTES: Mapping[str, int] = {
-    "stats": 7_000,
-    "stats_details": 190_000,
-    "possessions": 110_000,
-    "shots": 26_000,
-    "play_by_play": 330_000,
-    "ball_screens": 130_000,
-    "locations": 6_000_000,
-}
-"""Bytes of an average body of a simulated season, of a full window for locations (`tests/test_plan.py` compares)."""
-
-_LONGEST_WINDOW_MS = 30 * 60_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -130,13 +117,6 @@ class Estimate(NamedTuple):
         return f"{self.requests:,} requests, about {self.bytes / 1e6:,.1f} MB, {time_needed}"
 
 
-def _share_of_window(unit: PlanUnit) -> float:
-    """Return the part of the longest window that a window of locations covers."""
-    if unit.start is None or unit.end is None:
-        return 1.0
-    return (unit.end - unit.start) / _LONGEST_WINDOW_MS
-
-
 @dataclass(frozen=True)
 class Plan:
     """All requests that a table needs, by session or game, planned before the first of them is sent.
@@ -208,8 +188,12 @@ class Plan:
         2 requests, about 0.1 MB, no time is known without requests_per_second
         """
         rate = self.service.get("requests_per_second")
-        average = _AVERAGE_BYTES[self.operation]
-        sizes = [_share_of_window(unit) * average if self.operation == "locations" else average for unit in self._units]
+        sizes = [
+            expected_bytes(
+                self.operation, None if unit.start is None or unit.end is None else (unit.end - unit.start) / 1000
+            )
+            for unit in self._units
+        ]
         return Estimate(len(self), round(sum(sizes)), None if rate is None else len(self) / rate)
 
     def split(self, parts: int, *, tasks: int | None = None) -> "list[Part]":

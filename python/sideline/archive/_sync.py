@@ -10,7 +10,7 @@ from sys import modules
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from .._client import ProgressOption, bar, check_range
+from .._client import ProgressOption, bar, check_range, expected_bytes
 from .._core import _epoch_ms
 from . import _compaction, _plan, _withdrawals
 from ._account import Scope, account, rows_of
@@ -354,17 +354,19 @@ class Sync:
         if outcomes:
             self.corrections += write_outcomes(self._store, outcomes, self._context, now)
 
-    def _plan(self) -> tuple[int, dict[str, Unit]]:
-        """Return how many units of events are due, and the listed units that are not."""
-        count = 0
+    def _plan(self) -> tuple[int, int, dict[str, Unit]]:
+        """Return how many units of events are due, the expected bytes of their bodies, and the units that are not."""
+        count, size = 0, 0.0
         listed: dict[str, Unit] = {}
         for event in self._events():
             for unit in self._units_of(event):
                 if self._is_due(unit):
                     count += 1
+                    seconds = (unit.end - unit.start).total_seconds() if unit.start and unit.end else None
+                    size += expected_bytes(unit.operation, seconds)
                 else:
                     listed[unit.name] = unit
-        return count, listed
+        return count, round(size), listed
 
     def _groups(self) -> Iterator[list[Unit]]:
         """Yield the due units of events, of one month after another: those of many seasons take much memory."""
@@ -478,13 +480,13 @@ class Sync:
     def _fetch_parts(self, with_rosters: bool, leases: Leases | None) -> None:
         team_ids = self._lists.team_ids if with_rosters and "roster" in self._wanted else []
         rosters = [[Unit("roster", str(team), team_id=team)] for team in team_ids]
-        count, listed = self._plan()
+        count, size, listed = self._plan()
         update_facts(self._store, listed, self._known)
         for unit in listed.values():
             if unit.event_id is not None and (at := self._listed_at(unit)) is not None:
                 self._listed[unit.event_id] = at
         total = len(rosters) + count
-        shown = bar(self._progress, "sync", total, self)  # type: ignore[arg-type]
+        shown = bar(self._progress, "sync", total, self, size)  # type: ignore[arg-type]
         done = 0
 
         def on_ended(ended: int) -> None:

@@ -125,14 +125,15 @@ class _ProgressLines:
         self._is_first = True
 
     def __call__(self, progress: "Progress") -> None:
+        from .._client import progress_text, size_texts
+
         now = time.monotonic()
         if self._is_first:
             self._is_first = False
-            print(f"{progress.operation}: {progress.total:,} units to request", file=sys.stderr, flush=True)
+            expected = [f"{progress.operation}: {progress.total:,} units to request", *size_texts(progress)]
+            print(", ".join(expected), file=sys.stderr, flush=True)
         if now >= self._next or progress.done == progress.total:
             self._next = now + _LINE_INTERVAL
-            from .._client import progress_text
-
             print(progress_text(progress), file=sys.stderr, flush=True)
 
 

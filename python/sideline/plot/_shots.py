@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import Normal, Stroke
 
 from ..court import Court
 from ._court import Rules, check_axes, court as draw_court, nothing, on_half, reach, rules
@@ -90,6 +91,7 @@ def shot_chart(
     color: Literal["make", "openness"] = "make",
     cell: float = 800.0,
     min_count: int = 2,
+    labels: bool = False,
     **options: Any,
 ) -> Axes:
     """Draw shots on a half court, as makes and misses or by place.
@@ -111,6 +113,7 @@ def shot_chart(
         color: "openness" colours the shots of `Tracking.defenders` by how open they were; "scatter" only.
         cell: width of a hexagon, in millimetres.
         min_count: hexagons with fewer shots are grey dots, because few shots say little.
+        labels: write the made and attempted shots in each hexagon; with cells of 1,200 mm or more, these can be read.
         options: for matplotlib's artist: `scatter`, `PolyCollection`, `imshow` or `text`, such as `alpha=0.5`.
 
     Raises `ValueError` for a missing column, which it names, and for a team or player that is not among the shots.
@@ -128,6 +131,8 @@ def shot_chart(
         raise ValueError(f"cell is {cell}; it must be more than 0")
     if color not in ("make", "openness") or (color == "openness" and kind != "scatter"):
         raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
+    if labels and kind != "hexbin":
+        raise ValueError('labels=True writes in hexagons: pass kind="hexbin"; kind="zones" always has labels')
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
@@ -148,7 +153,7 @@ def shot_chart(
         _heat(ax, selection, rules(court), options)
         notes.append("darker: more of the shots")
     else:
-        few = _hexagons(ax, selection, rules(court), cell, min_count, options)
+        few = _hexagons(ax, selection, rules(court), cell, min_count, options, labels=labels)
         notes.append(f"grey: fewer than {min_count} shots" if few else "")
     return _titled(ax, selection, *notes)
 
@@ -217,7 +222,9 @@ def _floor(ax: Axes, of: Court) -> Rectangle:
     return Rectangle(place, of.width, of.length / 2, transform=ax.transData)
 
 
-def _hexagons(ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any]) -> bool:
+def _hexagons(
+    ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any], *, labels: bool
+) -> bool:
     """Draw the hexagons; return whether any have too few shots."""
     centres, whose = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
     count = np.bincount(whose)
@@ -238,6 +245,9 @@ def _hexagons(ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, op
     drawn = PolyCollection(list(_shapes(centres, size, cell)), **look)
     ax.add_collection(drawn)
     drawn.set_clip_path(_floor(ax, of))
+    if labels:
+        makes = np.bincount(whose, weights=shots["is_make"]).astype(int)
+        _hexagon_labels(ax, centres[enough], makes[enough], count[enough], cell)
     efficiency_scale(ax)
     _size_key(ax, of, cell, min_count, bound)
     return not bool(enough.all())
@@ -251,6 +261,17 @@ def _shapes(centres: Numbers, size: Numbers, cell: float) -> Numbers:
     angles = np.deg2rad(np.arange(30, 390, 60))
     corner = np.column_stack([np.cos(angles), np.sin(angles)]) * cell / np.sqrt(3)
     return np.asarray(centres[:, None, :] + size[:, None, None] * corner[None, :, :], dtype=np.float64)
+
+
+def _hexagon_labels(ax: Axes, centres: Numbers, makes: npt.NDArray[Any], count: npt.NDArray[Any], cell: float) -> None:
+    texts = [f"{makes_here}/{attempts}" for makes_here, attempts in zip(makes.tolist(), count.tolist(), strict=True)]
+    # A digit is 0.64 of its size wide.
+    pixels = cell / _pixel(ax) / (0.64 * max(map(len, texts), default=1))
+    size = min(FONT_SIZE, 0.95 * pixels * 72 / ax.figure.dpi)
+    outline = [Stroke(linewidth=1.6, foreground="white"), Normal()]
+    for (x, y), text in zip(centres.tolist(), texts, strict=True):
+        words: dict[str, Any] = {"ha": "center", "va": "center", "path_effects": outline, "gid": "hexagon label"}
+        ax.text(x, y, text, fontsize=size, zorder=3, **words)
 
 
 def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) -> None:
@@ -407,9 +428,13 @@ def apart(places: Numbers, sizes: Numbers) -> Numbers:
 
 def _label_sizes(ax: Axes, labels: list[str]) -> Numbers:
     """Return widths and heights of boxes with numbers, in the court's millimetres on the current axes."""
-    extent = ax.get_window_extent()
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    pixel = max((right - left) / extent.width, (high - low) / extent.height)
     # A digit is 0.64 of its size wide; the box adds 0.3 on each side, plus some space between two.
     letters = np.array([(0.64 * max(map(len, label.split("\n"))) + 0.8, 3.0) for label in labels])
-    return np.asarray(letters * FONT_SIZE * ax.figure.dpi / 72 * pixel, dtype=np.float64)
+    return np.asarray(letters * FONT_SIZE * ax.figure.dpi / 72 * _pixel(ax), dtype=np.float64)
+
+
+def _pixel(ax: Axes) -> float:
+    """Return the width of a pixel on the court, in millimetres."""
+    extent = ax.get_window_extent()
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    return float(max((right - left) / extent.width, (high - low) / extent.height))
