@@ -52,3 +52,24 @@ def test_a_large_file_that_is_no_journal_is_refused_at_once(tmp_path: Path) -> N
     with pytest.raises((OSError, ValueError, sideline.SidelineError)):
         list(sideline.replay(path))
     assert time.process_time() - start < 1
+
+
+def long_name(rows: int) -> bytes:
+    of_rows = ",".join(f'{{"id":{number},"stats":{{"PTS":1}}}}' for number in range(rows))
+    return b'{"teams":[{"id":1,"name":"%s","player_stats":[%s]}]}' % (b"x" * 34_000_000, of_rows.encode())
+
+
+def test_a_column_of_more_than_2_gib_of_text_is_refused_at_once() -> None:
+    payload = sideline.Payload.from_bytes("stats", long_name(64), session_id="s")
+    start = time.process_time()
+    with pytest.raises(sideline.DecodeError, match="2 GiB of text in one column"):
+        payload.table("player_stats")
+    assert time.process_time() - start < 2
+    assert len(payload.to_dict()["teams"][0]["player_stats"]) == 64
+
+
+@pytest.mark.extended
+def test_a_column_of_almost_2_gib_of_text_is_whole() -> None:
+    names = sideline.Payload.from_bytes("stats", long_name(63), session_id="s").table("player_stats").to_arrow()["team_name"]
+    assert len(names) == 63
+    assert all(len(name.as_py()) == 34_000_000 for name in names)
