@@ -9,7 +9,7 @@ use crate::payload::{datetime, parse_sport};
 use crate::table::PyTable;
 use crate::wait::{self, Wait};
 use crate::{convert, errors, interpreter_exit, runtime, trace};
-use items::{NoticeClass, item_of};
+use items::{class_name, item_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -85,7 +85,7 @@ impl CoreStream {
 
     /// A notice as a Python dataclass of `sideline.live`.
     fn notice<'py>(&self, py: Python<'py>, notice: Notice) -> PyResult<Bound<'py, PyAny>> {
-        let class = py.import("sideline.live").and_then(|module| module.getattr(NoticeClass::of(&notice).name()));
+        let class = py.import("sideline.live").and_then(|module| module.getattr(class_name(&notice)));
         let optional = |at: Option<SystemTime>| at.map(|at| datetime(py, at)).transpose();
         errors::guard(py, || match notice {
             Notice::Connected { at } => class?.call1((datetime(py, at)?,)),

@@ -122,40 +122,14 @@ impl PyUpdate {
 }
 
 /// The class of a notice in `sideline.live`.
-#[derive(Clone, Copy)]
-pub(super) enum NoticeClass {
-    Connected,
-    Disconnected,
-    Gap,
-    Quiet,
-    Recovering,
-    Recovered,
-}
-
-impl NoticeClass {
-    const ALL: [Self; 6] =
-        [Self::Connected, Self::Disconnected, Self::Gap, Self::Quiet, Self::Recovering, Self::Recovered];
-
-    pub(super) fn of(notice: &Notice) -> Self {
-        match notice {
-            Notice::Connected { .. } => NoticeClass::Connected,
-            Notice::Disconnected { .. } => NoticeClass::Disconnected,
-            Notice::Gap { .. } => NoticeClass::Gap,
-            Notice::Quiet { .. } => NoticeClass::Quiet,
-            Notice::Recovering { .. } => NoticeClass::Recovering,
-            Notice::Recovered { .. } => NoticeClass::Recovered,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            NoticeClass::Connected => "Connected",
-            NoticeClass::Disconnected => "Disconnected",
-            NoticeClass::Gap => "Gap",
-            NoticeClass::Quiet => "Quiet",
-            NoticeClass::Recovering => "Recovering",
-            NoticeClass::Recovered => "Recovered",
-        }
+pub(super) fn class_name(notice: &Notice) -> &'static str {
+    match notice {
+        Notice::Connected { .. } => "Connected",
+        Notice::Disconnected { .. } => "Disconnected",
+        Notice::Gap { .. } => "Gap",
+        Notice::Quiet { .. } => "Quiet",
+        Notice::Recovering { .. } => "Recovering",
+        Notice::Recovered { .. } => "Recovered",
     }
 }
 
@@ -177,44 +151,43 @@ pub(super) fn item_of(object: &Bound<'_, PyAny>) -> PyResult<Item> {
         Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
     };
     let some = |name: &str| time(name).map(|at| at.unwrap_or(SystemTime::UNIX_EPOCH));
-    let notice = match notice_class(object)? {
-        NoticeClass::Connected => Notice::Connected { at: some("at")? },
-        NoticeClass::Disconnected => Notice::Disconnected {
+    let notice = match notice_class(object)?.as_str() {
+        "Connected" => Notice::Connected { at: some("at")? },
+        "Disconnected" => Notice::Disconnected {
             at: some("at")?,
             reason: object.getattr("reason")?.extract()?,
             status: object.getattr("status")?.extract()?,
             attempt: object.getattr("attempt")?.extract()?,
             retry_at: time("retry_at")?,
         },
-        NoticeClass::Gap => Notice::Gap {
+        "Gap" => Notice::Gap {
             start: some("start")?,
             end: time("end")?,
             reason: object.getattr("reason")?.extract::<String>()?.into(),
             dropped: object.getattr("dropped")?.extract()?,
             is_final: object.getattr("is_final")?.extract()?,
         },
-        NoticeClass::Quiet => Notice::Quiet { since: some("since")? },
-        NoticeClass::Recovering => {
+        "Quiet" => Notice::Quiet { since: some("since")? },
+        "Recovering" => {
             let missing = object.getattr("missing")?.extract()?;
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovering { gap, updates, missing, requested_at: some("requested_at")? }
         }
-        NoticeClass::Recovered => {
+        "Recovered" => {
             let (gap, updates) = recovered_parts(object)?;
             Notice::Recovered { gap, updates, requested_at: time("requested_at")? }
         }
+        name => return Err(PyValueError::new_err(format!("{name} is no item of a stream"))),
     };
     Ok(Item::Notice(notice))
 }
 
 /// The class of a notice: of its own classes and their bases, the one below `Notice`.
-fn notice_class(object: &Bound<'_, PyAny>) -> PyResult<NoticeClass> {
+fn notice_class(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let classes = object.get_type().mro().iter().map(|class| class.cast_into::<PyType>()?.name()?.extract());
     let classes: Vec<String> = classes.collect::<PyResult<_>>()?;
     let below = classes.iter().position(|class| class == "Notice").and_then(|base| classes[..base].last());
-    let name = below.cloned().unwrap_or_else(|| convert::kind(object));
-    let notice_class = NoticeClass::ALL.into_iter().find(|class| class.name() == name);
-    notice_class.ok_or_else(|| PyValueError::new_err(format!("{name} is no item of a stream")))
+    Ok(below.cloned().unwrap_or_else(|| convert::kind(object)))
 }
 
 /// A time of receipt as Python's times have it, so that it can be compared with those of notices.

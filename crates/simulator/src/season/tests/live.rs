@@ -23,7 +23,7 @@ impl MessageTally {
             match message.source {
                 "marker" => self.markers.push(data["marker"].as_str().unwrap().to_owned()),
                 "shots" => self.shots += 1,
-                _ => {
+                "stats" => {
                     let id = |name: &str| data[name].as_i64().unwrap();
                     let line = self.lines.entry((id("team_id"), id("player_id"))).or_default();
                     assert!(id("version") > line.0, "versions of a line grow: {data}");
@@ -31,6 +31,7 @@ impl MessageTally {
                     line.1.extend(data["stats"].as_object().unwrap().clone());
                     self.classifications.push(data["classification"].as_str().unwrap().to_owned());
                 }
+                _ => {}
             }
         }
     }
