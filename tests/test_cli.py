@@ -311,6 +311,7 @@ def test_bash_completes_commands_and_options(line: str, offered: set[str]) -> No
     assert completed(line) == offered
 
 
+@needs("shtab")
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_scripts_of_other_shells_have_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
