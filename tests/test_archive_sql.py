@@ -36,6 +36,29 @@ def test_the_rows_of_a_query_are_a_table(archive: sideline.Archive) -> None:
     assert archive.connect().sql("select count(*) from shots").fetchall() == [(shots.height,)]
 
 
+def test_a_table_that_no_sync_requested_is_empty_with_a_warning(archive: sideline.Archive, recwarn: pytest.WarningsRecorder) -> None:
+    text = r"has no rows of locations, because no sync has requested it: sync\(\.\.\., tables=\['locations'\]\)"
+    for read in (
+        lambda: archive.scan("locations").collect(),
+        lambda: archive.to_arrow("locations"),
+        lambda: archive.sql("select x from shots join Locations using (session_id)"),
+    ):
+        with pytest.warns(UserWarning, match=text) as warnings:
+            assert len(read()) == 0
+        assert [Path(warning.filename) for warning in warnings] == [Path(__file__)]
+    archive.sql("select points as locations from shots")
+    archive.connect().sql("select * from locations")
+    assert not recwarn.list
+
+
+def test_a_table_of_which_the_service_has_nothing_is_empty_without_a_warning(tmp_path: Path) -> None:
+    with sideline.Simulator(seed=7, teams=4, games=8, now=NOW) as service, service.client() as client:
+        service.faults.add("*/ballscreens", status=404)
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(game_ids=[service.games[0]["event_id"]], tables=("shots", "ball_screens"), progress=False)
+    assert len(archive.scan("ball_screens").collect()) == len(archive.sql("select * from ball_screens")) == 0
+
+
 FORMS: dict[str, Any] = {
     "1::tinyint": 1,
     "sum(1)": 1,

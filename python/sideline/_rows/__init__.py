@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .drift import check_drift as check_drift, report_drift as report_drift
+    from .drift import check_drift as check_drift, report_drift as report_drift, stack_level as stack_level
     from .files import replaced_file as replaced_file, replaced_path as replaced_path
     from .frames import (
         library as library,
@@ -46,7 +46,7 @@ else:
     __getattr__ = open_door(
         __name__,
         {
-            "drift": "check_drift report_drift",
+            "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
             "frames": "library schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars",
             "names": "Found with_names",

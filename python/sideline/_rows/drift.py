@@ -33,10 +33,10 @@ def report_drift(payload: Payload, *, warn: bool) -> None:
             text = f"{payload.operation}: the service sent {problem_text}; to_dict() has it, client.drift() lists all"
             _logger().warning("%s", text)
             if warn:
-                warnings.warn(text, SchemaDriftWarning, stacklevel=_stack_level())
+                warnings.warn(text, SchemaDriftWarning, stacklevel=stack_level())
 
 
-def _stack_level() -> int:
+def stack_level() -> int:
     """Return the stack level of the first frame outside this package."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sideline":

@@ -330,7 +330,7 @@ class Archive:
         """
         checked_refresh = self._checked_refresh(refresh, start, end)
         if checked_refresh is None:
-            return _read.scan(self._store, name)
+            return _read.scan(self._store, name, warn=True)
         return _refresh.scan(self._store, name, checked_refresh, self._sync_for_query)
 
     def _checked_refresh(
@@ -438,7 +438,7 @@ class Archive:
         >>> archive.to_arrow("shots").column_names[:2]
         ['session_id', 'game_id']
         """
-        return _read.to_arrow(self._store, name)
+        return _read.to_arrow(self._store, name, warn=True)
 
     @names_damage
     def corrections(self, since: "Time | None" = None) -> Table:

@@ -17,7 +17,7 @@ from ..errors import SidelineError
 from ._audits import Auditor
 from ._last_night import STATS, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
-from ._read import columns_of
+from ._read import columns_of, scan
 from ._report import ArchiveInfo, hole_line
 from ._store import Store
 from ._writer import rows_to_arrow
@@ -200,7 +200,7 @@ def _by_team_and_month(
         ("events", "game_id", "started_at"),
     )
     for table, key, at in tables:
-        for game in archive.scan(table).select(key, at, *names).collect().iter_rows(named=True):
+        for game in scan(store_of(archive), table).select(key, at, *names).collect().iter_rows(named=True):
             if game[key] is None or game[at] is None:
                 continue
             sides = [(game[f"{side}_team_name"], game[f"{side}_team_id"]) for side in ("home", "away")]
@@ -223,7 +223,7 @@ def _by_team_and_month(
 
 def _unknown_fields(archive: "Archive", facts: Facts) -> None:
     pl = library("polars", "archive")
-    stored = archive.scan("raw").filter(pl.col("body").is_not_null())
+    stored = scan(store_of(archive), "raw").filter(pl.col("body").is_not_null())
     # The times alone first: the bodies of a season do not fit into memory.
     times = stored.select("stored_at").collect()["stored_at"].sort().tail(MAX_BODIES)
     bodies = (

@@ -30,14 +30,14 @@ def loads_and_shots(archive: "Archive") -> tuple[list[dict[str, Any]], list[dict
     """
     pl: Any = library("polars", "archive")
     tracked_sessions = scan(store_of(archive), "tracking_sources").select("session_id")
-    sessions = archive.scan("sessions").select("session_id", "started_at").drop_nulls()
+    sessions = scan(store_of(archive), "sessions").select("session_id", "started_at").drop_nulls()
     starts: Any = sessions.join(tracked_sessions, on="session_id", how="semi").collect()
     if starts.is_empty():
         return [], []
     night = _last(pl, starts)["session_id"].to_list()
     of_night = pl.col("session_id").is_in(night)
-    loads = archive.scan("tracking_loads").filter(of_night).collect()
-    shots = archive.scan("tracking_defenders").filter(of_night).collect()
+    loads = scan(store_of(archive), "tracking_loads").filter(of_night).collect()
+    shots = scan(store_of(archive), "tracking_defenders").filter(of_night).collect()
     return _loads(pl, loads, _names(archive, pl)), _shots(pl, shots)
 
 
@@ -46,13 +46,15 @@ def games_of_the_night(archive: "Archive") -> list[dict[str, Any]]:
     pl: Any = library("polars", "archive")
     columns = ("session_id", "game_id", "team_id", "player_id", "first_name", "last_name", "is_team_total", *STATS)
     names = ("home_team_id", "home_team_name", "away_team_id", "away_team_name")
-    starts: Any = archive.scan("sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
+    starts: Any = (
+        scan(store_of(archive), "sessions").select("session_id", "game_id", "started_at").drop_nulls().collect()
+    )
     if starts.is_empty():
         return []
     night = _last(pl, starts)
-    lines: Any = archive.scan("box_score").filter(pl.col("game_id").is_in(night["game_id"].to_list()))
+    lines: Any = scan(store_of(archive), "box_score").filter(pl.col("game_id").is_in(night["game_id"].to_list()))
     lines = lines.select(columns).collect().unique(("session_id", "team_id", "player_id", "is_team_total"))
-    games: Any = archive.scan("games").select("game_id", "tipoff_at", *names).unique("game_id").collect()
+    games: Any = scan(store_of(archive), "games").select("game_id", "tipoff_at", *names).unique("game_id").collect()
     rows: list[dict[str, Any]] = games.join(lines, on="game_id", how="semi").sort("tipoff_at", "game_id").to_dicts()
     return [{**game, **_result(pl, lines.filter(pl.col("game_id") == game["game_id"]), game)} for game in rows]
 
@@ -80,7 +82,9 @@ def _result(pl: Any, lines: Any, game: dict[str, Any]) -> dict[str, Any]:
 
 def _names(archive: "Archive", pl: Any) -> "polars.DataFrame":
     name = pl.concat_str("first_name", "last_name", separator=" ", ignore_nulls=True)
-    names: polars.DataFrame = archive.scan("players").select("player_id", player=name).collect().unique("player_id")
+    names: polars.DataFrame = (
+        scan(store_of(archive), "players").select("player_id", player=name).collect().unique("player_id")
+    )
     return names
 
 

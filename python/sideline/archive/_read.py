@@ -1,11 +1,12 @@
 """Reads the archive. No client is needed."""
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from .._rows import library
+from .._rows import library, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
 from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
@@ -83,16 +84,28 @@ def open_table(store: Store, name: str) -> "DeltaTable | None":
     return table
 
 
-def scan(store: Store, name: str) -> "polars.LazyFrame":
+def warn_of_unrequested(store: Store, names: Collection[str]) -> None:
+    """Warn of those tables without a row that no sync has requested: the service may have rows of them."""
+    operations = set(columns_of(store, "coverage", ("operation",))["operation"]) if names else set()
+    for name in names if operations else ():
+        sources = {operation for operation, resource in RESOURCES.items() if name in resource.tables} or {"locations"}
+        if name in (*TABLES, *ANSWERS) and operations.isdisjoint(sources):
+            text = f"{store.root} has no rows of {name}, because no sync has requested it: sync(..., tables=[{name!r}])"
+            warnings.warn(text, stacklevel=stack_level())
+
+
+def scan(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
     """Return a table lazily; a table that is not stored has its columns and no rows."""
-    return with_public_types(stored_rows(store, name), name)
+    return with_public_types(stored_rows(store, name, warn=warn), name)
 
 
-def stored_rows(store: Store, name: str) -> "polars.LazyFrame":
+def stored_rows(store: Store, name: str, *, warn: bool = False) -> "polars.LazyFrame":
     """Return a table lazily, in storage types; tables of rows of bodies have the column `MONTH`."""
     pl = library("polars", "archive")
     table = open_table(store, name)
     if table is None:
+        if warn:
+            warn_of_unrequested(store, [name])
         empty: polars.LazyFrame = pl.from_arrow(public_schema(name).empty_table()).lazy()
         return empty.with_columns(pl.lit(None, pl.String).alias(MONTH))
     frame: polars.LazyFrame = (
@@ -166,12 +179,14 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
     return frame.select(*columns, *more)
 
 
-def to_arrow(store: Store, name: str) -> "pyarrow.Table":
+def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":
     """Return a whole table."""
     pa = library("pyarrow", "archive")
     table = open_table(store, name)
     target = public_schema(name)
     if table is None:
+        if warn:
+            warn_of_unrequested(store, [name])
         return target.empty_table()
     found = coverage_table(store, table) if name == "coverage" else pa.table(table.to_pyarrow_table())
     return conform(found.select(target.names) if name in internal_schemas() else found.drop_columns(MONTH), target)

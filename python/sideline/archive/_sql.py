@@ -7,7 +7,7 @@ from .._rows import library
 from ..errors import QueryError
 from ._plan import ANSWERS, TABLES
 from ._query_scope import Scope, read_scope
-from ._read import coverage_table, open_table
+from ._read import coverage_table, open_table, warn_of_unrequested
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store
 
@@ -40,16 +40,22 @@ POSITION_TABLES = frozenset(("locations", "tracking_loads", "tracking_defenders"
 """Tables with positions of persons, and what is computed from them."""
 
 
-def connect(
-    store: Store, config: dict[str, Any] | None = None, *, positions: bool = True
-) -> "duckdb.DuckDBPyConnection":
-    """Return a DuckDB database in memory that has the stored tables, by name; `positions`: also those of persons."""
-    connection: Any = library("duckdb", "archive").connect(config=config or {})
+def connect(store: Store) -> "duckdb.DuckDBPyConnection":
+    """Return a DuckDB database in memory that has the stored tables, by name."""
+    connection: duckdb.DuckDBPyConnection = _database(store, {}, positions=True)[0]
+    return connection
+
+
+def _database(store: Store, config: dict[str, Any], *, positions: bool) -> tuple[Any, list[str]]:
+    """Return a database, and the names of its tables that are not stored; `positions`: also those of persons."""
+    missing_names: list[str] = []
+    connection: Any = library("duckdb", "archive").connect(config=config)
     connection.execute("set TimeZone = 'UTC'")
     for name in (*TABLES, *ANSWERS, *internal_schemas()):
         if name in POSITION_TABLES and not positions:
             continue
         if (table := open_table(store, name)) is None:
+            missing_names.append(name)
             connection.register(name, public_schema(name).empty_table())
         elif name == "coverage":
             connection.register(name, coverage_table(store, table))
@@ -63,8 +69,7 @@ def connect(
             if name in internal_schemas():
                 columns = ", ".join(f'"{column}"' for column in public_schema(name).names)
             connection.execute(f"create view {name} as select {columns} from _{name}")
-    result: duckdb.DuckDBPyConnection = connection
-    return result
+    return connection, missing_names
 
 
 def scope_of(query: str) -> Scope:
@@ -84,7 +89,9 @@ def select(
     """Return the rows of one `select`, in types of a `Table`. Nothing outside is read or written."""
     duckdb: Any = library("duckdb", "archive")
     try:
-        connection: Any = connect(store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit}, positions=positions)
+        connection, missing_names = _database(
+            store, {**_LOCKED_SETTINGS, "memory_limit": memory_limit}, positions=positions
+        )
     except duckdb.ParserException as error:
         raise ValueError(f"memory_limit={memory_limit!r} is not a size; write '1GB', for example") from error
     with connection:
@@ -112,6 +119,9 @@ def select(
             raise QueryError(str(error)) from error
         finally:
             timer.cancel()
+        if any(name in query.lower() for name in missing_names):
+            scope = read_scope(connection, query)
+            warn_of_unrequested(store, [name for name in missing_names if name in scope])
     return rows
 
 
