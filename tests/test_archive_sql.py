@@ -37,7 +37,7 @@ def test_the_rows_of_a_query_are_a_table(archive: sideline.Archive) -> None:
 
 
 def test_a_table_that_no_sync_requested_is_empty_with_a_warning(archive: sideline.Archive, recwarn: pytest.WarningsRecorder) -> None:
-    text = r"has no rows of locations, because no sync has requested it: sync\(\.\.\., tables=\['locations'\]\)"
+    text = r"has no rows of locations: no sync has requested them; sync\(\.\.\., tables=\['locations'\]\) does"
     for read in (
         lambda: archive.scan("locations").collect(),
         lambda: archive.to_arrow("locations"),

@@ -137,6 +137,8 @@ def test_the_box_score_of_a_game_is_one_too(client: sideline.Client, game: dict[
     assert halves["period"].to_list() == ["H1", "H1", "H2", "H2"]
     assert halves["effective_field_goal"].to_list() == metrics.shooting(stats, by="session_id").filter(player_id=0)["effective_field_goal"].to_list()
     assert metrics.per_36(box, possessions).rows() == metrics.per_36(stats, possessions).rows()
+    backwards = possessions.table("possessions").to_polars().reverse()
+    assert metrics.minutes(backwards)["minutes"].to_list() == metrics.minutes(possessions)["minutes"].to_list()
     with pytest.raises(ValueError, match=f"box_score has game {game['id']} twice"):
         metrics.shooting([box, box])
     with pytest.raises(ValueError, match=f"game {game['id']} of box_score is not in possessions"):

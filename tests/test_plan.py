@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from needs import library
 from service import NO_DATA, Features, Season, Service, differences
 from service.season import MINUTE
 
 import sideline
 from sideline import Part, Plan
 from sideline._engines import parts as _parts
+
+pl = library("polars")
 
 NOW = "2027-03-01T12:00:00Z"
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}

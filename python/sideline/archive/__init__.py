@@ -319,7 +319,8 @@ class Archive:
             start, end: the range to sync; never which rows return. By default that of the filter's times, else all
                 that the archive holds, until now.
 
-        With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected.
+        With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected. Warns of a table of
+        sessions or games that is empty because no sync has requested it.
 
         >>> archive.scan("player_stats").filter(stat="PTS", is_team_total=True).collect().height
         4
@@ -400,7 +401,7 @@ class Archive:
 
         Times are in UTC, integers and decimal numbers of 64 bits; types that a `Table` lacks (dates, structs) are text.
         Raises `QueryError` for other statements, for mistakes in the query, and where it exceeds `max_rows`, `timeout`
-        or `memory_limit`: no row is left out.
+        or `memory_limit`: no row is left out. Warns of tables as `scan`.
 
         Parameters:
             max_rows: the largest number of rows that the query may have.
@@ -433,7 +434,7 @@ class Archive:
 
     @names_damage
     def to_arrow(self, name: ArchiveTable) -> "pyarrow.Table":
-        """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`.
+        """Return a whole table as a `pyarrow.Table`, with the columns and types of `sideline.SCHEMAS`. Warns as `scan`.
 
         >>> archive.to_arrow("shots").column_names[:2]
         ['session_id', 'game_id']

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from .._rows import library, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
-from ._plan import ANSWERS, RESOURCES, TABLES, UNDATED, Unit
+from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
 from ._store_errors import find_damage, is_from_a_reader
@@ -85,12 +85,19 @@ def open_table(store: Store, name: str) -> "DeltaTable | None":
 
 
 def warn_of_unrequested(store: Store, names: Collection[str]) -> None:
-    """Warn of those tables without a row that no sync has requested: the service may have rows of them."""
-    operations = set(columns_of(store, "coverage", ("operation",))["operation"]) if names else set()
-    for name in names if operations else ():
-        sources = {operation for operation, resource in RESOURCES.items() if name in resource.tables} or {"locations"}
-        if name in (*TABLES, *ANSWERS) and operations.isdisjoint(sources):
-            text = f"{store.root} has no rows of {name}, because no sync has requested it: sync(..., tables=[{name!r}])"
+    """Warn of tables of sessions and games without a row, if no body of them was requested: the service may have it."""
+    bodies = {
+        name: operation for operation in (*SESSION_OPERATIONS, *GAME_OPERATIONS) for name in RESOURCES[operation].tables
+    }
+    bodies |= dict.fromkeys(ANSWERS, "locations")
+    wanted_names = [name for name in names if name in bodies]
+    # Without sessions there is nothing to request.
+    if not wanted_names or store.open_checked("sessions") is None:
+        return
+    operations = set(columns_of(store, "coverage", ("operation",))["operation"])
+    for name in wanted_names:
+        if bodies[name] not in operations:
+            text = f"{store.root} has no rows of {name}: no sync has requested them; sync(..., tables=[{name!r}]) does"
             warnings.warn(text, stacklevel=stack_level())
 
 

@@ -99,7 +99,9 @@ def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str
 def sums_of_play() -> "list[polars.Expr]":
     """Return the sums of possessions; the `seconds` are null if those of one possession are unknown."""
     pl = library("polars", "polars")
-    seconds = pl.when(pl.col("seconds").is_not_null().all()).then(pl.col("seconds").sum())
+    # Whole microseconds have the same sum in any order, and polars adds in that of its threads.
+    microseconds = (pl.col("seconds") * 1e6).round()
+    seconds = pl.when(pl.col("seconds").is_not_null().all()).then(microseconds.sum() / 1e6)
     return [pl.col(SUM_COLUMNS[:-1]).sum(), seconds.alias("seconds")]
 
 
