@@ -394,6 +394,16 @@ def test_a_sync_says_in_advance_what_its_bodies_take(tmp_path: Path) -> None:
     assert {progress.bytes for progress in seen} == {seen[0].bytes}
 
 
+def test_a_batch_of_positions_says_in_advance_what_its_range_takes() -> None:
+    seen: list[sideline.Progress] = []
+    with sideline.Simulator(seed=7, now="2027-03-01T12:00:00Z") as service, service.client() as client:
+        session = client.game(service.games[0]["event_id"]).table("sessions").to_dicts()[0]
+        start = int(session["started_at"].timestamp() * 1000)
+        batch = client.locations([session["session_id"]], session["started_at"], start + MINUTE, progress=seen.append)
+    size = sum(len(payload.raw) for payload in batch)
+    assert size / 2 < seen[0].bytes < 2 * size
+
+
 def test_an_estimate_can_be_read(client: sideline.Client, game: dict[str, Any]) -> None:
     cost = client.plan("shots", game_ids=[game["id"]]).estimate()
     assert str(cost._replace(requests=1234, bytes=56_780_000, seconds=125.4)) == "1,234 requests, about 56.8 MB, at least 2:05"

@@ -570,8 +570,8 @@ class _Run:
         )
         self._open = [place for place, unit in enumerate(self._kept) if unit is None]
         self.counters = CoreProgress()
-        size = round(len(self._open) * expected_bytes(query.operation))
-        self.bar = bar(progress, query.operation, len(self._open), self.counters, size)
+        size = expected_bytes(query.operation, query.arguments.get("start"), query.arguments.get("end"))
+        self.bar = bar(progress, query.operation, len(self._open), self.counters, round(len(self._open) * size))
 
     def open_query(self) -> Query:
         """Return the query for the units to fetch."""

@@ -33,8 +33,8 @@ class Progress(NamedTuple):
     elapsed: float
     """Seconds."""
     bytes: int
-    """Expected bytes of all bodies before compression, from average bodies of a simulated season. Those of the service
-    may have several times as many, or few."""
+    """Expected bytes of all bodies before compression, without lists and rosters; 0 if unknown. The averages are of a
+    simulated season: bodies of the service may have several times as many, or few."""
 
 
 ProgressOption = bool | Callable[[Progress], object] | None

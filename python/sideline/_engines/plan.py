@@ -188,12 +188,7 @@ class Plan:
         2 requests, about 0.1 MB, no time is known without requests_per_second
         """
         rate = self.service.get("requests_per_second")
-        sizes = [
-            expected_bytes(
-                self.operation, None if unit.start is None or unit.end is None else (unit.end - unit.start) / 1000
-            )
-            for unit in self._units
-        ]
+        sizes = (expected_bytes(self.operation, unit.start, unit.end) for unit in self._units)
         return Estimate(len(self), round(sum(sizes)), None if rate is None else len(self) / rate)
 
     def split(self, parts: int, *, tasks: int | None = None) -> "list[Part]":

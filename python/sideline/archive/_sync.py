@@ -362,8 +362,7 @@ class Sync:
             for unit in self._units_of(event):
                 if self._is_due(unit):
                     count += 1
-                    seconds = (unit.end - unit.start).total_seconds() if unit.start and unit.end else None
-                    size += expected_bytes(unit.operation, seconds)
+                    size += expected_bytes(unit.operation, unit.start, unit.end)
                 else:
                     listed[unit.name] = unit
         return count, round(size), listed
