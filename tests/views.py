@@ -32,6 +32,8 @@ DELAY_UNTIL_OVER = timedelta(hours=3)
 """A game is over so long after its last session."""
 OF_SESSIONS = {"stats", "stats_details", "possessions", "shots"}
 """The operations whose units have the id of a session."""
+WITH_SHOTS = {"shots", "tracking_loads", "tracking_defenders"}
+"""Shots, and the tables that are computed from them among others."""
 REFUSAL_STATUSES = {400, 403, 422, 500, 502, 503}
 """The statuses with which a response leaves a hole, whatever was known."""
 
@@ -172,7 +174,7 @@ class Views:
                 assert verdict in ("withdrawn", "missing"), subject
                 continue
             over_at = _over_at(event)
-            if verdict in ("degraded", "pending") and row["table"] == "shots" and any(session.id not in shot_at for session in event.sessions):
+            if verdict in ("degraded", "pending") and row["table"] in WITH_SHOTS and any(session.id not in shot_at for session in event.sessions):
                 # Far fewer rows than usual are in doubt, and a session may truly have no shot.
                 continue
             if over_at + DELAY_UNTIL_OVER > clock or not event.sessions:
