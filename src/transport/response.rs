@@ -6,8 +6,7 @@ use crate::error::{ApiError, ApiErrorKind};
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use memchr::memmem;
-use reader::Body;
-use serde_json::Value;
+use reader::{Body, Value};
 use std::time::{Duration, SystemTime};
 use tables::DecodeError;
 
@@ -127,19 +126,16 @@ enum BodyOrigin {
     Unknown,
 }
 
-fn parse_error(body: &[u8]) -> ErrorDetails {
-    let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return ErrorDetails::default() };
-    let as_text = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
+fn parse_error(body: &Body) -> ErrorDetails {
+    let bytes = body.padded();
+    let Some(document) = Value::of(body, &bytes).ok().filter(Value::is_object) else { return ErrorDetails::default() };
     // The service's key ends in `RequestId`. Gateways may add `request_id`, which therefore does not imply the service.
-    let is_request_id = |key: &str| key.to_ascii_lowercase().ends_with("requestid") || key == "request_id";
-    let is_service = object.keys().any(|key| key == "status" || (is_request_id(key) && key != "request_id"));
-    let request_id = object.iter().find(|(key, _)| is_request_id(key)).and_then(|(_, value)| as_text(value));
+    let is_request_id = |key: &[u8]| key.to_ascii_lowercase().ends_with(b"requestid") || key == b"request_id";
+    let is_service =
+        document.members().any(|(key, _)| &*key == b"status" || (is_request_id(&key) && &*key != b"request_id"));
+    let request_id = document.members().find(|(key, _)| is_request_id(key)).and_then(|(_, value)| as_text(&value));
     let request_id = request_id.map(|id| id.trim().to_string()).filter(|id| !id.is_empty());
-    let message = object.get("message").and_then(as_text);
+    let message = document.get("message").and_then(|value| as_text(&value));
     let origin = match (is_service, &message) {
         (true, _) => BodyOrigin::Service,
         (false, Some(_)) => BodyOrigin::Gateway,
@@ -148,10 +144,19 @@ fn parse_error(body: &[u8]) -> ErrorDetails {
     ErrorDetails { message, request_id, origin }
 }
 
+/// The text of a string, or another value as it is in the body; `None` for null.
+fn as_text(value: &Value<'_>) -> Option<String> {
+    match value.text() {
+        Some(text) => Some(text.into_owned()),
+        None if value.is_null() => None,
+        None => Some(String::from_utf8_lossy(value.raw()).into_owned()),
+    }
+}
+
 /// The error of a response with a status other than 200.
 pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offsets: ClockOffsets) -> ApiError {
     use ApiErrorKind::*;
-    let details = parse_error(response.body.as_slice());
+    let details = parse_error(&response.body);
     let kind = ApiErrorKind::of(response.status, details.origin == BodyOrigin::Gateway);
     let scrubber = &response.scrubber;
     let message = response.redirect_refusal.clone().or_else(|| Some(scrubber.message(details.message.as_deref()?)));
@@ -217,18 +222,17 @@ pub(super) fn error_document_status(response: &ReceivedResponse, request: &Reque
     if !is_checked || body.len() > MAX_ERROR_DOCUMENT || !has_message() {
         return None;
     }
-    let Ok(Value::Object(object)) = serde_json::from_slice(reader::without_mark(&response.body)) else { return None };
-    if !object.get("message").is_some_and(Value::is_string) {
-        return None;
-    }
+    let bytes = response.body.padded();
+    let document = Value::of(&response.body, &bytes).ok()?;
+    document.get("message")?.text()?;
     let is_error_key =
-        |key: &String| matches!(key.as_str(), "status" | "message" | "request_id") || key.ends_with("RequestId");
-    let is_error_only = object.keys().all(is_error_key);
+        |key: &[u8]| matches!(key, b"status" | b"message" | b"request_id") || key.ends_with(b"RequestId");
+    let is_error_only = document.members().all(|(key, _)| is_error_key(&key));
     if !is_error_only && request.resource.is_none_or(|resource| tables::check_root(resource, &response.body).is_ok()) {
         return None;
     }
-    let number = |status: &Value| status.as_u64().or_else(|| status.as_str()?.parse().ok());
-    match object.get("status").map(number) {
+    let number = |status: Value<'_>| status.integer().or_else(|| status.text()?.parse().ok());
+    match document.get("status").map(number) {
         None if is_error_only => Some(200),
         Some(Some(status @ 400..=599)) => u16::try_from(status).ok(),
         _ => None,

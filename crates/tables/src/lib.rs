@@ -114,13 +114,8 @@ fn read_last_values<T>(
     if let Some(error) = reader::syntax_error(body) {
         return Err(error.into());
     }
-    if let Some(error) = &found
-        && !duplicate_keys::may_repeat(body)
-    {
-        return Err(error.clone());
-    }
     // The first value of a duplicate key may be the cause of the error.
-    let again = match duplicate_keys::normal_form(reader::without_mark(body)) {
+    let again = match duplicate_keys::normal_form(body) {
         Ok(normal) => read(&normal, DuplicatePolicy::KeepFirst),
         // If the body has no normal form, the reader's own error is better: it has path and offset.
         Err(error) => read(body, DuplicatePolicy::KeepFirst).and(Err(DecodeStop::Error(error))),
