@@ -79,16 +79,20 @@ def _clean_log(store: Store, table: "DeltaTable") -> None:
         return
     entries = _commits.log(store, table)
     checkpoints = [number for number, path in entries if _commits.is_checkpoint(path)]
-    base = previous = max((number for number in checkpoints if number <= first_kept), default=0)
-    passed = set()
+    base = last_kept = max((number for number in checkpoints if number <= first_kept), default=0)
+    unneeded_checkpoints = set()
     # Readers begin with one of the last two. Those before are half of a log; a few suffice for its earlier versions.
     for number in checkpoints[:-2]:
-        if base < number < previous + store.settings.kept_versions // 2:
-            passed.add(number)
+        if base < number < last_kept + store.settings.kept_versions // 2:
+            unneeded_checkpoints.add(number)
         else:
-            previous = number
-    removed = [path for number, path in entries if number < base or (number in passed and _commits.is_checkpoint(path))]
-    _commits.remove_log(store, table, removed)
+            last_kept = number
+    paths = [
+        path
+        for number, path in entries
+        if number < base or (number in unneeded_checkpoints and _commits.is_checkpoint(path))
+    ]
+    _commits.remove_log(store, table, paths)
 
 
 def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | None) -> list[str]:
