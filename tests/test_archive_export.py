@@ -11,7 +11,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -28,8 +27,9 @@ from needs import library, needs
 from service import Service
 
 import sideline
+from postgres_server import BINARIES, postgres_server
 from sideline.archive._export_target import Address, Target, keywords_of, open_target
-from sideline.archive._export_values import deliverable
+from sideline.archive._export_values import deliverable, sentence
 
 pa = library("pyarrow")
 
@@ -47,7 +47,6 @@ SIZE: dict[str, Any] = {
 }
 NIGHTS = int(os.environ.get("EXPORT_NIGHTS", "2"))
 """Nights of changes, each exported by three exports of which two are killed; by hand 100."""
-BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 # All tables are compared, also those that no sync has requested.
 MISSING_TABLES = pytest.mark.filterwarnings("ignore:.*no sync has requested them")
@@ -60,31 +59,10 @@ class Killed(BaseException):
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    """The address of a new PostgreSQL server on a free port; it runs as another user if the tests run as root."""
     if not BINARIES:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    # Not below pytest's folder, which is closed to other users.
-    folder = Path(tempfile.mkdtemp(prefix="sideline-postgres-"))
-    as_user: list[str] = []
-    if os.geteuid() == 0:
-        shutil.chown(folder, "nobody")
-        as_user = ["setpriv", "--reuid=nobody", "--clear-groups"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def run(name: str, *arguments: str) -> None:
-        subprocess.run([*as_user, str(BINARIES[-1] / name), *arguments], check=True, capture_output=True, timeout=120, cwd="/")
-
-    data = str(folder / "data")
-    run("initdb", "-D", data, "-U", "sideline", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
-    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-    run("pg_ctl", "-D", data, "-w", "-t", "100", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield f"postgresql://sideline:canary-password@127.0.0.1:{port}/postgres"
-    finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "100", "stop")
-        shutil.rmtree(folder)
+    with postgres_server() as address:
+        yield address.replace("sideline@", "sideline:canary-password@")
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])
@@ -142,7 +120,7 @@ def differences(archive: sideline.Archive, address: str, tables: Sequence[str] =
         for name in tables:
             rows = target.read(f'select * from "{name}"')
             # A box score's columns are added when they come.
-            expected = deliverable(name, archive.to_arrow(name), pytest.fail, is_postgresql=target.is_postgresql)
+            expected = deliverable(name, archive.to_arrow(name), lambda *problem: pytest.fail(sentence(*problem)), is_postgresql=target.is_postgresql)
             if plain_rows(rows.select(expected.column_names)) != plain_rows(expected):
                 found.append(name)
     return found
@@ -364,7 +342,7 @@ def test_the_command_resumes_after_a_real_kill(league: Service, archive: sidelin
 
 def convert(rows: pa.Table, *, is_postgresql: bool = True) -> tuple[pa.Table, list[str]]:
     problems: list[str] = []
-    return deliverable("shots", rows, problems.append, is_postgresql=is_postgresql), problems
+    return deliverable("shots", rows, lambda *problem: problems.append(sentence(*problem)), is_postgresql=is_postgresql), problems
 
 
 def test_values_that_no_target_holds_are_null_and_named() -> None:

@@ -18,8 +18,13 @@ from typing import Any
 
 import pytest
 from archives import HALF, NOW, WEEKS, Commit, Killed, archive_of, around_commits, contents, killed_after, same, small_season, sorted_rows
+from needs import library
+from service import Request
 
 import sideline
+from long_league import LongLeague
+
+pa = library("pyarrow")
 
 RUN = f"""
 import sys, sideline
@@ -245,3 +250,81 @@ def test_an_earlier_body_does_not_replace_a_later_one(tmp_path: Path, league: si
     one, other = contents(fresh), contents(archive)
     assert one.pop("raw") != other.pop("raw")
     assert same(one, other) == []
+
+
+MAX_SYNC_MB = 350
+"""The peak of the processes of a first sync."""
+
+RUN_SEASON = """
+import sys, sideline
+report = sideline.Archive(sys.argv[1], sideline.Client()).sync(start="2026-09-01", end="2027-03-03", progress=False)
+report.raise_if_incomplete()
+"""
+
+
+def peak_until(process: subprocess.Popen[bytes], is_over: Callable[[], bool]) -> int:
+    """The most MB that a process and its children had, until it ends or a condition holds; it is killed then."""
+    peaks: dict[int, int] = {}
+    while process.poll() is None:
+        for pid in (process.pid, *children_of(process.pid)):
+            with contextlib.suppress(OSError, StopIteration):
+                text = Path(f"/proc/{pid}/status").read_text()
+                peaks[pid] = next(int(line.split()[1]) for line in text.splitlines() if line.startswith("VmHWM"))
+        if is_over():
+            process.kill()
+            process.wait()
+        time.sleep(0.01)
+    return sum(peaks.values()) >> 10
+
+
+def children_of(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        children = [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+        return children + [grandchild for child in children for grandchild in children_of(child)]
+    return []
+
+
+def rows_of_bodies(league: LongLeague, games: int, operation: str, path: str, tables: Sequence[str]) -> dict[str, list[int]]:
+    """The rows of the bodies of all sessions, read without an archive."""
+    rows: dict[str, list[Any]] = {table: [] for table in tables}
+    for index in range(games):
+        game_id, *session_ids = (league.of_index(index, key) for key in league.template_ids)
+        for session_id in session_ids:
+            request = Request("GET", f"/v1/data/stats/{session_id}/{path}", {}, operation, {"id": session_id})
+            payload = sideline.Payload.from_bytes(operation, league.respond(request).body, session_id=session_id, game_id=game_id)
+            for table in tables:
+                rows[table].append(payload.table(table).to_arrow())
+    return {table: sorted_rows(pa.concat_tables(parts, promote_options="permissive")) for table, parts in rows.items()}
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc has the peaks")
+def test_a_first_sync_killed_in_a_flush_is_completed_within_the_memory_of_a_sync(tmp_path: Path) -> None:
+    games, root = 600, tmp_path / "season"
+    with LongLeague(games) as league:
+        environment = {**os.environ, **league.environ}
+
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen([sys.executable, "-c", RUN_SEASON, str(root)], env=environment)
+
+        # A flush stores bodies, then their rows, then that they are complete.
+        first = start()
+        first_peak = peak_until(first, lambda: len(list(root.glob("raw/_delta_log/*.json"))) > 4)
+        assert first.returncode == -signal.SIGKILL
+        archive = sideline.Archive(root)
+        interrupted_units = archive.scan("coverage").filter(status="failed").collect()["unit"]
+        assert not interrupted_units.is_empty()
+        assert set(interrupted_units) <= set(archive.scan("raw").collect()["unit"])
+        second = start()
+        second_peak = peak_until(second, lambda: False)
+        assert second.returncode == 0
+        assert max(first_peak, second_peak) < MAX_SYNC_MB
+        operations = {"stats": ("stats", ("player_stats",)), "stats_details": ("stats/details", ("stat_events",)), "shots": ("shots", ("shots",))}
+        operations |= {"possessions": ("possessions", ("possessions", "possession_events", "possession_players"))}
+        for operation, (path, tables) in operations.items():
+            for table, rows in rows_of_bodies(league, games, operation, path, tables).items():
+                assert sorted_rows(archive.to_arrow(table)) == rows, table
+                assert len(rows) == games * len(league.truth(names=[table])[table])
+        assert archive.scan("events").collect().height == games
+        assert archive.scan("sessions").collect().height == 2 * games

@@ -307,6 +307,25 @@ def test_a_version_that_is_no_longer_kept_is_refused_with_the_oldest_one(tmp_pat
         assert applied("stat_events", snapshots[number]["stat_events"], changes) == counted(snapshots[version]["stat_events"]), number
 
 
+def test_a_log_has_few_checkpoints_and_each_version_is_read_from_them(archive: sideline.Archive, league: Service) -> None:
+    span = {**SPAN, "tables": ["teams"]}
+    archive.sync(**span)
+    table = archive.delta("teams")
+    for number in range(130):
+        table.alter.set_table_properties({"delta.deletedFileRetentionDuration": f"interval {number + 1} days"})
+    names = {team.name for team in league.season.teams}
+    assert league.change.rename_team()
+    archive.sync(**span)
+    table = archive.delta("teams")
+    log = Path(archive._store.root) / "teams" / "_delta_log"
+    first, *later = sorted(int(path.name[:20]) for path in log.glob("*.checkpoint.parquet"))
+    assert table.version() - 110 <= first <= table.version() - 100
+    assert len(later) == 3
+    for version in range(first, table.version()):
+        table.load_as_version(version)
+        assert set(table.to_pyarrow_table()["name"].to_pylist()) == names, version
+
+
 def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league: Service, archive: sideline.Archive) -> None:
     archive.sync(**SPAN, tables=FEW)
     table = archive.delta("shots")

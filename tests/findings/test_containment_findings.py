@@ -27,10 +27,10 @@ import independent
 import pytest
 import yaml
 from live_fakes import Connection, fake, take
-from postgres_server import BINARIES, postgres_server, query
 from service import Service
 
 import sideline
+from postgres_server import BINARIES, postgres_server, query
 from sideline.cli import main
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from data_seasons import SPAN, archive_in, client_of, new_service, played, sync
 from list_seasons import python_peak_of_a_night, serve_long_season
-from postgres_server import BINARIES, postgres_server, query
 from service import Service
 
 import sideline
 from object_store import Bucket, bucket
+from postgres_server import BINARIES, postgres_server, query
 
 adbc_driver_manager = pytest.importorskip("adbc_driver_manager", reason="needs adbc_driver_manager: pip install 'sideline[export]'")
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")

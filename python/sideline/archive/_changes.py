@@ -21,15 +21,13 @@ from ._decode import decode_tables, decode_together, empty_tables
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
-from ._schemas import MONTH, public_schema
+from ._schemas import CHANGE, MONTH, public_schema
 from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
-CHANGE = "_change"
-"""The column that the tables of `Changes` have in addition."""
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     **{name: keys[0] for name, keys in _corrections.KEYS.items()},

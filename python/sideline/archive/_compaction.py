@@ -72,17 +72,27 @@ def compact(store: Store, names: Iterable[str]) -> None:
 def _clean_log(store: Store, table: "DeltaTable") -> None:
     """Remove the entries of a table's log before the last versions, but for what these are read from."""
     first_kept = table.version() - store.settings.kept_versions
-    if store.is_local:
-        is_due = first_kept > 0
-    else:
-        # To list the log of a bucket and to remove entries takes requests.
-        is_due = store.logs is not None and store.logs.oldest(name_of(table)) < first_kept - CHECKPOINT_INTERVAL
-    if not is_due:
+    # To list the log of a bucket and to remove entries takes requests.
+    if not store.is_local and (
+        store.logs is None or store.logs.oldest(name_of(table)) >= first_kept - CHECKPOINT_INTERVAL
+    ):
         return
     entries = _commits.log(store, table)
-    checkpoints = [number for number, path in entries if _commits.is_checkpoint(path) and number <= first_kept]
-    base = max(checkpoints, default=0)
-    _commits.remove_log(store, table, [path for number, path in entries if number < base])
+    checkpoints = [number for number, path in entries if _commits.is_checkpoint(path)]
+    base = last_kept = max((number for number in checkpoints if number <= first_kept), default=0)
+    unneeded_checkpoints = set()
+    # Readers begin with one of the last two. Those before are half of a log; a few suffice for its earlier versions.
+    for number in checkpoints[:-2]:
+        if base < number < last_kept + store.settings.kept_versions // 2:
+            unneeded_checkpoints.add(number)
+        else:
+            last_kept = number
+    paths = [
+        path
+        for number, path in entries
+        if number < base or (number in unneeded_checkpoints and _commits.is_checkpoint(path))
+    ]
+    _commits.remove_log(store, table, paths)
 
 
 def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | None) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._client import Operation, TableName
 from .._core import Payload, Table, _batch_table
 from .._rows import SCHEMAS, library
+from ..errors import DecodeError
 from . import _arrow
 from ._plan import RESOURCES, Unit
 from ._schemas import public_schema
@@ -59,17 +60,26 @@ def decode_together(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow
     """Return the rows of one table of several bodies of an operation, in storage types, as `decode_tables` does."""
     pa: Any = library("pyarrow", "archive")
     payloads = [_payload(unit, raw) for unit, raw in bodies]
-    table = _batch_table(payloads[0], payloads, name, None)
+    try:
+        table = _batch_table(payloads[0], payloads, name, None)
+    except DecodeError:
+        # Together they have more columns or cells than a table may have; each has been decoded before.
+        return _one_by_one(name, bodies)
     if table.column_names == SCHEMAS[name].names:
         rows = pa.RecordBatchReader.from_stream(table, schema=stored_schema(name)).read_all()
     else:
         rows = to_storage_types(table.to_arrow())
     keys = {"game_id", RESOURCES[bodies[0][0].operation].key} & {*rows.column_names}
     if any(rows[key].null_count for key in keys):
-        parts = [decode_tables(unit, raw, [name])[name] for unit, raw in bodies]
-        rows = pa.concat_tables(parts, promote_options="default")
+        return _one_by_one(name, bodies)
     # pyarrow's own pool would keep the memory.
     return rows.combine_chunks(pa.system_memory_pool())
+
+
+def _one_by_one(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow.Table":
+    pa: Any = library("pyarrow", "archive")
+    parts = [decode_tables(unit, raw, [name])[name] for unit, raw in bodies]
+    return pa.concat_tables(parts, promote_options="default").combine_chunks(pa.system_memory_pool())
 
 
 @cache

@@ -5,6 +5,7 @@ have another body in the archive, and records the new bodies in the target. Tabl
 compared by groups of rows.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from .._rows import library
 from ._changes import KEYS, State, changed_units, current_state
 from ._export_target import Target, open_target, quote_name, quote_text
-from ._export_values import deliverable, key_problem
+from ._export_values import MAX_COLUMNS, deliverable, is_long, key_problem, sentence
 from ._plan import ANSWERS, RESOURCES, TABLES
 from ._pseudonyms import replace_rows
 from ._read import batches, open_table, require, to_arrow
@@ -40,7 +41,8 @@ PRIMARY_KEYS: Mapping[str, Sequence[str]] = {
     **{name: key for name, key in KEYS.items() if name != "locations"},
     "players": ("team_id", "player_id", "listed_from"),
     "possession_players": ("session_id", "team_id", "player_id"),
-    "location_windows": ("session_id", "start"),
+    # Two events may list a session.
+    "location_windows": ("event_id", "session_id", "start"),
     "coverage": ("unit",),
     "tracking_loads": ("session_id", "period", "player_id"),
     "tracking_defenders": ("session_id", "row"),
@@ -100,7 +102,7 @@ class _Export:
         self._tables = [name for name in _EVERY_TABLE if name in names or name in present]
         self._columns = {name: target.columns(name) for name in present}
         self._rows = dict.fromkeys(self._tables, 0)
-        self._problems: dict[str, None] = {}
+        self._problems: Counter[tuple[str, str]] = Counter()
         # The bodies of a table that is new in the target are all exported again.
         new = {name for name in self._tables if name not in present}
         self._new_operations = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
@@ -119,11 +121,15 @@ class _Export:
         for name, column in GROUPED_TABLES.items():
             if name in self._tables:
                 self._write_groups(name, column)
-        return Exported(units, self._rows, tuple(self._problems))
+        problems = (sentence(*problem, count) for problem, count in self._problems.items())
+        return Exported(units, self._rows, tuple(problems))
+
+    def _report(self, name: str, problem: str, count: int = 0) -> None:
+        self._problems[name, problem] += count
 
     def _deliverable(self, name: str, rows: "pyarrow.Table") -> "pyarrow.Table":
         is_postgresql = self._target.is_postgresql
-        return deliverable(name, rows, lambda text: self._problems.update({text: None}), is_postgresql=is_postgresql)
+        return deliverable(name, rows, self._report, is_postgresql=is_postgresql)
 
     def _write_units(self, earlier_units: Mapping[str, int], now: State) -> int:
         units = 0
@@ -163,9 +169,14 @@ class _Export:
     def _add(self, name: str, rows: "pyarrow.Table") -> None:
         rows = self._deliverable(name, rows)
         self._ensure(name, rows.schema)
-        key = PRIMARY_KEYS.get(name)
-        if self._target.is_postgresql and key and (problem := key_problem(rows, key)) and self._target.drop_key(name):
-            self._problems[f"{name}: no primary key ({', '.join(key)}), because {problem}"] = None
+        key = PRIMARY_KEYS.get(name, ())
+        if self._target.is_postgresql:
+            if key and (problem := key_problem(rows, key)) and self._target.drop_key(name, key):
+                self._report(name, f"no primary key ({', '.join(key)}), because {problem}")
+            for column in _INDEXED_COLUMNS:
+                if column in rows.column_names and is_long(rows[column]):
+                    self._target.drop_index(name, column)
+                    self._report(name, f"no index on {column}, because a value is too long for one")
         self._target.add(name, rows)
         self._rows[name] += rows.num_rows
 
@@ -173,6 +184,10 @@ class _Export:
         """Create the table or add missing columns. Raises `ValueError` if the schema is frozen and lacks a column."""
         present_columns = self._columns.get(name)
         missing = [field for field in schema if present_columns is None or field.name not in present_columns]
+        if self._target.is_postgresql and (excess := missing[max(0, MAX_COLUMNS - len(present_columns or ())) :]):
+            missing = missing[: -len(excess)]
+            names = ", ".join(repr(field.name[:80]) for field in excess)
+            self._report(name, f"beyond {MAX_COLUMNS} columns, these are left out: {names}")
         if missing and self._is_frozen:
             names = ", ".join(field.name for field in missing[:5])
             raise ValueError(

@@ -222,15 +222,21 @@ class Target:
         """Add a column to a table."""
         self.run(f"alter table {quote_name(name)} add column {quote_name(field.name)} {self.type_of(field.type)}")
 
-    def drop_key(self, name: str) -> bool:
-        """Remove the primary key of a table; returns whether it had one."""
+    def drop_key(self, name: str, key: Sequence[str]) -> bool:
+        """Remove the primary key of a table, with what its columns must not lack; returns whether it had one."""
         rows = self.read(
             "select constraint_name as name from information_schema.table_constraints where table_schema ="
             f" current_schema() and table_name = {quote_text(name)} and constraint_type = 'PRIMARY KEY'"
         )
         for constraint in rows["name"].to_pylist():
             self.run(f"alter table {quote_name(name)} drop constraint {quote_name(constraint)}")
+        for column in key:
+            self.run(f"alter table {quote_name(name)} alter column {quote_name(column)} drop not null")
         return bool(rows.num_rows)
+
+    def drop_index(self, name: str, column: str) -> None:
+        """Remove the index on a column."""
+        self.run(f"drop index if exists {quote_name(f'{name}_{column}')}")
 
     def index(self, name: str, column: str) -> None:
         """Add an index on a column, but in DuckDB, which scans columns and whose loads indexes slow down."""

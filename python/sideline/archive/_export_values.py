@@ -20,11 +20,17 @@ _NUL_IN_JSON = r"(?:^|[^\\])(?:\\\\)*\\u0000"
 _MAX_NAME_BYTES = 63
 """PostgreSQL cuts longer names."""
 
+MAX_COLUMNS = 900
+"""Columns of a table in PostgreSQL, which stores no row of a thousand numbers, each of which has 8 of 8,160 bytes."""
+
+_MAX_INDEXED_BYTES = 600
+"""Of a text: an entry of an index of PostgreSQL has at most 2,704 bytes, and a primary key up to three texts."""
+
 _SYSTEM_COLUMNS = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"}
 """Columns that each table of PostgreSQL has."""
 
-Report = Callable[[str], None]
-"""Takes a sentence on what the target could not hold."""
+Report = Callable[[str, str, int], None]
+"""Takes the table or column of which the target could not hold something, what that is, and its number of values."""
 
 
 def column_problem(name: str, *, is_postgresql: bool) -> str | None:
@@ -53,7 +59,7 @@ def deliverable(table: str, rows: "pyarrow.Table", report: Report, *, is_postgre
         if problem is None and not is_postgresql and field.name.lower() in names:
             problem = "the name of another column but for upper and lower case"
         if problem is not None:
-            report(f"{table}: the column {field.name[:80]!r} has {problem}, and is left out")
+            report(table, f"the column {field.name[:80]!r} has {problem}, and is left out", 0)
             continue
         names.add(field.name.lower())
         name = f"{table}.{field.name}"
@@ -68,24 +74,30 @@ def _convert(column: Any, name: str, report: Report, *, is_postgresql: bool) -> 
     if pa.types.is_timestamp(column.type):
         numbers, per_unit = column.cast(pa.int64()), _US_PER_UNIT[column.type.unit]
         is_odd = pc.or_(pc.less(numbers, _FIRST_US // per_unit), pc.greater(numbers, _LAST_US // per_unit))
-        column = _null_where(column, is_odd, f"{name}: {{}} outside the years 1 to 9999", report)
+        column = _null_where(column, is_odd, name, "outside the years 1 to 9999", report)
         return column.cast(pa.timestamp("us", column.type.tz))
     is_nested = pa.types.is_nested(column.type)
     if is_nested:
         column = pa.chunked_array([pa.array(_json_texts(column), pa.string())])
     if is_postgresql and pa.types.is_string(column.type):
         is_odd = pc.match_substring_regex(column, _NUL_IN_JSON if is_nested else "\\x00")
-        column = _null_where(column, is_odd, f"{name}: {{}} with a NUL", report)
+        column = _null_where(column, is_odd, name, "with a NUL", report)
     return column.cast(pa.json_(pa.string())) if is_nested else column
 
 
-def _null_where(column: Any, is_odd: Any, text: str, report: Report) -> Any:
+def _null_where(column: Any, is_odd: Any, name: str, problem: str, report: Report) -> Any:
     pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
     count = pc.sum(is_odd).as_py()
     if not count:
         return column
-    report(f"{text.format('1 value' if count == 1 else f'{count} values')}, null in the target")
+    report(name, f"{problem}, null in the target", count)
     return pc.if_else(is_odd, pa.scalar(None, column.type), column)
+
+
+def sentence(name: str, problem: str, count: int) -> str:
+    """Return what was reported as text."""
+    values = f"{count} value{'s' * (count != 1)} " if count else ""
+    return f"{name}: {values}{problem}"
 
 
 def _json_texts(column: Any) -> Iterator[str | None]:
@@ -95,11 +107,19 @@ def _json_texts(column: Any) -> Iterator[str | None]:
         yield None if plain is None else json.dumps(plain, ensure_ascii=False)
 
 
+def is_long(column: Any) -> bool:
+    """Return whether an index of PostgreSQL may refuse a value of a column."""
+    pa, pc = library("pyarrow", "export"), library("pyarrow.compute", "export")
+    return pa.types.is_string(column.type) and (pc.max(pc.binary_length(column)).as_py() or 0) > _MAX_INDEXED_BYTES
+
+
 def key_problem(rows: "pyarrow.Table", key: Iterable[str]) -> str | None:
     """Return why the columns are no primary key of the rows; `None` if they are one."""
     key_columns = rows.select(list(key))
     if any(column.null_count for column in key_columns.columns):
         return "a part of it is null"
+    if any(map(is_long, key_columns.columns)):
+        return "a value is too long for an index"
     if key_columns.group_by(key_columns.column_names).aggregate([]).num_rows < rows.num_rows:
         return "several rows have the same"
     return None

@@ -46,4 +46,4 @@ class Bounds:
 
     def text(self) -> str:
         bounds = {key: {name: ends[at] for name, ends in self.bounds.items()} for at, key in enumerate(_ENDS)}
-        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls})
+        return json.dumps({"numRecords": self.rows, **bounds, "nullCount": self.nulls}, separators=(",", ":"))

@@ -15,6 +15,9 @@ _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
 _MAX_EVENT_LENGTH = timedelta(days=1)
 """The assumed length of an event without an end."""
 
+_MAX_DIGITS = 19
+"""Of a number of 64 bits."""
+
 _LINKS = {
     "stats": "_stats",
     "stats_details": "_stats_details",
@@ -212,11 +215,11 @@ def fragment(operation: str, raw: bytes) -> bytes:
 
 def number(value: object) -> int | None:
     """Return a team id as a number; the wire may send a string."""
-    if isinstance(value, bool):
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
         return None
-    if isinstance(value, int):
-        return value
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else None
+    return value
 
 
 def is_sendable(key: str) -> bool:
@@ -239,7 +242,9 @@ def _session_id(item: object) -> tuple[str | None, str]:
     """Return the id of a session, even one that cannot be sent: then its units fail by themselves."""
     key, problem = _id(item, "id")
     value = item.get("id") if isinstance(item, Mapping) else None
-    return (value, "") if key is None and isinstance(value, str) and value else (key, problem)
+    # A NUL or half of a surrogate pair is in no name of a unit.
+    is_name = isinstance(value, str) and value != "" and value.isprintable()
+    return (value, "") if key is None and is_name else (key, problem)
 
 
 def _teams(item: Mapping[str, Any]) -> tuple[int, ...]:

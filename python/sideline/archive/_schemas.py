@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MONTH = "month"
 """The partition column of the tables. `scan` and `to_arrow` do not show it."""
 
+CHANGE = "_change"
+"""The column that the tables of `Changes` have in addition."""
+
 LINEAGE = ("url", "sideline_version")
 """Internal columns of `coverage`: the address of a unit's body, and the version of sideline that stored it."""
 

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
+from ._schemas import CHANGE, MONTH
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,6 +35,8 @@ def check_storable(table: "pyarrow.Table") -> None:
     for field in table.schema:
         if _CONTROL.search(field.name):
             raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
+        if field.name.lower() in (MONTH, CHANGE):
+            raise ValueError(f"a column is named {field.name!r}, as one of the archive's own")
         if pa.types.is_timestamp(field.type):
             _check_times(field, table[field.name])
 

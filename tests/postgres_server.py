@@ -28,16 +28,28 @@ def postgres_server() -> Iterator[str]:
         port = free.getsockname()[1]
 
     def run(name: str, *arguments: str) -> None:
-        subprocess.run([*as_user, str(BINARIES[-1] / name), *arguments], check=True, capture_output=True, timeout=60, cwd="/")
+        subprocess.run([*as_user, str(BINARIES[-1] / name), *arguments], check=True, capture_output=True, timeout=120, cwd="/")
 
     data = str(folder / "data")
     try:
         run("initdb", "-D", data, "-U", "sideline", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
-        run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off", "start")
+        run(
+            "pg_ctl",
+            "-D",
+            data,
+            "-w",
+            "-t",
+            "100",
+            "-l",
+            str(folder / "log"),
+            "-o",
+            f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off",
+            "start",
+        )
         try:
             yield f"postgresql://sideline@127.0.0.1:{port}/postgres"
         finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "100", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
