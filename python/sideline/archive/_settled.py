@@ -361,3 +361,5 @@ class Ledger:
         for batch in batches:
             if batch.num_rows:
                 self.rows.update((row["unit"], row) for row in to_views(batch))
+            # Of a long range, hundreds of files are read, of which nothing is kept.
+            trim()

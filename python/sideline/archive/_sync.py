@@ -22,6 +22,7 @@ from ._ledger import mark_listed, remove_holes, update_facts, update_holes
 from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
+from ._packed import pack
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
@@ -86,8 +87,8 @@ class Sync:
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
-        self._rows_of_units: list[pyarrow.Table] = []
-        """The rows of `coverage` of the units that have ended; an outcome of each takes several times their memory."""
+        self._rows_of_units: list[pyarrow.Buffer] = []
+        """The rows of `coverage` of the units that have ended, packed."""
         self.corrections: list[dict[str, Any]] = []
         self._report: Callable[[Iterable[Outcome]], None]
 
@@ -142,7 +143,7 @@ class Sync:
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self._rows_of_units.append(rows_of(outcomes))
+            self._rows_of_units.append(pack(rows_of(outcomes)))
 
     def account(self) -> "pyarrow.Table":
         """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
@@ -220,7 +221,7 @@ class Sync:
             if row["event_id"] is not None:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
-        for event in list(lists.events.values()):
+        for event in lists.events.values():
             absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
@@ -319,9 +320,10 @@ class Sync:
                 lists.games[game_id] = replace(game, body=b"")
                 yield _plan.of_game(game), game.body, game.received
         if "game" in self._wanted:
-            for event_id, event in lists.events.items():
-                if event_id not in lists.unstorable:
-                    lists.events[event_id] = replace(event, body=b"")
+            # Sorted, so that a chunk has events of few months: it writes a file for each.
+            for event in self._events():
+                if event.id not in lists.unstorable:
+                    lists.events[event.id] = replace(event, body=b"")
                     yield _plan.of_event(event), event.body, event.received
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
@@ -379,9 +381,11 @@ class Sync:
             # Sorted, so that storing a chunk does not read the files of the one before.
             yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))
 
-    def _events(self) -> list[Event]:
-        """Return the events, the first to start first."""
-        return sorted(self._lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id))
+    def _events(self) -> Iterator[Event]:
+        """Yield the events, the first to start first."""
+        events = self._lists.events
+        order = sorted((str(event.starts_at or ""), event_id) for event_id, event in events.items())
+        return (events[event_id] for _, event_id in order)
 
     def _units_of(self, event: Event) -> Iterator[Unit]:
         """Yield the units that the event is the first to list."""
