@@ -98,6 +98,11 @@ class Discovery:
         }
         return Lists(start, end, self._parents.get("schedule/all"), found)
 
+    def events_by_time(self) -> Iterator[Event]:
+        """Yield the events, the first to start first."""
+        order = sorted((str(event.starts_at or ""), event_id) for event_id, event in self.events.items())
+        return (self.events[event_id] for _, event_id in order)
+
     def read_lists(self, team_ids: Sequence[int] | None, start: Any, end: Any, *, with_teams: bool) -> None:
         """Request the schedule, the teams, and the events of each team."""
         first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))

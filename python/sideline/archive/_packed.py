@@ -2,7 +2,7 @@
 
 import pickle
 import zlib
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._rows import library
@@ -53,7 +53,9 @@ def pack(rows: "pyarrow.Table") -> "pyarrow.Buffer":
     return sink.getvalue()
 
 
-def unpack(stream: "pyarrow.Buffer") -> "pyarrow.Table":
-    """Return the rows of a compressed stream."""
-    rows: pyarrow.Table = library("pyarrow", "archive").ipc.open_stream(stream).read_all()
+def unpack(stream: "pyarrow.Buffer", schema: "pyarrow.Schema", columns: Sequence[str]) -> "pyarrow.Table":
+    """Return columns of the rows of a compressed stream, which has this schema. Only they are decompressed."""
+    ipc: Any = library("pyarrow", "archive").ipc
+    options = ipc.IpcReadOptions(included_fields=[schema.get_field_index(name) for name in columns])
+    rows: pyarrow.Table = ipc.open_stream(stream, options=options).read_all().select(columns)
     return rows

@@ -146,7 +146,10 @@ class Sync:
             self._rows_of_units.append(pack(rows_of(outcomes)))
 
     def account(self) -> "pyarrow.Table":
-        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
+        """End the sync; return how each planned unit ended, and what else the archive lacks in the scope."""
+        # Those of many seasons are as large as the account.
+        del self._lists, self._owners
+        trim()
         return account(self._store, self._rows_of_units, self._scope)
 
     @staticmethod
@@ -321,7 +324,7 @@ class Sync:
                 yield _plan.of_game(game), game.body, game.received
         if "game" in self._wanted:
             # Sorted, so that a chunk has events of few months: it writes a file for each.
-            for event in self._events():
+            for event in self._lists.events_by_time():
                 if event.id not in lists.unstorable:
                     lists.events[event.id] = replace(event, body=b"")
                     yield _plan.of_event(event), event.body, event.received
@@ -360,7 +363,7 @@ class Sync:
         """Return how many units of events are due, the expected bytes of their bodies, and the units that are not."""
         count, size = 0, 0.0
         listed: dict[str, Unit] = {}
-        for event in self._events():
+        for event in self._lists.events_by_time():
             for unit in self._units_of(event):
                 if self._is_due(unit):
                     count += 1
@@ -371,7 +374,9 @@ class Sync:
 
     def _groups(self) -> Iterator[list[Unit]]:
         """Yield the due units of events, of one month after another: those of many seasons take much memory."""
-        for _, of_month in groupby(self._events(), key=lambda event: str(event.starts_at)[: len("2026-11")]):
+        for _, of_month in groupby(
+            self._lists.events_by_time(), key=lambda event: str(event.starts_at)[: len("2026-11")]
+        ):
             new: list[Unit] = []
             for event in of_month:
                 due = [unit for unit in self._units_of(event) if self._is_due(unit)]
@@ -380,12 +385,6 @@ class Sync:
                 new += [unit for unit in due if not self._is_known(unit.name)]
             # Sorted, so that storing a chunk does not read the files of the one before.
             yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))
-
-    def _events(self) -> Iterator[Event]:
-        """Yield the events, the first to start first."""
-        events = self._lists.events
-        order = sorted((str(event.starts_at or ""), event_id) for event_id, event in events.items())
-        return (events[event_id] for _, event_id in order)
 
     def _units_of(self, event: Event) -> Iterator[Unit]:
         """Yield the units that the event is the first to list."""
@@ -564,16 +563,8 @@ def _trace() -> AbstractContextManager[Callable[[Iterable[Outcome]], None]]:
 
 def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
     """Return the outcome of a unit that another machine requested."""
-    return Outcome(
-        unit,
-        row["status"],
-        row["fetched_at"],
-        row["served_at"],
-        request_id=row["request_id"],
-        error=row["error"],
-        attempts=0,
-        rows=row["rows"],
-    )
+    facts = {name: row[name] for name in ("status", "fetched_at", "served_at", "request_id", "error", "rows")}
+    return Outcome(unit, attempts=0, **facts)
 
 
 def _is_of(row: Mapping[str, Any], event_id: str) -> bool:
