@@ -300,7 +300,9 @@ class Ledger:
         ]
         for month in {month[:7] for month in months}:
             self._interrupted_in(month)
-        self._add(self._without_settled(self._store.select(self._table, months=months), unsettled_events))
+        # A file at a time: few of the rows stay.
+        batches = self._store.batches(self._table, None, columns=internal_schemas()["coverage"].names, months=months)
+        self._add(self._without_settled(batches, unsettled_events))
 
     def read_events(self, event_ids: Collection[str], unsettled_events: Collection[str]) -> None:
         """Read the rows of events that no row is known of, in whatever month they are, except those of settled entries.
