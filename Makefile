@@ -61,7 +61,7 @@ help:
 	@echo "make spark   Spark on loopback, a master and two workers: rows, kills, rates, secrets (some minutes; Java 17)"
 	@echo "make bench   speed against named peers, with a release build; writes benches/REPORT.md"
 	@echo "make realism  the simulated season beside real games, for three seeds; writes benches/REALISM.md"
-	@echo "make growth  memory, CPU, files and requests of syncs of growing archives; growth.json, growth.svg"
+	@echo "make growth  memory, CPU, files and requests of syncs of growing archives; writes docs/scale.md"
 	@echo "make fuzz    each target of fuzz/ for SECONDS=$(SECONDS) (nightly Rust, cargo-fuzz)"
 	@echo "make simulate  SEEDS=$(SEEDS) nights of the client on virtual time, each from its seed; SEED=n shows one"
 	@echo "make mutants  mutation testing for MINUTES=$(MINUTES) (cargo-mutants, mutmut); writes benches/MUTANTS.md"
@@ -176,7 +176,10 @@ bench:
 
 # With the extension of the tests, whose debug code takes more CPU than that of a wheel. GAMES="100 600 2400 6000 24000" for all.
 growth: $(VENV)/.built $(VENV)/.tested-with
-	$(BIN)/python benches/growth.py $(if $(GAMES),--games $(GAMES)) --json growth.json --figure growth.svg
+	$(BIN)/python benches/growth.py --games $(or $(GAMES),100 600 2400 6000) --days 1460 --start 2023-03-01 --sessions 1 \
+	--possessions 1 --json benches/growth.json
+	$(BIN)/python benches/growth.py --games 50 100 --sessions 4 --possessions 48 --only "first sync" --json benches/growth.json
+	$(BIN)/python docs/make_growth.py
 
 # With the extension of the tests: what is measured is the season, not its speed.
 realism: $(VENV)/.built $(VENV)/.tested-with

@@ -3,8 +3,9 @@
     .venv/bin/python benches/growth.py [--games 100 600 2400] [--days 150] [--tables games,sessions] [--possessions 4]
 
 For each number of games: the first sync, a night with nothing new (of two weeks, and of all days), and a night of ten new games;
-then status, audit, report, changes read in batches, rebuild of a table, and export into DuckDB. Each is a process of its own, whose peak memory (VmHWM) and CPU seconds are measured; the service is another process. `--json` and
-`--figure` write the rows, and a plot of them.
+then status, audit, report, changes read in batches, rebuild of a table, and export into DuckDB. Each is a process of its own, whose
+peak memory (VmHWM) and CPU seconds are measured; the service is another process. `--json` names a file of rows, in which each
+replaces the one of the same games, size and sync; `docs/make_growth.py` writes them into docs/scale.md.
 """
 
 from __future__ import annotations
@@ -117,7 +118,13 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     service.start()
     environ = pipe.recv()
     options = {} if arguments.tables is None else {"tables": arguments.tables.split(",")}
-    rows = []
+    rows: list[dict[str, Any]] = []
+
+    def add(name: str, row: dict[str, Any]) -> None:
+        size = {"games": games, "sessions": arguments.sessions, "possessions": arguments.possessions}
+        rows.append({**size, "sync": name, **row})
+        print(json.dumps(rows[-1]), flush=True)
+
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "season"
         season = {"start": arguments.start, "end": "2027-03-03", **options}
@@ -129,39 +136,28 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
             ("nothing new, whole range", 0, season),
             ("ten games", 10, fortnight),
         ):
+            if arguments.only and name not in arguments.only:
+                continue
             if new:
                 pipe.send(new)
                 pipe.recv()
-            row = {"games": games, "sync": name, **sync(root, environ, span)}
+            row = sync(root, environ, span)
             pipe.send("requests")
-            row |= {"requests": pipe.recv(), **folder_size(root)}
-            print(json.dumps(row), flush=True)
-            rows.append(row)
+            add(name, {**row, "requests": pipe.recv(), **folder_size(root)})
         for name, call in READS.items():
-            row = {"games": games, "sync": name, **run(READ.format(call=call), environ, str(root))}
-            print(json.dumps(row), flush=True)
-            rows.append(row)
+            if not arguments.only or name in arguments.only:
+                add(name, run(READ.format(call=call), environ, str(root)))
     pipe.send(None)
     service.join()
     return rows
 
 
-def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw memory and CPU by the number of games. Needs matplotlib."""
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), layout="constrained")
-    for name in dict.fromkeys(row["sync"] for row in rows):
-        points = [row for row in rows if row["sync"] == name]
-        for part, quantity in zip(axes, ("mb", "cpu"), strict=True):
-            part.plot([row["games"] for row in points], [row[quantity] for row in points], marker="o", label=name)
-    for part, label in zip(axes, ("MB at most", "CPU seconds"), strict=True):
-        part.set_ylabel(label)
-        part.set_ylim(bottom=0)
-        part.legend()
-    axes[1].set_xlabel("games in the archive")
-    axes[1].set_xscale("log")
-    figure.savefig(path, metadata={"Date": None})
+def store(rows: list[dict[str, Any]], path: Path) -> None:
+    """Replace the rows of the same games, size and sync in a file, and add the others."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    names = ("games", "sessions", "possessions", "sync")
+    every = {tuple(row[name] for name in names): row for row in (*before, *rows)}
+    path.write_text("[\n" + ",\n".join(map(json.dumps, every.values())) + "\n]\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -172,16 +168,15 @@ def main() -> None:
     parser.add_argument("--tables", help="separated by commas; default: those of a sync")
     parser.add_argument("--possessions", type=int, default=4, help="of a session: the size of bodies")
     parser.add_argument("--sessions", type=int, default=2, help="of a game")
+    parser.add_argument("--only", nargs="+", help='what is measured, such as "first sync"; default: all')
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--figure", type=Path, help="such as growth.svg; needs matplotlib")
     arguments = parser.parse_args()
     start = time.perf_counter()
-    rows = [row for games in arguments.games for row in grow(games, arguments)]
+    for games in arguments.games:
+        rows = grow(games, arguments)
+        if arguments.json:
+            store(rows, arguments.json)
     print(f"{time.perf_counter() - start:.0f} seconds")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
-    if arguments.figure:
-        draw(rows, arguments.figure)
 
 
 if __name__ == "__main__":

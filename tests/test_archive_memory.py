@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import subprocess
 import sys
 import textwrap
+import tracemalloc
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,13 @@ import pytest
 from archives import Commit, archive_with, around_commits, small_season
 from needs import library
 
+import sideline
+from long_league import LongLeague
+from sideline.archive import _arrow
+from sideline.archive._listing import Event, Received, events
+from sideline.archive._packed import Packed, pack, unpack
+
+pa = library("pyarrow")
 parquet = library("pyarrow.parquet")
 
 SETTINGS = "_RJEM_MALLOC_CONF"
@@ -81,8 +91,8 @@ def test_memory_is_returned_after_each_chunk(tmp_path: Path, monkeypatch: pytest
     with small_season() as season, season.client() as client:
         archive = archive_with(tmp_path, client, max_step_bytes=100_000, max_chunk_bytes=100_000)
         archive.sync(game_ids=[game["event_id"] for game in season.games[:2]])
-    # Each chunk is one commit of bodies.
-    assert len(trimmed) == sum(commit["operation"] == "WRITE" for commit in archive.delta("raw").history()) > 1
+    # Each chunk is one commit of bodies; once more before the account.
+    assert len(trimmed) - 1 == sum(commit["operation"] == "WRITE" for commit in archive.delta("raw").history()) > 1
 
 
 def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path) -> None:
@@ -118,3 +128,46 @@ def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path) -> None:
     assert "stat_events" in files
     # Those of a compaction, and of the chunks since.
     assert max(max(counts) for counts in files.values()) <= 10, files
+
+
+def test_an_entry_of_a_list_takes_little_memory() -> None:
+    with LongLeague(200, days=900, sessions=4, possessions=1) as league:
+        bodies = league._entries["team_events"]
+    source = Received(datetime.now(UTC), datetime.now(UTC), "request", "https://service.invalid/events", 11)
+    entries = events(bodies, 11, source).events
+    tracemalloc.start()
+    mapping = Packed[Event]()
+    mapping.update((entry.id, entry) for entry in entries)
+    gc.collect()
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert size < 200 * 700, f"{size // 200} bytes for each of {len(bodies[0])}"
+    assert list(mapping.values()) == entries
+    assert entries[7].id in mapping
+    del mapping[entries[7].id]
+    assert mapping.get(entries[7].id) is None
+    assert len(mapping) == 199
+
+
+def test_packed_rows_are_unpacked_as_they_were() -> None:
+    kinds = pa.schema([("unit", pa.string()), ("status", pa.dictionary(pa.int32(), pa.string()))])
+    rows = [_arrow.table([{"unit": f"stats/{number}", "status": status}], kinds) for number, status in enumerate(("fetched", None))]
+    for names in (["unit", "status"], ["status"]):
+        assert [unpack(pack(part), kinds, names) for part in rows] == [part.select(names) for part in rows]
+
+
+def test_lists_are_stored_in_the_order_of_their_times(tmp_path: Path) -> None:
+    """A chunk writes a file for each of its months. In the order of the teams, it would have a few events of each month."""
+    counts: list[int] = []
+
+    def count_files(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+        if Path(table.table_uri).name == "events":
+            counts.append(len(rows) if isinstance(rows, list) else 0)
+        return commit()
+
+    size = {"teams": 6, "sessions": 1, "possessions": 1}
+    with LongLeague(60, days=300, **size) as league, sideline.Client(**league.client_options()) as client, around_commits(count_files):
+        archive = archive_with(tmp_path, client, min_chunk_units=20, max_chunk_units=20)
+        archive.sync(start="2026-01-01", end="2027-03-01", tables=["events"])
+    assert counts.count(0) == 1, "deltalake writes the first chunk"
+    assert 3 <= max(counts) <= 5, counts

@@ -37,6 +37,11 @@ def test_the_page_of_tables_is_current() -> None:
     assert made["TRUST"].read_text(encoding="utf-8") == made["trust_page"](), "run python docs/make_tables.py"
 
 
+def test_what_syncs_take_is_what_was_measured() -> None:
+    module = runpy.run_path(str(DOCS / "make_growth.py"))
+    assert module["PAGE"].read_text(encoding="utf-8") == module["page"](), "run python docs/make_growth.py"
+
+
 @pytest.fixture(scope="module")
 def process() -> Iterator[Forks]:
     with forks() as process:

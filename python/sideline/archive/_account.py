@@ -9,6 +9,7 @@ from .._rows import library
 from . import _arrow
 from ._fetch import Outcome
 from ._life import is_lacking
+from ._packed import unpack
 from ._plan import event_of
 from ._read import public_columns_of_coverage, to_dicts
 from ._schemas import internal_schemas
@@ -63,20 +64,24 @@ def rows_of(outcomes: Sequence[Outcome]) -> "pyarrow.Table":
     return _arrow.table([coverage_row(outcome) for outcome in outcomes], columns)
 
 
-def account(store: Store, tables: "list[pyarrow.Table]", scope: Scope) -> "pyarrow.Table":
+def account(store: Store, streams: "list[pyarrow.Buffer]", scope: Scope) -> "pyarrow.Table":
     """Return the rows of a sync's units, and the archive's holes in its scope, with the status that they have now.
 
     Another process may have closed a hole of this sync meanwhile. A unit that is not in `coverage` keeps its row. The
     rows are in the order of the events; lists and rosters come first, holes of earlier syncs last.
 
     Parameters:
-        tables: a row of `coverage` for each unit that the sync requested, in the order in which they ended. They are
-            taken from the list, and each column is dropped once it is ordered: those of many seasons are large.
+        streams: packed rows of `coverage`, one for each unit that the sync requested, in the order in which they
+            ended. One column after another is unpacked and ordered: those of many seasons are large.
     """
     pa: Any = library("pyarrow", "archive")
     pc: Any = library("pyarrow.compute", "archive")
-    rows = pa.concat_tables([rows_of([]), *tables])
-    tables.clear()
+    none = rows_of([])
+
+    def columns_of(*names: str) -> Any:
+        return pa.concat_tables([none.select(names), *(unpack(stream, none.schema, names) for stream in streams)])
+
+    rows = columns_of("unit", "status", *_ORDER)
     units, statuses = rows["unit"], rows["status"]
     lacking = [status for status in statuses.unique().to_pylist() if is_lacking(status)]
     lacks = pc.is_in(statuses, value_set=_arrow.array(lacking, pa.string()))
@@ -97,13 +102,10 @@ def account(store: Store, tables: "list[pyarrow.Table]", scope: Scope) -> "pyarr
     keys = rows.select(_ORDER).append_column("has_event", pc.is_valid(rows["event_id"]))
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in ("has_event", *_ORDER)])
     places = pa.chunked_array([*places.take(order).chunks, _arrow.array(others, pa.int64())])
-    rows = pa.concat_tables([rows, _arrow.table([*current.values()], rows.schema)])
-    del units, statuses, keys
+    del rows, units, statuses, keys
+    holes = _arrow.table([*current.values()], none.schema)
     schema = public_columns_of_coverage()
-    columns = []
-    for name in schema.names:
-        columns.append(rows[name].take(places))
-        rows = rows.drop_columns(name)
+    columns = [pa.concat_tables([columns_of(name), holes.select([name])])[name].take(places) for name in schema.names]
     return pa.Table.from_arrays(columns, schema=schema)
 
 

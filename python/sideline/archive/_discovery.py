@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ._body import Body
 from ._fetch import REQUEST_ERRORS, SEASON_DATE, Outcome, Refusals, connection_error, failed, map_in_threads, served_at
 from ._listing import Event, Game, Listing, Received
 from ._memory import trim
+from ._packed import Packed
 from ._plan import Unit
 from ._store import now
 from ._withdrawals import Lists, Parent
@@ -28,6 +29,9 @@ Request = tuple[Unit, Callable[[], Payload], str]
 
 _BATCH_SIZE = 32
 """Entries of a list that are Python objects at once, before settled ones are dropped."""
+
+_MAX_LONG_LISTS, _LONG_RANGE = 4, timedelta(days=60)
+"""Lists of a long range that are requested at once, and wait to be read: each may have megabytes."""
 
 
 class Discovery:
@@ -61,8 +65,8 @@ class Discovery:
         """Ids of well-formed events and games."""
         self.unstorable: set[str] = set()
         """Ids of events whose body must not replace the stored one."""
-        self.events: dict[str, Event] = {}
-        self.games: dict[str, Game] = {}
+        self.events = Packed[Event]()
+        self.games = Packed[Game]()
         self.teams: dict[int, tuple[bytes, Received]] = {}
         self.team_ids: list[int] = []
         self._were_teams_requested = False
@@ -94,6 +98,11 @@ class Discovery:
         }
         return Lists(start, end, self._parents.get("schedule/all"), found)
 
+    def events_by_time(self) -> Iterator[Event]:
+        """Yield the events, the first to start first."""
+        order = sorted((str(event.starts_at or ""), event_id) for event_id, event in self.events.items())
+        return (self.events[event_id] for _, event_id in order)
+
     def read_lists(self, team_ids: Sequence[int] | None, start: Any, end: Any, *, with_teams: bool) -> None:
         """Request the schedule, the teams, and the events of each team."""
         first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
@@ -119,44 +128,39 @@ class Discovery:
             )
             for team in self.team_ids
         ]
-        for unit, payload, elements in self._request(requests):
-            self._read_events(unit, payload, elements)
+        max_concurrency = _MAX_LONG_LISTS if last - first > _LONG_RANGE else None
+        for unit, payload, elements in self._request(requests, max_concurrency):
+            self._note(unit, payload, self._read_events(unit, payload, elements))
+            trim()
         # After the events: a game that none of them is needs a request of its own.
-        self._read_schedule(schedule, schedule_payload)
+        self._note(schedule, schedule_payload, self._read_schedule(schedule, schedule_payload))
         if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
             # The list of teams says whether such a team exists.
             self._read_teams()
 
-    def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> None:
-        entries = _listing.Listing()
+    def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> Iterator[Listing]:
+        """Yield parts of a team's list, without settled events."""
         received = _received(payload, unit)
         for position, part in _batches(elements):
             listing = _listing.events(part, unit.team_id, received, position)
-            events = listing.events
+            listing.is_empty = not listing.events
             if self._settled_entries is not None:
-                events = self._settled_entries.drop_settled(events, self.clock)
-            entries.is_empty &= not listing.events
-            entries.events += events
-            entries.unreadable += listing.unreadable
-            for event in events:
+                listing.events = self._settled_entries.drop_settled(listing.events, self.clock)
+            for event in listing.events:
                 self._add(event)
-        self._note(unit, payload, entries)
-        trim()
+            yield listing
 
-    def _read_schedule(self, unit: Unit, payload: Payload | None) -> None:
+    def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
+        """Yield parts of the schedule, without settled games."""
         mine = set(self.team_ids)
-        entries = _listing.Listing()
         elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
         for position, part in _batches(elements):
             listing = _listing.games(part, _received(payload, unit), position)
-            games = listing.games
+            listing.is_empty = not listing.games
             if self._settled_entries is not None:
-                games = self._settled_entries.drop_settled_games(games, self.events, self.clock)
-            entries.is_empty &= not listing.games
-            entries.games += games
-            entries.unreadable += listing.unreadable
-        self._note(unit, payload, entries)
-        self.games = {game.id: game for game in entries.games if set(game.teams) & mine}
+                listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
+            self.games.update((game.id, game) for game in listing.games if set(game.teams) & mine)
+            yield listing
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
@@ -263,8 +267,13 @@ class Discovery:
             return Unit("team_events", event_id)
         return Unit("game", event_id, game_id=event_id)
 
-    def _request(self, requests: Sequence[Request]) -> Iterator[tuple[Unit, Payload | None, Iterator[bytes]]]:
-        """Yield the elements that each request lists, or none if it failed; its outcome has the error."""
+    def _request(
+        self, requests: Sequence[Request], max_concurrency: int | None = None
+    ) -> Iterator[tuple[Unit, Payload | None, Iterator[bytes]]]:
+        """Yield the elements that each request lists, or none if it failed; its outcome has the error.
+
+        `max_concurrency`: how many are in flight at once, if not as many as the client may send.
+        """
         refusals = Refusals(self._client)
 
         def one(unit: Unit, call: Callable[[], Payload], name: str) -> tuple[Outcome, Payload | None, Iterator[bytes]]:
@@ -278,7 +287,8 @@ class Discovery:
             ended = Outcome(unit, status, received.fetched_at, received.served_at, request_id=payload.request_id)
             return ended, payload, elements
 
-        threads = options_of(self._client)["max_concurrency"]
+        limit = options_of(self._client)["max_concurrency"]
+        threads = min(limit, max_concurrency or limit)
         outcomes = []
         for outcome, payload, elements in map_in_threads(lambda request: one(*request), requests, threads):
             if self._service_clock is None:
@@ -289,23 +299,27 @@ class Discovery:
         if (cause := connection_error(outcomes)) is not None:
             raise cause
 
-    def _note(self, unit: Unit, payload: Payload | None, found: Listing) -> None:
+    def _note(self, unit: Unit, payload: Payload | None, parts: Iterable[Listing]) -> None:
         """Record the entries of a list, and the entries that cannot be read."""
         if payload is None:
             return
-        self._parents[unit.name] = Parent(
-            frozenset(found.ids), is_whole=not found.unreadable, is_empty=found.is_empty and not found.ids
-        )
-        for position, text in found.unreadable:
-            name = f"{unit.team_id or unit.operation}[{position}]"
-            entry = Unit(unit.operation, name, is_malformed=True)
-            self._problem(entry, text, None, _received(payload, unit))
-        for game in found.games:
-            if game.problem is None:
-                self.readable.add(game.id)
-            else:
-                entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
-                self._problem(entry, game.problem, game.body, game.received)
+        ids: set[str] = set()
+        is_whole = is_empty = True
+        for part in parts:
+            ids |= part.ids
+            is_whole &= not part.unreadable
+            is_empty &= part.is_empty
+            for position, text in part.unreadable:
+                name = f"{unit.team_id or unit.operation}[{position}]"
+                entry = Unit(unit.operation, name, is_malformed=True)
+                self._problem(entry, text, None, _received(payload, unit))
+            for game in part.games:
+                if game.problem is None:
+                    self.readable.add(game.id)
+                else:
+                    entry = Unit("schedule", game.id, game_id=game.id, is_malformed=True)
+                    self._problem(entry, game.problem, game.body, game.received)
+        self._parents[unit.name] = Parent(frozenset(ids), is_whole, is_empty)
 
     def _add(self, event: Event) -> None:
         """Record an event. If two lists have it, the readable one counts."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from sys import intern
 from typing import Any
 
 _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
@@ -235,7 +236,8 @@ def _id(item: object, name: str) -> tuple[str | None, str]:
         return None, f"its {name} is {'null or missing' if value is None else f'a {type(value).__name__}'}"
     if not is_sendable(str(value)):
         return None, f"its {name} {str(value)[:80]!r} is no id: ids hold ASCII letters, digits, - _ . @ and :"
-    return str(value), ""
+    # The lists of both teams, and the schedule, have it.
+    return intern(str(value)), ""
 
 
 def _session_id(item: object) -> tuple[str | None, str]:

@@ -97,8 +97,9 @@ def one_by_one(rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]
     """Yield rows of `raw` with their month, each a batch of its own, whose body is decompressed when it is written."""
     pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
-    for row in rows:
-        batch = _arrow.table([{**row, "body": None}], schema).to_batches()[0]
+    others = _arrow.table([{**row, "body": None} for row in rows], schema)
+    for place, row in enumerate(rows):
+        batch = others.slice(place, 1).to_batches()[0]
         if row["body"]:
             raw = row["body"].raw
             # The bytes themselves: pyarrow's pool would keep the memory of copies.

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _DAY = timedelta(days=1)
 """How far a unit's month may be from a range that its event touches."""
 
+_FILES_BETWEEN_TRIMS = 64
+"""Files that are read before freed memory is returned, which takes some milliseconds."""
+
 _COLUMNS = (
     *("operation", "unit", "status", "body_id", "sequence", "team_id", "event_id"),
     *("starts_at", "over_at", "planned_at", "linked", "final"),
@@ -297,7 +300,9 @@ class Ledger:
         ]
         for month in {month[:7] for month in months}:
             self._interrupted_in(month)
-        self._add(self._without_settled(self._store.select(self._table, months=months), unsettled_events))
+        # A file at a time: few of the rows stay.
+        batches = self._store.batches(self._table, None, columns=internal_schemas()["coverage"].names, months=months)
+        self._add(self._without_settled(batches, unsettled_events))
 
     def read_events(self, event_ids: Collection[str], unsettled_events: Collection[str]) -> None:
         """Read the rows of events that no row is known of, in whatever month they are, except those of settled entries.
@@ -358,6 +363,9 @@ class Ledger:
             yield rows.filter(pc.invert(is_settled))
 
     def _add(self, batches: "Iterable[pyarrow.RecordBatch]") -> None:
-        for batch in batches:
+        for count, batch in enumerate(batches, 1):
             if batch.num_rows:
                 self.rows.update((row["unit"], row) for row in to_views(batch))
+            # Of a long range, hundreds of files are read, of which nothing is kept.
+            if count % _FILES_BETWEEN_TRIMS == 0:
+                trim()

@@ -249,9 +249,11 @@ class Store:
                 return made
         raise AssertionError
 
-    def rows(self, table: "DeltaTable", columns: Sequence[str] | None = None) -> "pyarrow.Table":
-        """Return the rows of an opened table of the archive's own. Files never change, so each of a small table is read
-        once until `forget_files`: a sync reads some tables several times, in more files each night."""
+    def rows(
+        self, table: "DeltaTable", columns: Sequence[str] | None = None, months: Collection[str] | None = None
+    ) -> "pyarrow.Table":
+        """Return the rows of an opened table of the archive's own, or those in files of months. Files never change, so
+        each of a small table is read once until `forget_files`: a sync reads some tables several times."""
         pa: Any = library("pyarrow", "archive")
         name = name_of(table)
         schema = internal_schemas()[name]
@@ -265,10 +267,15 @@ class Store:
             rows = rows.cast(pa.schema([wanted.field(column) for column in rows.column_names]))
             return in_month(rows, file.get(MONTH_OF_FILE, "")) if MONTH in wanted.names else rows
 
+        found = {
+            path: before[path] if path in before else read(file)
+            for path, file in files.items()
+            if months is None or file.get(MONTH_OF_FILE) in months
+        }
         # A new dict, without files that were replaced: another thread may read the one before.
-        found = {path: before[path] if path in before else read(file) for path, file in files.items()}
-        is_kept = sum(rows.nbytes for rows in found.values()) <= self.settings.max_kept_bytes
-        self._files[name, *wanted.names] = found if is_kept else {}
+        current = {path: rows for path, rows in before.items() if path in files} | found
+        is_kept = sum(rows.nbytes for rows in current.values()) <= self.settings.max_kept_bytes
+        self._files[name, *wanted.names] = current if is_kept else {}
         return pa.concat_tables([_arrow.empty(wanted), *found.values()], promote_options="permissive").select(
             wanted.names
         )
@@ -326,7 +333,7 @@ class Store:
             yield from self.batches(table, texts, columns=names, months=months)
             return
         more = {*([] if texts is None else texts[:1]), *([] if months is None else [MONTH])} - {*names}
-        rows = self.rows(table, [*names, *more])
+        rows = self.rows(table, [*names, *more], months)
         if texts is not None:
             rows = rows.filter(has_one(rows[texts[0]], texts[1]))
         if months is not None:

@@ -22,6 +22,7 @@ from ._ledger import mark_listed, remove_holes, update_facts, update_holes
 from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
+from ._packed import pack
 from ._pipeline import Pipeline
 from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
@@ -86,8 +87,8 @@ class Sync:
         self._stored_chunks = 0
         self.done: int = 0
         self.rows: int = 0
-        self._rows_of_units: list[pyarrow.Table] = []
-        """The rows of `coverage` of the units that have ended; an outcome of each takes several times their memory."""
+        self._rows_of_units: list[pyarrow.Buffer] = []
+        """The rows of `coverage` of the units that have ended, packed."""
         self.corrections: list[dict[str, Any]] = []
         self._report: Callable[[Iterable[Outcome]], None]
 
@@ -142,10 +143,13 @@ class Sync:
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         if outcomes:
-            self._rows_of_units.append(rows_of(outcomes))
+            self._rows_of_units.append(pack(rows_of(outcomes)))
 
     def account(self) -> "pyarrow.Table":
-        """Return how each planned unit ended, and what else the archive lacks in the scope of the sync."""
+        """End the sync; return how each planned unit ended, and what else the archive lacks in the scope."""
+        # Those of many seasons are as large as the account.
+        del self._lists, self._owners
+        trim()
         return account(self._store, self._rows_of_units, self._scope)
 
     @staticmethod
@@ -220,7 +224,7 @@ class Sync:
             if row["event_id"] is not None:
                 by_event.setdefault(row["event_id"], []).append(row)
         withdrawn: list[Outcome] = []
-        for event in list(lists.events.values()):
+        for event in lists.events.values():
             absent = _withdrawals.unlisted_sessions(event, by_event.get(event.id, ()), sessions)
             if not absent:
                 continue
@@ -319,9 +323,10 @@ class Sync:
                 lists.games[game_id] = replace(game, body=b"")
                 yield _plan.of_game(game), game.body, game.received
         if "game" in self._wanted:
-            for event_id, event in lists.events.items():
-                if event_id not in lists.unstorable:
-                    lists.events[event_id] = replace(event, body=b"")
+            # Sorted, so that a chunk has events of few months: it writes a file for each.
+            for event in self._lists.events_by_time():
+                if event.id not in lists.unstorable:
+                    lists.events[event.id] = replace(event, body=b"")
                     yield _plan.of_event(event), event.body, event.received
 
     def _is_settled(self, unit: Unit, body: bytes) -> bool:
@@ -358,7 +363,7 @@ class Sync:
         """Return how many units of events are due, the expected bytes of their bodies, and the units that are not."""
         count, size = 0, 0.0
         listed: dict[str, Unit] = {}
-        for event in self._events():
+        for event in self._lists.events_by_time():
             for unit in self._units_of(event):
                 if self._is_due(unit):
                     count += 1
@@ -369,7 +374,9 @@ class Sync:
 
     def _groups(self) -> Iterator[list[Unit]]:
         """Yield the due units of events, of one month after another: those of many seasons take much memory."""
-        for _, of_month in groupby(self._events(), key=lambda event: str(event.starts_at)[: len("2026-11")]):
+        for _, of_month in groupby(
+            self._lists.events_by_time(), key=lambda event: str(event.starts_at)[: len("2026-11")]
+        ):
             new: list[Unit] = []
             for event in of_month:
                 due = [unit for unit in self._units_of(event) if self._is_due(unit)]
@@ -378,10 +385,6 @@ class Sync:
                 new += [unit for unit in due if not self._is_known(unit.name)]
             # Sorted, so that storing a chunk does not read the files of the one before.
             yield from ([unit] for unit in sorted(new, key=lambda unit: unit.id))
-
-    def _events(self) -> list[Event]:
-        """Return the events, the first to start first."""
-        return sorted(self._lists.events.values(), key=lambda event: (str(event.starts_at or ""), event.id))
 
     def _units_of(self, event: Event) -> Iterator[Unit]:
         """Yield the units that the event is the first to list."""
@@ -560,16 +563,8 @@ def _trace() -> AbstractContextManager[Callable[[Iterable[Outcome]], None]]:
 
 def _done_elsewhere(unit: Unit, row: Mapping[str, Any]) -> Outcome:
     """Return the outcome of a unit that another machine requested."""
-    return Outcome(
-        unit,
-        row["status"],
-        row["fetched_at"],
-        row["served_at"],
-        request_id=row["request_id"],
-        error=row["error"],
-        attempts=0,
-        rows=row["rows"],
-    )
+    facts = {name: row[name] for name in ("status", "fetched_at", "served_at", "request_id", "error", "rows")}
+    return Outcome(unit, attempts=0, **facts)
 
 
 def _is_of(row: Mapping[str, Any], event_id: str) -> bool:
