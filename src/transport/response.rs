@@ -144,7 +144,7 @@ fn parse_error(body: &Body) -> ErrorDetails {
     ErrorDetails { message, request_id, origin }
 }
 
-/// The text of a string, or another value as it is in the body; `None` for null.
+/// The text of a string, or the JSON of another value; `None` for null.
 fn as_text(value: &Value<'_>) -> Option<String> {
     match value.text() {
         Some(text) => Some(text.into_owned()),
