@@ -19,7 +19,6 @@ from needs import library
 
 import sideline
 from long_league import LongLeague
-from sideline.archive import _arrow
 from sideline.archive._listing import Event, Received, events
 from sideline.archive._packed import Packed, pack, unpack
 
@@ -151,7 +150,7 @@ def test_an_entry_of_a_list_takes_little_memory() -> None:
 
 def test_packed_rows_are_unpacked_as_they_were() -> None:
     kinds = pa.schema([("unit", pa.string()), ("status", pa.dictionary(pa.int32(), pa.string()))])
-    rows = [_arrow.table([{"unit": f"stats/{number}", "status": status}], kinds) for number, status in enumerate(("fetched", None))]
+    rows = [pa.Table.from_pylist([{"unit": f"stats/{number}", "status": status}], kinds) for number, status in enumerate(("fetched", None))]
     for names in (["unit", "status"], ["status"]):
         assert [unpack(pack(part), kinds, names) for part in rows] == [part.select(names) for part in rows]
 

@@ -64,6 +64,47 @@ fn fingerprint(key: &[u8]) -> u64 {
     print
 }
 
+/// Whether an object of a body, which is JSON, may have the same key twice.
+pub(super) fn may_repeat(body: &Body) -> bool {
+    let bytes = body.padded();
+    let Some(mut cursor) = reader::start(&bytes) else { return true };
+    let mut keys = DuplicateKeys::default();
+    // Whether each open container is an object, and whether a key follows.
+    let mut is_object = Vec::new();
+    let mut is_key = false;
+    while !cursor.is_at_end() {
+        match cursor.peek_byte() {
+            bracket @ (b'{' | b'[') => {
+                is_key = bracket == b'{';
+                is_object.push(is_key);
+                if is_key {
+                    keys.open();
+                }
+            }
+            b'}' | b']' => {
+                if is_object.pop() == Some(true) {
+                    keys.close();
+                }
+                is_key = false;
+            }
+            b',' => is_key = is_object.last() == Some(&true),
+            _ => {
+                let start = cursor;
+                if cursor.skip_string().is_ok() {
+                    let text = cursor.span_from(&start).inner().bytes();
+                    // The same key may be spelled with an escape and without.
+                    if std::mem::take(&mut is_key) && (text.contains(&b'\\') || !keys.insert(text)) {
+                        return true;
+                    }
+                    continue;
+                }
+            }
+        }
+        cursor.advance(1);
+    }
+    false
+}
+
 /// The deepest nesting of a body that has a normal form.
 const MAX_DEPTH: usize = 200;
 
@@ -146,6 +187,16 @@ fn write_object(cursor: &mut Cursor<'_>, text: &mut Vec<u8>, depth: usize) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_may_repeat_a_key_only_within_itself() {
+        for body in [r#"{"a": 1, "b": {"a": ["a", "a", {"a": 1}, {"a": "}"}]}}"#, r#"[{"a": 1}, {"a": 1}]"#, "7"] {
+            assert!(!may_repeat(&Body::from(body.as_bytes())), "{body}");
+        }
+        for body in [r#"{"a": 1, "a": 2}"#, r#"[{"b": {"a": 1, "c": {"a": 2}, "a": 3}}]"#, r#"{"\u0061": 1}"#] {
+            assert!(may_repeat(&Body::from(body.as_bytes())), "{body}");
+        }
+    }
 
     #[test]
     fn a_key_is_met_twice_in_its_own_map_only() {

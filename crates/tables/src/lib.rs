@@ -114,6 +114,12 @@ fn read_last_values<T>(
     if let Some(error) = reader::syntax_error(body) {
         return Err(error.into());
     }
+    if let Some(error) = &found
+        && !duplicate_keys::may_repeat(body)
+    {
+        // A table is refused as fast as it is accepted.
+        return Err(error.clone());
+    }
     // The first value of a duplicate key may be the cause of the error.
     let again = match duplicate_keys::normal_form(body) {
         Ok(normal) => read(&normal, DuplicatePolicy::KeepFirst),
