@@ -117,7 +117,7 @@ fn read_last_values<T>(
     if let Some(error) = &found
         && !duplicate_keys::may_repeat(body)
     {
-        // A table is refused as fast as it is accepted.
+        // A second reading would take as long as the first.
         return Err(error.clone());
     }
     // The first value of a duplicate key may be the cause of the error.
