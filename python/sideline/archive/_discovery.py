@@ -65,8 +65,8 @@ class Discovery:
         """Ids of well-formed events and games."""
         self.unstorable: set[str] = set()
         """Ids of events whose body must not replace the stored one."""
-        self.events = Packed[Event]()
-        self.games = Packed[Game]()
+        self.events: Packed[Event] = Packed()
+        self.games: Packed[Game] = Packed()
         self.teams: dict[int, tuple[bytes, Received]] = {}
         self.team_ids: list[int] = []
         self._were_teams_requested = False
