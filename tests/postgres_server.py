@@ -7,16 +7,21 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Its address; it runs as another user if the tests run as root."""
+    """Its address; it runs as another user if the tests run as root. Without PostgreSQL the test is skipped."""
+    if not BINARIES:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     # Not below pytest's folder, which is closed to other users.
     folder = Path(tempfile.mkdtemp(prefix="sideline-postgres-"))
     as_user: list[str] = []
@@ -52,6 +57,13 @@ def postgres_server() -> Iterator[str]:
             run("pg_ctl", "-D", data, "-m", "immediate", "-w", "-t", "100", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(server: str) -> str:
+    """The address of a new database of a server."""
+    name = f"test_{uuid.uuid4().hex}"
+    query(server, f"create database {name}")
+    return server.replace("/postgres", f"/{name}")
 
 
 def query(address: str, text: str) -> list[list[str]]:

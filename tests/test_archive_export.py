@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from needs import library, needs
 from service import Service
 
 import sideline
-from postgres_server import BINARIES, postgres_server
+from postgres_server import new_database, postgres_server
 from sideline.archive._export_target import Address, Target, keywords_of, open_target
 from sideline.archive._export_values import deliverable, sentence
 
@@ -59,8 +58,6 @@ class Killed(BaseException):
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    if not BINARIES:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     with postgres_server() as address:
         yield address.replace("sideline@", "sideline:canary-password@")
 
@@ -71,12 +68,6 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "duckdb":
         return f"duckdb://{tmp_path}/target.duckdb"
     return new_database(request.getfixturevalue("postgres"))
-
-
-def new_database(address: str) -> str:
-    database = f"test_{uuid.uuid4().hex}"
-    subprocess.run([BINARIES[-1] / "createdb", "--maintenance-db", address, database], check=True, timeout=120)
-    return address.replace("/postgres", f"/{database}")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import uuid
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from service import Service
 from trust import shown, untrue
 
 import sideline
-from postgres_server import BINARIES, postgres_server, query
+from postgres_server import new_database, postgres_server
 from sideline.archive._export_target import Address, open_target
 
 require(*ARCHIVE, extra="archive")
@@ -291,16 +290,8 @@ class OddSeason:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    if not BINARIES:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     with postgres_server() as address:
         yield address
-
-
-def new_database(postgres: str) -> str:
-    database = f"test_{uuid.uuid4().hex}"
-    query(postgres, f"create database {database}")
-    return postgres.replace("/postgres", f"/{database}")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ import textwrap
 import threading
 import time
 import traceback
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -30,7 +29,7 @@ from live_fakes import Connection, fake, take
 from service import Service
 
 import sideline
-from postgres_server import BINARIES, postgres_server, query
+from postgres_server import new_database, postgres_server
 from sideline.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -138,8 +137,6 @@ ODD_VALUES = {
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    if not BINARIES:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     with postgres_server() as address:
         yield address
 
@@ -149,13 +146,7 @@ def postgres() -> Iterator[str]:
     [(to, case) for to in ("duckdb", "postgresql") for case in ODD_VALUES],
 )
 def test_an_odd_value_never_ends_an_export(to: str, case: str, tmp_path: Path, league: Service, request: pytest.FixtureRequest) -> None:
-    if to == "duckdb":
-        address = f"duckdb://{tmp_path}/season.duckdb"
-    else:
-        address = request.getfixturevalue("postgres")
-        name = f"test_{uuid.uuid4().hex}"
-        query(address, f"create database {name}")
-        address = address.replace("/postgres", f"/{name}")
+    address = f"duckdb://{tmp_path}/season.duckdb" if to == "duckdb" else new_database(request.getfixturevalue("postgres"))
     fault = league.faults.add("stats", change=ODD_VALUES[case])
     try:
         with archive_in(tmp_path, league) as archive:

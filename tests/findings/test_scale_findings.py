@@ -15,7 +15,7 @@ from service import Service
 
 import sideline
 from object_store import Bucket, bucket
-from postgres_server import BINARIES, postgres_server, query
+from postgres_server import postgres_server, query
 
 adbc_driver_manager = pytest.importorskip("adbc_driver_manager", reason="needs adbc_driver_manager: pip install 'sideline[export]'")
 duckdb = pytest.importorskip("duckdb", reason="needs duckdb: pip install 'sideline[archive]'")
@@ -197,8 +197,6 @@ def test_a_self_join_of_a_stored_season_requests_each_session_once(league: Servi
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory: pytest.TempPathFactory, stored: Path) -> Iterator[str]:
     """A PostgreSQL server that has an export of the archive."""
-    if not BINARIES:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     with postgres_server() as address:
         sideline.Archive(stored).export(address)
         yield address
