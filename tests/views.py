@@ -32,8 +32,6 @@ DELAY_UNTIL_OVER = timedelta(hours=3)
 """A game is over so long after its last session."""
 OF_SESSIONS = {"stats", "stats_details", "possessions", "shots"}
 """The operations whose units have the id of a session."""
-WITH_SHOTS = {"shots", "tracking_loads", "tracking_defenders"}
-"""Shots, and the tables that are computed from them among others."""
 REFUSAL_STATUSES = {400, 403, 422, 500, 502, 503}
 """The statuses with which a response leaves a hole, whatever was known."""
 
@@ -174,8 +172,9 @@ class Views:
                 assert verdict in ("withdrawn", "missing"), subject
                 continue
             over_at = _over_at(event)
-            if verdict in ("degraded", "pending") and row["table"] in WITH_SHOTS and any(session.id not in shot_at for session in event.sessions):
-                # Far fewer rows than usual are in doubt, and a session may truly have no shot.
+            is_of_shots = row["table"] == "shots" or all(reason.startswith("shots: ") for reason in row["reasons"])
+            if verdict in ("degraded", "pending") and is_of_shots and any(session.id not in shot_at for session in event.sessions):
+                # Far fewer rows than usual are in doubt, and so is what is computed from them; a session may truly have no shot.
                 continue
             if over_at + DELAY_UNTIL_OVER > clock or not event.sessions:
                 assert verdict == "pending" or (verdict == "late" and event.tipoff < season.now), f"{verdict} and not over: {subject}"
