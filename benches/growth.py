@@ -24,6 +24,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+TABLES = ["events", "games", "locations", "player_stats", "possessions", "sessions", "shots", "stat_events"]
+"""Tables of a sync with locations."""
+
 SYNC = """
 import json, resource, sys, time
 start = time.perf_counter()
@@ -113,15 +116,18 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         "days": arguments.days,
         "possessions": arguments.possessions,
         "sessions": arguments.sessions,
+        "frames_per_second": arguments.frames,
     }
     service = spawn.Process(target=serve, args=(other, league), daemon=True)
     service.start()
     environ = pipe.recv()
     options = {} if arguments.tables is None else {"tables": arguments.tables.split(",")}
+    if arguments.frames:
+        options["tables"] = TABLES
     rows: list[dict[str, Any]] = []
 
     def add(name: str, row: dict[str, Any]) -> None:
-        size = {"games": games, "sessions": arguments.sessions, "possessions": arguments.possessions}
+        size = {"games": games, **{name: league[name] for name in ("sessions", "possessions", "frames_per_second")}}
         rows.append({**size, "sync": name, **row})
         print(json.dumps(rows[-1]), flush=True)
 
@@ -155,7 +161,7 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def store(rows: list[dict[str, Any]], path: Path) -> None:
     """Replace the rows of the same games, size and sync in a file, and add the others."""
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    names = ("games", "sessions", "possessions", "sync")
+    names = ("games", "sessions", "possessions", "frames_per_second", "sync")
     every = {tuple(row[name] for name in names): row for row in (*before, *rows)}
     path.write_text("[\n" + ",\n".join(map(json.dumps, every.values())) + "\n]\n", encoding="utf-8")
 
@@ -168,6 +174,7 @@ def main() -> None:
     parser.add_argument("--tables", help="separated by commas; default: those of a sync")
     parser.add_argument("--possessions", type=int, default=4, help="of a session: the size of bodies")
     parser.add_argument("--sessions", type=int, default=2, help="of a game")
+    parser.add_argument("--frames", type=int, default=0, help="of locations in a second; without them, none are synced")
     parser.add_argument("--only", nargs="+", help='what is measured, such as "first sync"; default: all')
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

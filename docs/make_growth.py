@@ -26,9 +26,12 @@ RATES = 10, 40
 Row = dict[str, Any]
 
 
-def rows_of_size(rows: list[Row], sync: str, *, is_real: bool) -> list[Row]:
+def rows_of_size(rows: list[Row], sync: str, *, is_real: bool, has_locations: bool = False) -> list[Row]:
     """Return the rows of a sync, with small or real bodies, by the number of games."""
-    found = [row for row in rows if row["sync"] == sync and (row["possessions"] > 1) == is_real]
+    size = is_real, has_locations
+    found = [
+        row for row in rows if row["sync"] == sync and (row["possessions"] > 1, row["frames_per_second"] > 0) == size
+    ]
     return sorted(found, key=lambda row: row["games"])
 
 
@@ -40,10 +43,10 @@ def limited(value: float, most: float | None) -> str:
     return number(value) if most is None or value <= most else f"**{number(value)}**"
 
 
-def table(rows: list[Row]) -> list[str]:
+def table(rows: list[Row], **size: bool) -> list[str]:
     lines = ["| sync | games | memory, MB | CPU, s | requests | stored, MB | files |", "|---|---|---|---|---|---|---|"]
     for sync, (most_mb, most_cpu) in LIMITS.items():
-        for row in rows_of_size(rows, sync, is_real=False):
+        for row in rows_of_size(rows, sync, **size):
             cells = [sync, number(row["games"]), limited(row["mb"], most_mb), limited(row["cpu"], most_cpu)]
             cells += [number(row[name]) for name in ("requests", "stored_mb", "files")]
             lines.append(f"| {' | '.join(cells)} |")
@@ -102,11 +105,23 @@ def text(rows: list[Row]) -> list[str]:
         f"{limits} (more is bold).",
         "Measured by `make growth`:",
         "",
-        *table(rows),
+        *table(rows, is_real=False),
         "",
         "![Memory and CPU seconds of syncs by the number of games](growth.png)",
         "",
+        *locations(rows),
+        "",
         *leagues(rows),
+    ]
+
+
+def locations(rows: list[Row]) -> list[str]:
+    row = rows_of_size(rows, "first sync", is_real=True, has_locations=True)[0]
+    return [
+        f"With locations, of ten players at {row['frames_per_second']} frames a second, and bodies of real size ({row['sessions']} sessions of ten minutes and",
+        f"{row['possessions']} possessions):",
+        "",
+        *table(rows, is_real=True, has_locations=True),
     ]
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ from sideline.archive._packed import Packed, pack, unpack
 pa = library("pyarrow")
 parquet = library("pyarrow.parquet")
 
-SETTINGS = "_RJEM_MALLOC_CONF"
+VARIABLES = "_RJEM_MALLOC_CONF", "ARROW_DEFAULT_MEMORY_POOL"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="concerns allocators of Linux")
 
 
 def run(code: str, *arguments: str, **environment: str) -> str:
-    inherited = {name: value for name, value in os.environ.items() if name != SETTINGS}
+    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         capture_output=True,
@@ -43,27 +43,40 @@ def run(code: str, *arguments: str, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
-    [({}, "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0 None"), ({SETTINGS: "narenas:2"}, "narenas:2 narenas:2")],
+    ("library_name", "variable", "setting"),
+    [
+        ("deltalake", "_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"),
+        ("pyarrow", "ARROW_DEFAULT_MEMORY_POOL", "system"),
+    ],
 )
-def test_deltalake_is_loaded_so_that_it_keeps_no_freed_memory(given: dict[str, str], expected: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [None, "of the user"])
+def test_libraries_are_loaded_so_that_they_keep_no_freed_memory(library_name: str, variable: str, setting: str, given: str | None, tmp_path: Path) -> None:
     found = run(
         """
         import os, sys
+        _, root, library_name, variable = sys.argv
         seen = []
         class Watch:
             def find_spec(self, name, path=None, target=None):
-                if name == "deltalake":
-                    seen.append(os.environ.get("_RJEM_MALLOC_CONF"))
+                if name == library_name:
+                    seen.append(os.environ.get(variable))
         sys.meta_path.insert(0, Watch())
         import sideline
-        sideline.Archive(sys.argv[1])
-        print(*seen, os.environ.get("_RJEM_MALLOC_CONF"))
+        sideline.Archive(root)
+        print(*seen, os.environ.get(variable), sep="|")
         """,
         str(tmp_path),
-        **given,
+        library_name,
+        variable,
+        **({} if given is None else {variable: given}),
     )
-    assert found == expected
+    assert found == f"{given or setting}|{given}"
+
+
+def test_pyarrow_allocates_from_the_system(tmp_path: Path) -> None:
+    code = "import sys, sideline, pyarrow; sideline.Archive(sys.argv[1]); print(pyarrow.default_memory_pool().backend_name)"
+    assert run(code.replace("sideline, pyarrow", "sideline").replace("print", "import pyarrow; print"), str(tmp_path)) == "system"
+    assert run(code, str(tmp_path)) != "system", "of a program that has imported it"
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have nothing to trim")
@@ -170,3 +183,47 @@ def test_lists_are_stored_in_the_order_of_their_times(tmp_path: Path) -> None:
         archive.sync(start="2026-01-01", end="2027-03-01", tables=["events"])
     assert counts.count(0) == 1, "deltalake writes the first chunk"
     assert 3 <= max(counts) <= 5, counts
+
+
+SYNC_PEAK = """
+import sys, sideline
+def peak():
+    return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+options = dict(argument.split("=") for argument in sys.argv[2:])
+tables = options.pop("tables", None)
+report = sideline.Archive(sys.argv[1], sideline.Client()).sync(tables=tables and tables.split(","), progress=False, **options)
+report.raise_if_incomplete()
+print(peak())
+"""
+
+TABLES = "tables=events,games,locations,player_stats,possessions,sessions,shots,stat_events"
+
+SEASON = "start=2026-09-01", "end=2027-03-03"
+
+
+@pytest.mark.parametrize("games", [1, pytest.param(12, marks=pytest.mark.extended)])
+def test_a_sync_of_locations_takes_at_most_350_mb(games: int, tmp_path: Path) -> None:
+    """Ten players, ten frames a second: a body of seven minutes has 9 MB."""
+    with LongLeague(games, days=60, sessions=4, possessions=48, frames_per_second=10) as league:
+        assert int(run(SYNC_PEAK, str(tmp_path), *SEASON, TABLES, **league.environ)) <= 350
+    assert sideline.Archive(tmp_path).to_arrow("locations").num_rows == games * 4 * 600 * 10 * 10
+
+
+@pytest.mark.parametrize("games", [300, pytest.param(2400, marks=pytest.mark.extended)])
+def test_a_night_with_nothing_new_takes_at_most_200_mb_whatever_the_range(games: int, tmp_path: Path) -> None:
+    with LongLeague(games, sessions=1, possessions=1) as league:
+        first, second = (int(run(SYNC_PEAK, str(tmp_path), *SEASON, **league.environ)) for _ in range(2))
+    assert (first <= 350, second <= 200) == (True, True), (first, second)
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(3600)
+def test_logs_are_a_tenth_after_100_nights_of_70_games(tmp_path: Path) -> None:
+    with LongLeague(70, days=11, sessions=1, possessions=1) as league:
+        for _ in range(100):
+            days = (league.time + timedelta(days=count) for count in (-2, 1))
+            start, end = (f"{day:%Y-%m-%d}" for day in days)
+            run(SYNC_PEAK, str(tmp_path), f"start={start}", f"end={end}", **league.environ)
+            league.next_night(70)
+    sizes = {path: path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()}
+    assert sum(size for path, size in sizes.items() if "_delta_log" in path.parts) <= 0.1 * sum(sizes.values())

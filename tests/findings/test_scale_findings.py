@@ -84,7 +84,7 @@ def test_a_filter_by_team_has_the_rows_that_the_whole_table_has(league: Service,
 
 def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_season(tmp_path: Path) -> None:
     peaks = {}
-    for games in (30, 200):
+    for games in (150, 320):
         with new_service() as league, client_of(league) as client:
             serve_long_season(league, games)
             assert (
@@ -93,7 +93,7 @@ def test_a_night_with_nothing_new_needs_no_more_python_objects_for_a_longer_seas
                 .complete
             )
             peaks[games] = python_peak_of_a_night(league, tmp_path / str(games))
-    grown = (peaks[200] - peaks[30]) / 170
+    grown = (peaks[320] - peaks[150]) / 170
     assert grown < 1_000, f"{grown:.0f} bytes for each game: {peaks}"
 
 

@@ -76,6 +76,7 @@ from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_a
 from ._export import Exported, export as export_changes
 from ._export_target import Address
 from ._html_report import ArchiveReport, gather, last_report_time, record_report, render, zone_of_report
+from ._memory import returned_blocks
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
 from ._publish import verify
@@ -257,9 +258,12 @@ class Archive:
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(self._store, client, wanted=_plan.with_events(operations), clock=self._clock, **options)
-        run.run(teams, games, start, end)
         if "locations" in operations:
-            _tracking.update(self._store)
+            with returned_blocks():
+                run.run(teams, games, start, end)
+                _tracking.update(self._store)
+        else:
+            run.run(teams, games, start, end)
         return SyncReport(
             _public("coverage", run.account()),
             _public("corrections", rows_to_arrow(run.corrections, "corrections")),

@@ -21,14 +21,14 @@ from ._file_bounds import Bounds
 from ._log_copy import LOG, text_of_commit
 from ._memory import trim
 from ._schemas import MONTH, in_month, internal_schemas
-from ._store import MONTH_OF_FILE, Store, has_one, is_in, is_outside, listed_files, name_of
+from ._store import MAX_ROW_GROUP, MONTH_OF_FILE, Store, has_one, is_in, is_outside, listed_files, name_of, with_columns
 
 if TYPE_CHECKING:
     import pyarrow
     from deltalake import DeltaTable
 
-_MAX_ROW_GROUP = 65_536
-"""Rows of a row group of a table without bodies."""
+_MAX_ROW_GROUP_SIZE = 8 * 1024 * 1024
+"""Bytes of a row group, which its writer and its readers have in memory, unless one batch has more."""
 
 _LOG_ENTRY = re.compile(r"(\d{20})\.")
 
@@ -42,22 +42,28 @@ def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]
     """Yield the rows of each month, without its column."""
     pc: Any = library("pyarrow.compute", "archive")
     others = rows.drop_columns([MONTH])
-    for month in sorted(rows[MONTH].unique().to_pylist()):
-        for batch in others.filter(pc.equal(rows[MONTH], _arrow.scalar(month, rows[MONTH].type))).to_batches():
+    months = sorted(rows[MONTH].unique().to_pylist())
+    for month in months:
+        is_in_month = pc.equal(rows[MONTH], _arrow.scalar(month, rows[MONTH].type))
+        # A filter copies the rows.
+        for batch in (others if len(months) == 1 else others.filter(is_in_month)).to_batches():
             yield month, batch
 
 
-def _join(batches: "Iterable[pyarrow.RecordBatch]", size: int) -> "Iterator[pyarrow.Table]":
-    """Yield tables of so many rows, each of which is a row group."""
+def _row_groups(batches: "Iterable[pyarrow.RecordBatch]", max_rows: int) -> "Iterator[pyarrow.Table]":
+    """Yield the rows of each row group: at most so many, unless one batch has more, and few bytes."""
     pa: Any = library("pyarrow", "archive")
-    batches_of_group: list[Any] = []
+    group: list[Any] = []
+    rows = size = 0
     for batch in batches:
-        batches_of_group.append(batch)
-        if sum(item.num_rows for item in batches_of_group) >= size:
-            yield pa.Table.from_batches(batches_of_group)
-            batches_of_group = []
-    if batches_of_group:
-        yield pa.Table.from_batches(batches_of_group)
+        if group and (rows + batch.num_rows > max_rows or size + batch.nbytes > _MAX_ROW_GROUP_SIZE):
+            yield pa.Table.from_batches(group)
+            group, rows, size = [], 0, 0
+        group.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+    if group:
+        yield pa.Table.from_batches(group)
 
 
 def log(store: Store, table: "DeltaTable") -> list[tuple[int, str]]:
@@ -88,21 +94,34 @@ def oldest_version(store: Store, name: str) -> int:
     return min((number for number, path in entries if number == 0 or is_checkpoint(path)), default=0)
 
 
-def add_files(store: Store, table: "DeltaTable", rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]") -> list[Any]:
+def add_files(
+    store: Store,
+    table: "DeltaTable",
+    rows: "Iterable[tuple[str | None, pyarrow.RecordBatch]]",
+    *,
+    has_same_rows: bool = False,
+) -> list[Any]:
     """Write rows, which come by month, as files of an opened table. They belong to it once they are committed.
 
     deltalake would do the same with a query engine, whose code alone takes 30 MB of memory.
     """
     try:
         return [
-            _add_file(store, table, month, (batch for _, batch in batches))
+            _add_file(store, table, month, (batch for _, batch in batches), has_same_rows=has_same_rows)
             for month, batches in groupby(rows, key=itemgetter(0))
         ]
     except OSError as error:
         raise store.error_of_write(table, error) from None
 
 
-def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "Iterator[pyarrow.RecordBatch]") -> Any:
+def _add_file(
+    store: Store,
+    table: "DeltaTable",
+    month: str | None,
+    batches: "Iterator[pyarrow.RecordBatch]",
+    *,
+    has_same_rows: bool,
+) -> Any:
     parquet: Any = library("pyarrow.parquet", "archive")
     transaction: Any = library("deltalake.transaction", "archive")
     name = name_of(table)
@@ -122,14 +141,14 @@ def _add_file(store: Store, table: "DeltaTable", month: str | None, batches: "It
             use_dictionary=[column for column in first.schema.names if column != "body"],
         ) as writer,
     ):
-        group = store.settings.max_row_group_bodies if has_bodies else _MAX_ROW_GROUP
-        for batch in _join(chain([first], batches), group):
+        group = store.settings.max_row_group_bodies if has_bodies else MAX_ROW_GROUP
+        for batch in _row_groups(chain([first], batches), group):
             bounds.add(batch)
             writer.write_table(batch)
         writer.close()
         size = file.tell()
     values = {} if month is None else {MONTH: month}
-    return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, True, bounds.text())
+    return transaction.AddAction(path, size, values, time.time_ns() // 1_000_000, not has_same_rows, bounds.text())
 
 
 @contextmanager
@@ -154,13 +173,15 @@ def try_commit(
     table: "DeltaTable",
     new_files: Sequence[Any],
     old_files: Iterable[Mapping[str, Any]] = (),
+    *,
+    has_same_rows: bool = False,
 ) -> bool:
     """Add and remove files of an opened table in one transaction. Returns false if another writer has committed
-    anything since the table was opened."""
+    anything since the table was opened. `has_same_rows`: the rows are those of the removed files."""
     name = name_of(table)
     store.written.add(name)
     if store.logs is not None and store.logs.has(table):
-        actions = [*map(_addition, new_files), *map(_removal, old_files)]
+        actions = [*map(_addition, new_files), *(_removal(file, has_same_rows=has_same_rows) for file in old_files)]
         try:
             return store.logs.commit(table, name, text_of_commit("WRITE", store.commit_metadata, actions))
         except library("obstore", "bucket").exceptions.BaseError as error:
@@ -169,7 +190,8 @@ def try_commit(
     transaction: Any = library("deltalake.transaction", "archive")
     at = time.time_ns() // 1_000_000
     removals = [
-        transaction.RemoveAction(file["path"], True, at, file["size_bytes"], _month_of(file)) for file in old_files
+        transaction.RemoveAction(file["path"], not has_same_rows, at, file["size_bytes"], _month_of(file))
+        for file in old_files
     ]
     try:
         table.create_write_transaction(
@@ -194,9 +216,9 @@ def _addition(file: Any) -> dict[str, Any]:
     return {"add": members}
 
 
-def _removal(file: Mapping[str, Any]) -> dict[str, Any]:
+def _removal(file: Mapping[str, Any], *, has_same_rows: bool) -> dict[str, Any]:
     """Return what a commit says of a file that no longer belongs to the table."""
-    members = {"path": file["path"], "dataChange": True, "deletionTimestamp": time.time_ns() // 1_000_000}
+    members = {"path": file["path"], "dataChange": not has_same_rows, "deletionTimestamp": time.time_ns() // 1_000_000}
     members |= {"extendedFileMetadata": True, "partitionValues": _month_of(file), "size": file["size_bytes"]}
     return {"remove": members}
 
@@ -230,6 +252,29 @@ def replace_units(
             parts.append(in_month(rest, file[MONTH_OF_FILE]))
     every = pa.concat_tables([_arrow.empty(schema), *parts], promote_options="permissive").select(schema.names)
     return try_commit(store, table, add_files(store, table, by_month(every)), old_files)
+
+
+def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, Any]]) -> bool:
+    """Replace files of one month by one, a row in memory at a time: a body may have megabytes. Returns false if another
+    writer was active."""
+
+    schema = internal_schemas()[name_of(table)]
+    schema = schema.remove(schema.get_field_index(MONTH))
+
+    def rows() -> "Iterator[tuple[str | None, pyarrow.RecordBatch]]":
+        pa: Any = library("pyarrow", "archive")
+        parquet: Any = library("pyarrow.parquet", "archive")
+        for file in files:
+            with store.open_file(table, file) as opened:
+                for batch in parquet.ParquetFile(opened).iter_batches(1, use_threads=False):
+                    row = with_columns(batch, schema.names, schema, None)
+                    # deltalake's own update writes views of strings.
+                    yield from (
+                        (file[MONTH_OF_FILE], one) for one in pa.Table.from_batches([row]).cast(schema).to_batches()
+                    )
+
+    new_files = add_files(store, table, rows(), has_same_rows=True)
+    return try_commit(store, table, new_files, files, has_same_rows=True)
 
 
 def overwrite(store: Store, table: "DeltaTable", rows: "pyarrow.Table") -> bool:

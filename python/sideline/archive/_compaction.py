@@ -12,7 +12,7 @@ from ._log_copy import CHECKPOINT_INTERVAL
 from ._memory import trim
 from ._plan import UNDATED
 from ._schemas import MONTH
-from ._store import Store, name_of
+from ._store import MONTH_OF_FILE, Store, listed_files, name_of
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -21,7 +21,7 @@ _MIN_COMPACTED = 4
 """Newest files that are compacted whatever their size."""
 
 _MAX_FILE_SIZE, _MAX_BODIES_FILE_SIZE = 128 * 1024 * 1024, 8 * 1024 * 1024
-"""Bytes of a file that is not compacted. Bodies are compacted in memory, where they are ten times as large."""
+"""Bytes of a file that is not compacted."""
 
 _MIN_FULL_VACUUM = timedelta(days=1)
 """Only a vacuum that retains at least this deletes uncommitted files: a writer may be about to commit younger ones."""
@@ -121,6 +121,8 @@ def _max_file_size(name: str) -> int:
 
 def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, size: int) -> bool:
     """Return whether any files were compacted."""
+    if name == "raw" and store.can_add_files:
+        return _compact_bodies(store, table, month, size)
     deltalake: Any = library("deltalake", "archive")
     try:
         done = table.optimize.compact(
@@ -137,6 +139,30 @@ def _compact(store: Store, table: "DeltaTable", name: str, month: str | None, si
         raise store.error_of_write(table, error) from None
     trim()
     return bool(done["numFilesRemoved"])
+
+
+def _compact_bodies(store: Store, table: "DeltaTable", month: str | None, size: int) -> bool:
+    """Compact files of bodies, of which deltalake would have all of several files in memory."""
+    is_done = False
+    group: list[Mapping[str, Any]] = []
+    # The oldest first, and neighbours together.
+    small = [
+        file for file in reversed(listed_files(table)) if file[MONTH_OF_FILE] == month and file["size_bytes"] < size
+    ]
+    for file, following in zip(small, [*small[1:], None], strict=True):
+        group.append(file)
+        joined = sum(one["size_bytes"] for one in group)
+        if following is not None and joined + following["size_bytes"] <= _MAX_BODIES_FILE_SIZE:
+            continue
+        if len(group) > 1:
+            if not _commits.join_files(store, table, group):
+                # Another writer was active: the next sync compacts them.
+                return is_done
+            table.update_incremental()
+            is_done = True
+        group = []
+    trim()
+    return is_done
 
 
 def _sizes(table: "DeltaTable") -> dict[str | None, list[int]]:

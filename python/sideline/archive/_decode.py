@@ -1,6 +1,6 @@
 """Decodes a body into the rows that the archive stores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,29 +56,32 @@ def column_names(name: TableName, unit: Unit, raw: bytes) -> list[str]:
     return _payload(unit, raw).table(name).column_names
 
 
-def decode_together(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow.Table":
+def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow.Table":
     """Return the rows of one table of several bodies of an operation, in storage types, as `decode_tables` does."""
     pa: Any = library("pyarrow", "archive")
-    payloads = [_payload(unit, raw) for unit, raw in bodies]
+    # Of an iterator of large bodies, one is in memory besides its payload.
+    pairs = [(unit, _payload(unit, raw)) for unit, raw in bodies]
+    payloads = [payload for _, payload in pairs]
     try:
         table = _batch_table(payloads[0], payloads, name, None)
     except DecodeError:
         # Together they have more columns or cells than a table may have; each has been decoded before.
-        return _one_by_one(name, bodies)
+        return _one_by_one(name, pairs)
+    keys = [key for key in ("game_id", RESOURCES[pairs[0][0].operation].key) if key in table.column_names]
+    if any(table.to_arrow([key])[key].null_count for key in keys):
+        return _one_by_one(name, pairs)
+    del pairs, payloads
     if table.column_names == SCHEMAS[name].names:
         rows = pa.RecordBatchReader.from_stream(table, schema=stored_schema(name)).read_all()
     else:
         rows = to_storage_types(table.to_arrow())
-    keys = {"game_id", RESOURCES[bodies[0][0].operation].key} & {*rows.column_names}
-    if any(rows[key].null_count for key in keys):
-        return _one_by_one(name, bodies)
     # pyarrow's own pool would keep the memory.
     return rows.combine_chunks(pa.system_memory_pool())
 
 
-def _one_by_one(name: str, bodies: Sequence[tuple[Unit, bytes]]) -> "pyarrow.Table":
+def _one_by_one(name: str, pairs: Sequence[tuple[Unit, Payload]]) -> "pyarrow.Table":
     pa: Any = library("pyarrow", "archive")
-    parts = [decode_tables(unit, raw, [name])[name] for unit, raw in bodies]
+    parts = [_filled(to_storage_types(payload.table(name).to_arrow()), unit) for unit, payload in pairs]  # type: ignore[arg-type]
     return pa.concat_tables(parts, promote_options="default").combine_chunks(pa.system_memory_pool())
 
 

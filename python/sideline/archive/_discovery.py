@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Request = tuple[Unit, Callable[[], Payload], str]
 """A unit, the call that requests it, and the key of the list in its body; without a key the body is an event."""
 
-_BATCH_SIZE = 32
+_BATCH_SIZE = 128
 """Entries of a list that are Python objects at once, before settled ones are dropped."""
 
 _MAX_LONG_LISTS, _LONG_RANGE = 4, timedelta(days=60)
@@ -107,20 +107,16 @@ class Discovery:
         """Request the schedule, the teams, and the events of each team."""
         first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         schedule = Unit("schedule", "all", start=first, end=last)
-        requests: list[Request] = [(schedule, lambda: self._client.schedule(start, end), "games")]
+        of_schedule: Request = (schedule, lambda: self._client.schedule(start, end), "games")
         if (team_ids is None or with_teams) and not self._were_teams_requested:
-            requests.append(self._teams_request())
-        (_, schedule_payload, _), *teams = self._request(requests)
-        for _, payload, elements in teams:
-            self._keep_teams(payload, elements)
-        # Without the list of teams, the games name them.
-        if team_ids is None:
-            self.team_ids = list(self.teams) or sorted(
-                {team for game in _games(schedule_payload, schedule) for team in game.teams}
-            )
-        else:
-            self.team_ids = list(team_ids)
-        requests = [
+            self._read_teams()
+        self.team_ids = list(self.teams if team_ids is None else team_ids)
+        schedules: Iterable[tuple[Unit, Payload | None, Iterator[bytes]]] = self._request([of_schedule])
+        if team_ids is None and not self.teams:
+            # Without the list of teams, the games name them.
+            schedules = list(schedules)
+            self.team_ids = sorted({team for _, payload, _ in schedules for team in _teams_of_games(payload)})
+        requests: list[Request] = [
             (
                 Unit("team_events", f"team {team}", team_id=team, start=first, end=last),
                 lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
@@ -132,8 +128,11 @@ class Discovery:
         for unit, payload, elements in self._request(requests, max_concurrency):
             self._note(unit, payload, self._read_events(unit, payload, elements))
             trim()
-        # After the events: a game that none of them is needs a request of its own.
-        self._note(schedule, schedule_payload, self._read_schedule(schedule, schedule_payload))
+        # After the events: a game that none of them is needs a request of its own. Both would take twice the memory.
+        if self._settled_entries is not None:
+            self._settled_entries.forget_units()
+        for unit, payload, _ in schedules:
+            self._note(unit, payload, self._read_schedule(unit, payload))
         if not self._were_teams_requested and any(outcome.error for outcome in self.outcomes):
             # The list of teams says whether such a team exists.
             self._read_teams()
@@ -159,6 +158,7 @@ class Discovery:
             listing.is_empty = not listing.games
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
+                trim()
             self.games.update((game.id, game) for game in listing.games if set(game.teams) & mine)
             yield listing
 
@@ -373,10 +373,11 @@ def _batches(elements: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
         position += len(part)
 
 
-def _games(payload: Payload | None, unit: Unit) -> Iterator[_listing.Game]:
+def _teams_of_games(payload: Payload | None) -> Iterator[int]:
     elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
     for _, part in _batches(elements):
-        yield from _listing.games(part, _received(payload, unit)).games
+        for game in _listing.games(part, _received(payload)).games:
+            yield from game.teams
 
 
 def _received_elements(call: Callable[[], Payload], name: str) -> tuple[Payload, Iterator[bytes]]:

@@ -252,15 +252,17 @@ def _fetch_batch(client: "Client", units: Sequence[Unit], on_ended: Callable[[in
     )
     for unit, one, row in zip(units, units_of(batch), rows, strict=True):
         if one.is_answered and one.payload is not None:
-            yield Fetched(operation, size_of(one.payload), partial(_read, unit, one.payload, row))
+            yield Fetched(operation, size_of(one.payload), partial(_read, unit, [one.payload], row))
         else:
             yield Fetched(operation, 0, partial(_returned, _failed(unit, one.error, one.payload, row)))
 
 
-def _read(unit: Unit, payload: Payload, row: Mapping[str, Any]) -> Outcome:
-    # `raw` is a copy: until here only the payload holds the body.
-    at, url = served_at(payload), payload.url
-    return read(unit, payload.raw, row["fetched_at"], at, row["request_id"], row["attempts"], url)
+def _read(unit: Unit, payloads: list[Payload], row: Mapping[str, Any]) -> Outcome:
+    """Decode the body of the only payload, which is taken: `raw` is a copy of it."""
+    payload = payloads.pop()
+    at, url, raw = served_at(payload), payload.url, payload.raw
+    del payload
+    return read(unit, raw, row["fetched_at"], at, row["request_id"], row["attempts"], url)
 
 
 def _failed(unit: Unit, error: Exception | None, payload: Payload | None, row: Mapping[str, Any]) -> Outcome:
@@ -298,7 +300,7 @@ def _fetch_each(client: "Client", units: Sequence[Unit], on_ended: Callable[[int
             refusals.check(error)
             return Fetched(unit.operation, 0, partial(_returned, failed(unit, error)))
         row = {"fetched_at": payload.fetched_at or now(), "request_id": payload.request_id, "attempts": 1}
-        return Fetched(unit.operation, size_of(payload), partial(_read, unit, payload, row))
+        return Fetched(unit.operation, size_of(payload), partial(_read, unit, [payload], row))
 
     for done, fetched in enumerate(map_in_threads(one, units, 4), 1):
         on_ended(done)

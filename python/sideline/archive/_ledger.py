@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._rows import library
 from . import _arrow, _commits
 from ._fetch import Outcome
+from ._memory import trim
 from ._plan import LISTS, TEAMS_LIST, UNDATED, Unit, is_list, partition
 from ._read import coverage_of
 from ._schemas import MONTH, internal_schemas
@@ -91,17 +92,21 @@ def mark_listed(
     when = new.schema.field("listed_at").type
     parts = [[names, pa.repeat(_arrow.scalar(at, when), len(names))] for names, at in more]
     new = pa.concat_tables([new, *(pa.table(part, new.schema) for part in parts)]).combine_chunks()
-    # An event may be in two lists.
-    step = _arrow.scalar(1, pa.int32())
-    places = pc.subtract(pc.cumulative_sum(pa.repeat(step, new.num_rows)), step)
-    new = new.filter(pc.equal(pc.index_in(new["listed"], _arrow.whole(new["listed"])), places))
+    oldest = _arrow.scalar(now() - _MAX_READ_AGE, when)
+
+    def is_kept(rows: "pyarrow.RecordBatch") -> Any:
+        is_old = pc.and_(pc.starts_with(rows["listed"], READ), pc.less(rows["listed_at"], oldest))
+        return pc.invert(pc.or_(is_old, pc.is_in(rows["listed"], new["listed"])))
+
     for attempt in range(_MAX_ATTEMPTS + 1 if new.num_rows else 0):
         table = store.open_or_create("listings", internal_schemas()["listings"])
-        stored = store.rows(table)
-        names, oldest = stored["listed"], _arrow.array([now() - _MAX_READ_AGE], stored["listed_at"].type)[0]
-        is_old = pc.and_(pc.starts_with(names, READ), pc.less(stored["listed_at"], oldest))
-        others = stored.filter(pc.invert(pc.or_(is_old, pc.is_in(names, new["listed"]))))
-        rows = pa.concat_tables([others, new], promote_options="permissive")
+        # Some thousand rows at a time: of a sync of all seasons none stays.
+        others = [
+            pa.Table.from_batches([rows.filter(is_kept(rows))]).cast(new.schema)
+            for rows in store.batches(table, None, columns=new.schema.names)
+        ]
+        trim()
+        rows = pa.concat_tables([*others, new])
         is_done = _commits.overwrite(store, table, rows)
         store.keep(table)
         if is_done:

@@ -3,24 +3,54 @@
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._rows import library
 
-_VARIABLE, _SETTINGS = "_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"
-"""What deltalake's allocator, a jemalloc of its own, reads when it is loaded. Without a delay it takes more CPU."""
+_VARIABLES = {
+    "deltalake": ("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"),
+    "pyarrow": ("ARROW_DEFAULT_MEMORY_POOL", "system"),
+}
+"""What the allocators of libraries read when they are loaded: deltalake's is a jemalloc of its own, which takes more
+CPU without a delay; pyarrow's pool keeps what is freed between blocks that stay, glibc gives it back (`trim`)."""
 
 
 def load_deltalake() -> Any:
-    """Import deltalake so that its allocator keeps no freed memory, unless the environment has its settings."""
-    is_set = sys.platform != "linux" or "deltalake" in sys.modules or _VARIABLE in os.environ
+    """Import deltalake and pyarrow so that they keep no freed memory, unless the environment has their settings."""
+    deltalake, _ = (_load(name, *setting) for name, setting in _VARIABLES.items())
+    return deltalake
+
+
+def _load(name: str, variable: str, setting: str) -> Any:
+    is_set = sys.platform != "linux" or name in sys.modules or variable in os.environ
     if not is_set:
-        os.environ[_VARIABLE] = _SETTINGS
+        os.environ[variable] = setting
     try:
-        return library("deltalake", "archive")
+        return library(name, "archive")
     finally:
         if not is_set:
-            del os.environ[_VARIABLE]
+            del os.environ[variable]
+
+
+_MMAP_THRESHOLD, _LARGE, _LARGEST = -3, 1024 * 1024, 32 * 1024 * 1024
+"""glibc's `M_MMAP_THRESHOLD`, the bytes from which on it is to return freed blocks at once, and its own maximum."""
+
+
+@contextmanager
+def returned_blocks() -> Iterator[None]:
+    """Let glibc return each large block, such as a body of locations, to the system as soon as it is freed."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is None:
+        yield
+        return
+    mallopt(_MMAP_THRESHOLD, _LARGE)
+    try:
+        yield
+    finally:
+        # Where glibc's own rule ends once it has freed such blocks.
+        mallopt(_MMAP_THRESHOLD, _LARGEST)
 
 
 def trim() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from .._rows import library, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
-from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit
+from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
 from ._store_errors import find_damage, is_from_a_reader
@@ -127,7 +127,16 @@ def last_listed(store: Store) -> "dict[str, datetime]":
     if table is None:
         return {}
     rows = store.rows(table)
-    return dict(zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True))
+    times: dict[str, datetime] = {}
+    # An event may be in the lists of two teams.
+    for name, at in zip(rows["listed"].to_pylist(), rows["listed_at"].to_pylist(), strict=True):
+        times[name] = max(at, times.get(name, at))
+    return times
+
+
+def listed_at(row: Mapping[str, Any], last_times: "Mapping[str, datetime]") -> "datetime | None":
+    """Return when a unit, or its event, was last listed without being stored again."""
+    return last_times.get(event_of(row) or row["unit"])
 
 
 def coverage_table(store: Store, table: "DeltaTable") -> "pyarrow.Table":
@@ -151,10 +160,9 @@ def coverage_batches(store: Store, table: "DeltaTable") -> "Iterator[pyarrow.Rec
     last_times, schema = last_listed(store), public_columns_of_coverage()
     place = schema.get_field_index("listed_at")
     for rows in store.batches(table, None, columns=(*schema.names, "event_id")):
-        columns = (rows[name].to_pylist() for name in ("event_id", "unit", "listed_at"))
         later = [
-            max((time for time in (last_times.get(event or unit), at) if time is not None), default=None)
-            for event, unit, at in zip(*columns, strict=True)
+            max((time for time in (listed_at(row, last_times), row["listed_at"]) if time is not None), default=None)
+            for row in to_views(rows)
         ]
         columns_of_batch = [
             pa.array(later, schema.field(place).type) if at == place else rows[at] for at in range(len(schema))

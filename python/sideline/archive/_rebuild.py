@@ -141,7 +141,7 @@ def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
             if name == "players":
                 yield from ((month, history(store, unit_of_body(row))) for row in rows)
             else:
-                yield month, decode_together(name, [(unit_of_body(row), row["body"]) for row in rows])
+                yield month, decode_together(name, ((unit_of_body(row), row["body"]) for row in rows))
 
 
 def _schema(store: Store, name: str) -> "pyarrow.Schema":

@@ -109,7 +109,7 @@ _COMMENTS = {
 }
 
 _DESCRIPTIONS = {
-    "listings": "One row for each game, practice and old entry of a list, with the time of its last listing.",
+    "listings": "A row for each game, practice and old entry of a list, by each list that had it: when that was.",
     "raw": "One row for each distinct body of a response.",
     "reports": "One row with the time of the last report.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",

@@ -40,7 +40,8 @@ class Settings:
     """Bytes of bodies that are added to `raw` at once. Writing them takes three times as much memory."""
 
     max_bodies_decoded: int = 8
-    """Bodies whose rows of one table are in memory at once."""
+    max_bytes_decoded: int = 8 * _MIB
+    """Bodies, or their bytes, whose rows of one table are in memory at once."""
 
     max_write_attempts: int = 100
     """Attempts to store a chunk, of which each fails because another writer has changed the same rows."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DAY = timedelta(days=1)
 """How far a unit's month may be from a range that its event touches."""
 
-_FILES_BETWEEN_TRIMS = 64
+_FILES_BETWEEN_TRIMS = 4
 """Files that are read before freed memory is returned, which takes some milliseconds."""
 
 _COLUMNS = (
@@ -36,15 +36,13 @@ _COLUMNS = (
 )
 
 
-class _Month(NamedTuple):
-    """What is settled of a month."""
+class _Units(NamedTuple):
+    """The units of events of a month."""
 
-    entries: "pyarrow.Table"
-    """Entries of lists, with their unit, body, team and end."""
     units: "pyarrow.Array"
-    """Names of units of events."""
+    """Names of the settled ones."""
     is_unavailable: "pyarrow.Array"
-    """Whether each unit must not have a link: one that has is requested again."""
+    """Whether each must not have a link: one that has is requested again."""
     events: "pyarrow.Array"
     """Ids of events with units, settled or not."""
     counts: "pyarrow.Array"
@@ -75,19 +73,32 @@ class Settled:
         self._holes = holes
         self._session_operations = [name for name in SESSION_OPERATIONS if name in operations]
         self._game_operations = [name for name in GAME_OPERATIONS if name in operations]
-        self._months: dict[str, _Month] = {}
+        self._entries: dict[str, pyarrow.Table] = {}
+        """Settled entries of lists of each month, with their unit, body, team and end."""
+        self._units: dict[str, _Units] = {}
         self.event_ids: list[pyarrow.Array] = []
         """Ids of listed events that are settled."""
         self.units: list[pyarrow.Array] = []
         """Names of the units of listed entries that are settled."""
         self.listings: list[tuple[pyarrow.Array, datetime]] = []
-        """Names of units and ids of events, and when a list had them."""
+        """Ids of events and names of games in the schedule, and when a list had them."""
+
+    def forget_units(self) -> None:
+        """Drop the units of each month, once the lists of events are read."""
+        self._units.clear()
+        trim()
+
+    def forget_entries(self) -> None:
+        """Drop what else was read of each month, once the schedule is read."""
+        self._entries.clear()
+        trim()
 
     def drop_settled(self, events: Sequence[Event], clock: datetime) -> list[Event]:
         """Return those of a part of a list of events that are not settled."""
         settled_ids: set[str] = set()
         for month, group in _by_month((_plan.of_event(event).month, event) for event in events).items():
-            settled_ids |= self._settled_events(self._month(month, clock), group)
+            self._read(month, clock)
+            settled_ids |= self._settled_events(self._entries[month], self._units[month], group)
         self._add([event for event in events if event.id in settled_ids])
         return [event for event in events if event.id not in settled_ids]
 
@@ -98,10 +109,10 @@ class Settled:
         listed_ids = self.listed_events(game.id for game in games)
         settled_ids: set[str] = set()
         for month, group in _by_month((_plan.of_game(game).month, game) for game in games).items():
-            of_month = self._month(month, clock)
+            self._read(month, clock)
             group = [game for game in group if game.id in listed_ids or game.id in unsettled_events]
             if "schedule" in self._operations:
-                rows = _find_rows([f"schedule/{game.id}" for game in group], of_month.entries)
+                rows = _find_rows([f"schedule/{game.id}" for game in group], self._entries[month])
                 group = [game for game, row in zip(group, rows, strict=True) if row and _is_same(game.body, row)]
             settled_ids |= {game.id for game in group if game.problem is None and game.id not in self._holes}
         settled_games = [game for game in games if game.id in settled_ids]
@@ -119,10 +130,10 @@ class Settled:
         places = _places(texts, pa.chunked_array(self.event_ids, pa.string()))
         return {text for text, place in zip(texts, places, strict=True) if place is not None}
 
-    def _settled_events(self, month: _Month, events: Sequence[Event]) -> set[str]:
+    def _settled_events(self, entries: "pyarrow.Table", month: _Units, events: Sequence[Event]) -> set[str]:
         names = [_plan.of_event(event).name for event in events]
         units_by_event: dict[str, list[tuple[str, bool]]] = {}
-        for event, row in zip(events, _find_rows(names, month.entries), strict=True):
+        for event, row in zip(events, _find_rows(names, entries), strict=True):
             if row is not None and self._is_settled(event, row):
                 units_by_event[event.id] = list(self._units_of(event))
         keys = [unit for units in units_by_event.values() for unit in units]
@@ -163,14 +174,12 @@ class Settled:
         self.event_ids.append(ids)
         self.units.append(names)
         if (at := events[0].received.served_at) is not None:
-            self.listings += [(ids, at), (names, at)]
+            self.listings.append((ids, at))
 
-    def _month(self, month: str, clock: datetime) -> _Month:
-        if month not in self._months:
-            self._months[month] = self._read(month, clock)
-        return self._months[month]
-
-    def _read(self, month: str, clock: datetime) -> _Month:
+    def _read(self, month: str, clock: datetime) -> None:
+        """Read a month once."""
+        if month in self._entries:
+            return
         pa: Any = library("pyarrow", "archive")
         pc: Any = library("pyarrow.compute", "archive")
         schema = internal_schemas()["coverage"]
@@ -214,13 +223,14 @@ class Settled:
         is_unit = pc.and_(is_unit, pc.not_equal(status, text("withdrawn")))
         is_settled = pc.and_(pc.and_(is_unit, is_ok), pc.and_(pc.and_(is_ended, pc.invert(is_too_early)), is_current))
         counts = pc.value_counts(_arrow.whole(rows["event_id"].filter(is_unit)))
-        return _Month(
-            entries,
+        self._entries[month] = entries
+        self._units[month] = _Units(
             _arrow.whole(unit.filter(is_settled)),
             _arrow.whole(is_unavailable.filter(is_settled)),
             counts.field("values"),
             counts.field("counts"),
         )
+        trim()
 
 
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:
@@ -293,6 +303,8 @@ class Ledger:
         """Read the rows of units that start in a range, but for those of settled entries that a list has."""
         if self._table is None:
             return
+        if self._settled_entries is not None:
+            self._settled_entries.forget_entries()
         months = [
             month
             for month in self._stored_months()

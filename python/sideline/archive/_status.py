@@ -154,14 +154,14 @@ def _violations(violations: Iterable[Row]) -> list[Row]:
 def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Game], list[Row]]]:
     """Yield some games at a time, with the rows of `coverage` of their units and of lists."""
     pl: Any = library("polars", "archive")
-    listed_at = _read.last_listed(store)
+    last_times = _read.last_listed(store)
     table = store.open_checked("coverage")
 
     def units_of(months: Collection[str], games: Collection[str] | None = None) -> Iterator[Row]:
         texts = None if games is None else ("game_id", games)
         for batch in () if table is None else store.select(table, _COLUMNS, texts, months):
             for row in _read.to_dicts(batch):
-                row["listed_at"] = _latest(row["listed_at"], listed_at.get(row["event_id"] or row["unit"]))
+                row["listed_at"] = _latest(row["listed_at"], _read.listed_at(row, last_times))
                 yield row
 
     is_malformed = pl.col("unit").str.starts_with(_UNREADABLE_PREFIX)

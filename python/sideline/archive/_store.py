@@ -39,6 +39,9 @@ _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
 _MAX_WHOLE_OBJECT = 1024 * 1024
 """Bytes of an object of a bucket that is read at once. Of a larger one its footer and columns are requested."""
 
+MAX_ROW_GROUP = 65_536
+"""Rows of a row group of a table without bodies. A reader of one session's locations decodes whole ones."""
+
 _ROW_SIZE = 200
 """Approximate bytes of a row of the archive's own tables in memory, without a body."""
 
@@ -86,7 +89,7 @@ def has_one(column: Any, texts: Collection[str]) -> Any:
     return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
 
 
-def _with_columns(
+def with_columns(
     rows: "pyarrow.RecordBatch", names: Sequence[str], schema: "pyarrow.Schema", month: str | None
 ) -> "pyarrow.RecordBatch":
     """Return rows of a file with these columns: `month` is in its path, and it may be older than others."""
@@ -288,11 +291,15 @@ class Store:
         columns: Sequence[str],
         months: Collection[str] | None = None,
         size: int = 8192,
+        schema: "pyarrow.Schema | None" = None,
     ) -> "Iterator[pyarrow.RecordBatch]":
-        """Yield the rows of an opened table of the archive's own, `size` in memory at a time: those with one of the
-        texts in a column, or all. What cannot have them is not read: files of other months, files and row groups."""
+        """Yield the rows of an opened table, `size` in memory at a time: those with one of the texts in a column, or
+        all. What cannot have them is not read: files of other months, files and row groups.
+
+        `schema`: of a table that is not the archive's own.
+        """
         parquet: Any = library("pyarrow.parquet", "archive")
-        schema = internal_schemas()[name_of(table)]
+        schema = schema or internal_schemas()[name_of(table)]
         column, wanted = texts or (None, ())
         if column is not None and not wanted:
             return
@@ -312,7 +319,7 @@ class Store:
                     groups = [group for group, key in enumerate(keys) if True in has_one(key, wanted).to_pylist()]
                 for batch in stored.iter_batches(size, groups, names, use_threads=False):
                     rows = batch if column is None else batch.filter(has_one(batch[column], wanted))
-                    yield _with_columns(rows, columns, schema, month)
+                    yield with_columns(rows, columns, schema, month)
 
     def select(
         self,
@@ -451,7 +458,7 @@ class Store:
         """Return the options for writing files of the table."""
         deltalake: Any = library("deltalake", "archive")
         if name != "raw":
-            return deltalake.WriterProperties(compression="ZSTD")
+            return deltalake.WriterProperties(compression="ZSTD", max_row_group_size=MAX_ROW_GROUP)
         # Statistics would hold two whole bodies of each row group.
         body = deltalake.ColumnProperties(dictionary_enabled=False, statistics_enabled="NONE")
         return deltalake.WriterProperties(

@@ -305,7 +305,8 @@ class Sync:
         for unit, body, received in self._take_entries():
             if self._is_settled(unit, body):
                 if received.served_at is not None:
-                    self._listed[unit.name] = received.served_at
+                    key = unit.id if unit.operation in ("game", "team_events") else unit.name
+                    self._listed[key] = received.served_at
                 continue
             outcome = read(unit, body, received.fetched_at, received.served_at, received.request_id, url=received.url)
             outcome.listed_at = received.served_at

@@ -5,21 +5,22 @@ session's rows come from, so that a sync computes them again when one of the bod
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from ..errors import IncompleteError
 from . import _arrow
+from ._decode import stored_schema
 from ._life import COMPLETE
+from ._memory import trim
 from ._plan import SOURCES_OF_ANSWERS, UNDATED
-from ._read import coverage, require, scan
+from ._read import conform, open_table, require, scan, to_dicts
 from ._schemas import MONTH, in_month, internal_schemas, public_schema
 from ._storage_types import to_storage_types
 from ._store import Store, is_in, now
 
 if TYPE_CHECKING:
-    import polars
     import pyarrow
 
     from .._answers import Tracking
@@ -38,7 +39,7 @@ _COLUMNS = ("operation", "unit", "game_id", "session_id", "status", "body_id", M
 def tracking(store: Store, game_id: str, *, keep: bool) -> "Tracking":
     """Return the positions of a game from the stored tables; without `keep`, a hole raises `IncompleteError`."""
     require(store)
-    units = [row for row in _units(store) if row["game_id"] == game_id and row["status"] != "withdrawn"]
+    units = [row for row in _units(store, texts=("game_id", [game_id])) if row["status"] != "withdrawn"]
     positions = [row for row in units if row["operation"] == "locations"]
     if not positions and not keep:
         raise IncompleteError(
@@ -48,27 +49,37 @@ def tracking(store: Store, game_id: str, *, keep: bool) -> "Tracking":
     if holes := [row for row in units if row["status"] not in COMPLETE and not keep]:
         names = ", ".join(f"{row['unit']}: {row['error'] or row['status']}" for row in holes[:5])
         raise IncompleteError(f'{names}; sync again, or pass on_error="keep" to treat them as missing frames')
-    return _tracking(store, [row["session_id"] for row in positions])
+    return _tracking(store, [row["session_id"] for row in positions], with_players=True)
 
 
-def _units(store: Store) -> list[Row]:
-    return [row for row in coverage(store, _COLUMNS) if row["operation"] in SOURCES_OF_ANSWERS]
+def _units(store: Store, **only: Any) -> list[Row]:
+    """Return the rows of `coverage` that answers depend on; `only`: as `Store.select` takes them."""
+    table = store.open_checked("coverage")
+    batches = () if table is None else store.select(table, _COLUMNS, **only)
+    return [row for batch in batches for row in to_dicts(batch) if row["operation"] in SOURCES_OF_ANSWERS]
 
 
-def _tracking(store: Store, sessions: Sequence[str]) -> "Tracking":
+def _tracking(store: Store, sessions: Sequence[str], *, with_players: bool = False) -> "Tracking":
     from .._answers import Tracking
 
-    pl: Any = library("polars", "archive")
-
-    def rows(name: str) -> "polars.DataFrame":
-        return scan(store, name).filter(pl.col("session_id").is_in(list(sessions))).collect()
-
     names = ("locations", "shots", "stat_events", "possessions")
-    locations, shots, stat_events, possessions = map(rows, names)
-    players = scan(store, "players").select("player_id", "first_name", "last_name").collect()
-    kinds = rows("sessions")["type"].cast(pl.String).str.to_uppercase()
-    court: Literal["football"] | None = "football" if kinds.str.starts_with("FOOTBALL").any() else None
-    return Tracking(locations, shots, stat_events, possessions, players, court=court)
+    locations, shots, stat_events, possessions = (_rows_of(store, name, sessions) for name in names)
+    players = scan(store, "players").select("player_id", "first_name", "last_name").collect() if with_players else None
+    kinds = _rows_of(store, "sessions", sessions)["type"].to_pylist()
+    is_football = any(str(kind).upper().startswith("FOOTBALL") for kind in kinds)
+    return Tracking(locations, shots, stat_events, possessions, players, court="football" if is_football else None)
+
+
+def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pyarrow.Table":
+    """Return the rows of sessions. pyarrow gives their memory back; the first use of polars takes 70 MB."""
+    pa: Any = library("pyarrow", "archive")
+    table, schema = open_table(store, name), stored_schema(name)
+    batches = (
+        () if table is None else store.batches(table, ("session_id", sessions), columns=schema.names, schema=schema)
+    )
+    # deltalake's own update writes views of strings.
+    rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
+    return conform(pa.concat_tables([_arrow.empty(schema), *rows]), public_schema(name))
 
 
 def signatures(units: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -99,42 +110,47 @@ def stored_signatures(store: Store) -> dict[str, str]:
 
 
 def update(store: Store) -> int:
-    """Compute the answers of each session whose bodies have changed; return the number of such sessions."""
-    units = _units(store)
-    expected, previous = signatures(units), stored_signatures(store)
-    months = {row["session_id"]: row[MONTH] or UNDATED for row in units if row["operation"] == "locations"}
-    changed_sessions = [session for session, signature in expected.items() if previous.get(session) != signature]
-    for sessions in _batches(changed_sessions, months):
-        _write(store, sessions, months[sessions[0]], expected)
-    if removed_sessions := sorted(previous.keys() - expected.keys()):
+    """Compute the answers of each session whose bodies have changed; return the number of such sessions.
+
+    A month at a time: the units of a season are many.
+    """
+    table = store.open_checked("coverage")
+    months = sorted({str(partition[MONTH]) for partition in table.partitions()} if table is not None else ())
+    previous = stored_signatures(store)
+    count = 0
+    for month in months:
+        expected = signatures(_units(store, months=[month]))
+        changed_sessions = [session for session, signature in expected.items() if previous.get(session) != signature]
+        for first in range(0, len(changed_sessions), _BATCH_SIZE):
+            _write(store, changed_sessions[first : first + _BATCH_SIZE], month, expected)
+        count += len(changed_sessions)
+        for session in expected:
+            previous.pop(session, None)
+    if removed_sessions := sorted(previous):
         for name in ("tracking_loads", "tracking_defenders", "tracking_sources"):
             _replace(store, name, None, removed_sessions)
-    return len(changed_sessions) + len(removed_sessions)
-
-
-def _batches(sessions: Iterable[str], months: Mapping[str, str]) -> Iterator[list[str]]:
-    """Yield a few sessions of one month at a time."""
-    by_month: dict[str, list[str]] = defaultdict(list)
-    for session in sessions:
-        by_month[months[session]].append(session)
-    for group in by_month.values():
-        for first in range(0, len(group), _BATCH_SIZE):
-            yield group[first : first + _BATCH_SIZE]
+    return count + len(removed_sessions)
 
 
 def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[str, str]) -> None:
     pa: Any = library("pyarrow", "archive")
-    trackings = [_tracking(store, [session]) for session in sessions]
-    loads = pa.concat_tables(
-        [source.loads(by=("player_id", "period", "session_id")).to_arrow() for source in trackings]
-    )
-    defenders = pa.concat_tables([source.defenders().to_arrow() for source in trackings])
-    _replace(store, "tracking_loads", in_month(to_storage_types(loads), month), sessions)
-    _replace(store, "tracking_defenders", in_month(to_storage_types(defenders), month), sessions)
+    parts: dict[str, list[pyarrow.Table]] = {"tracking_loads": [], "tracking_defenders": []}
+    for session in sessions:
+        positions = _tracking(store, [session])
+        loads, defenders = positions.loads(by=("player_id", "period", "session_id")), positions.defenders()
+        for rows, part in zip((loads, defenders), parts.values(), strict=True):
+            part.append(to_storage_types(rows.to_arrow()))
+        # The positions of one session at a time: they are most of an archive.
+        del positions
+        trim()
+    for name, tables in parts.items():
+        _replace(store, name, in_month(pa.concat_tables(tables), month), sessions)
     # Last: an interrupted sync computes them again.
     schema = internal_schemas()["tracking_sources"]
-    rows = [{"session_id": session, "signature": expected[session], "computed_at": now()} for session in sessions]
-    _replace(store, "tracking_sources", _arrow.table(rows, schema), sessions)
+    rows_of_sources = [
+        {"session_id": session, "signature": expected[session], "computed_at": now()} for session in sessions
+    ]
+    _replace(store, "tracking_sources", _arrow.table(rows_of_sources, schema), sessions)
 
 
 def _replace(store: Store, name: str, rows: "pyarrow.Table | None", sessions: Collection[str]) -> None:

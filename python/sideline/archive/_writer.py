@@ -10,11 +10,11 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,10 +25,11 @@ from ._body import Body
 from ._decode import column_names, decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, is_final, partition
+from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, Unit, is_final, partition
 from ._raw import UNDECODABLE, WITHDRAWN, add_bodies
 from ._read import bodies, coverage_of, to_dicts, unit_of_body
 from ._schemas import LINEAGE, MONTH, in_month, internal_schemas
+from ._settings import Settings
 from ._store import Store, is_in
 
 if TYPE_CHECKING:
@@ -422,9 +423,8 @@ def _write(
             bodies = (
                 (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
             )
-            while some := list(islice(bodies, store.settings.max_bodies_decoded)):
-                rows = decode_together(name, [(unit, body.raw) for unit, body in some])
-                yield in_month(rows, month)
+            for some in _parts(bodies, store.settings):
+                yield in_month(decode_together(name, ((unit, body.raw) for unit, body in some)), month)
 
     def rows_of(name: str) -> "pyarrow.Table | pyarrow.RecordBatchReader":
         # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
@@ -457,6 +457,20 @@ def _write(
 
     with ThreadPoolExecutor(_MAX_THREADS) as pool:
         list(pool.map(write, changed))
+
+
+def _parts(bodies: Iterable[tuple[Unit, Body]], settings: Settings) -> Iterator[list[tuple[Unit, Body]]]:
+    """Yield bodies that are decoded together."""
+    part: list[tuple[Unit, Body]] = []
+    size = 0
+    for unit, body in bodies:
+        if part and (len(part) == settings.max_bodies_decoded or size + body.size > settings.max_bytes_decoded):
+            yield part
+            part, size = [], 0
+        part.append((unit, body))
+        size += body.size
+    if part:
+        yield part
 
 
 def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
