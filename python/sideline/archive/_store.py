@@ -84,6 +84,13 @@ def is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) ->
     return least is not None and most is not None and (bounds[1] < least or most < bounds[0])
 
 
+def _may_have(group: Any, column: str, bounds: tuple[str, str]) -> bool:
+    """Return whether a column of a row group may have a text between the bounds, by its statistics."""
+    columns = (group.column(place) for place in range(group.num_columns))
+    found = next((one.statistics for one in columns if one.path_in_schema == column), None)
+    return found is None or not found.has_min_max or not (bounds[1] < found.min or found.max < bounds[0])
+
+
 def has_one(column: Any, texts: Collection[str]) -> Any:
     """Return for each text of the column whether it is one of these."""
     return library("pyarrow.compute", "archive").is_in(column, _arrow.array(texts, column.type))
@@ -315,8 +322,9 @@ class Store:
                 names = list({*columns, column} & {*stored.schema_arrow.names})
                 groups = list(range(stored.num_row_groups))
                 if column is not None:
-                    keys = (stored.read_row_group(group, [column])[column] for group in groups)
-                    groups = [group for group, key in enumerate(keys) if True in has_one(key, wanted).to_pylist()]
+                    groups = [group for group in groups if _may_have(stored.metadata.row_group(group), column, bounds)]
+                    keys = ((group, stored.read_row_group(group, [column])[column]) for group in groups)
+                    groups = [group for group, key in keys if True in has_one(key, wanted).to_pylist()]
                 for batch in stored.iter_batches(size, groups, names, use_threads=False):
                     rows = batch if column is None else batch.filter(has_one(batch[column], wanted))
                     yield with_columns(rows, columns, schema, month)
