@@ -271,7 +271,7 @@ def a_hole_fails_a_read_and_is_a_row_of_bodies(spark: SparkSession, service: Ser
     lost = plan._units[3].session_id
     service.faults.add("stats", path=str(lost), status=404, body={"status": 404, "message": "Invalid id"})
     for frame in (sideline.spark.read(spark, plan), load(spark, "player_stats")):
-        assert f"session {lost}" in (said := failure(frame)) and "IncompleteError" in said, said
+        assert f"session {lost}" in (said := failure(frame)) and "IncompleteBatch" in said, said
     bodies = sideline.spark.fetch_bodies(spark, plan).persist()
     assert {row["status"]: row["count"] for row in bodies.groupBy("status").count().collect()} == {"fetched": len(plan) - 1, "missing": 1}
     service.requests.clear()
@@ -324,6 +324,28 @@ def failure_of_load(spark: SparkSession, option: str) -> str:
     raise AssertionError(f"the option {option} was taken")
 
 
+def a_wrong_secret_sends_one_request_from_each_process(spark: SparkSession, service: Service, client: sideline.Client) -> None:
+    """A task whose Python fails ends its process, so each attempt has one of its own."""
+    plan = client.plan("shots", **RANGE)
+    reads = {"a direct table": lambda: sideline.spark.read(spark, plan, parts=6).count(), "bodies": lambda: sideline.spark.fetch_bodies(spark, plan).count()}
+    for name, read in reads.items():
+        service.requests.clear()
+        spark.sparkContext.setJobGroup(name, name)
+        said = ""
+        try:
+            read()
+        except Exception as error:  # noqa: BLE001 - Spark's errors share no class
+            said = str(error)
+        assert "AuthenticationError" in said, said[:500]
+        tracker = spark.sparkContext.statusTracker()
+        jobs = filter(None, (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)))
+        stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
+        attempts = sum(stage.numFailedTasks + stage.numActiveTasks for stage in stages)
+        refused = [request for request in service.requests.all() if request.status in (401, 403)]
+        print(f"    {name}: {len(refused)} refused requests of {attempts} attempts", flush=True)
+        assert 1 <= len(refused) <= attempts
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as place, Service(seed=3, now=NOW, games=24, days=50) as service, sideline.Simulator(seed=7, now=NOW) as simulator:
         folder = Path(place)
@@ -357,8 +379,16 @@ def main() -> None:
                 check(no_secret_is_shown, spark, client.plan("shots", **RANGE), secrets, events, folder)
         finally:
             cluster.close()
+        folder = folder / "wrong"
+        folder.mkdir()
+        cluster = Cluster(folder, {"SIDELINE_SECRET": "not the secret"})
+        try:
+            with session(cluster, events) as spark, sideline.Client() as client:
+                check(a_wrong_secret_sends_one_request_from_each_process, spark, service, client)
+        finally:
+            cluster.close()
         # Its workers have the simulator's secret.
-        folder = folder / "simulator"
+        folder = Path(place) / "simulator"
         folder.mkdir()
         os.environ |= simulator.environ
         cluster = Cluster(folder, {"SIDELINE_SECRET": simulator.secret})

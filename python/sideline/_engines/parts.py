@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 from .._client import TableName, Timeout, core_of, planned_units, shape_of, table_from_arrow, units_of, waits
 from .._core import CoverageRow, Payload, Table, _batch_table, _coverage_table
@@ -13,7 +14,7 @@ from .._lazy import load_later
 from .._rows import library
 from ..archive import Refusals, map_in_threads
 from ..batch import Batch, Unit
-from ..errors import IncompleteBatch
+from ..errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,6 +29,8 @@ _WINDOW_BATCH_SIZE = 4
 """Windows of locations are large, so fewer are in memory."""
 
 _clients: dict[tuple[str, int], "Client"] = {}
+_accepted_clients: "WeakSet[Client]" = WeakSet()
+"""Those of which a request for a unit was not refused."""
 
 
 class Outcome(NamedTuple):
@@ -91,7 +94,12 @@ def outcomes(
             return
         group = _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
         for outcome in group:
-            refusals.check(outcome.result.error)
+            error = outcome.result.error
+            # Only of a client that has had an answer, a refusal may concern one unit.
+            if isinstance(error, AuthenticationError) and reader not in _accepted_clients:
+                raise error
+            refusals.check(error)
+        _accepted_clients.add(reader)
         yield group
 
 

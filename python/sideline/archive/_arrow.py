@@ -56,7 +56,7 @@ def is_true(flags: Any) -> Any:
 def table(rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema") -> "pyarrow.Table":
     """Return rows in the columns of the schema; what a row lacks is null."""
     pa: Any = library("pyarrow", "archive")
-    columns = [array((row.get(field.name) for row in rows), field.type) for field in schema]
+    columns = [array([row.get(name) for row in rows], schema.field(name).type) for name in schema.names]
     return pa.Table.from_arrays(columns, schema=schema)
 
 

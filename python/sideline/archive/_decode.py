@@ -11,7 +11,7 @@ from ..errors import DecodeError
 from . import _arrow
 from ._plan import RESOURCES, Unit
 from ._schemas import public_schema
-from ._storage_types import check_storable, to_storage_types
+from ._storage_types import check_storable, check_times, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,18 +37,22 @@ def count_rows(unit: Unit, raw: bytes) -> dict[str, int]:
     counts = {}
     for name in RESOURCES[unit.operation].tables:
         table = tables[name]
+        declared, times = _columns(name)
         # Declared columns can be stored, and so can their values, except times.
-        columns = _times(name) if table.column_names == SCHEMAS[name].names else table.column_names
-        if columns:
-            check_storable(table.to_arrow(columns))
+        if table.column_names != declared:
+            check_storable(table.to_arrow())
+        elif times and table.num_rows:
+            check_times(table.to_arrow(times))
         counts[name] = table.num_rows
     return counts
 
 
 @cache
-def _times(name: str) -> list[str]:
+def _columns(name: str) -> tuple[list[str], list[str]]:
+    """Return the declared columns of a table, and those that are times."""
     pa: Any = library("pyarrow", "archive")
-    return [field.name for field in SCHEMAS[name].to_arrow() if pa.types.is_timestamp(field.type)]
+    schema = SCHEMAS[name].to_arrow()
+    return schema.names, [field.name for field in schema if pa.types.is_timestamp(field.type)]
 
 
 def column_names(name: TableName, unit: Unit, raw: bytes) -> list[str]:

@@ -28,8 +28,17 @@ _LINKS = {
 }
 
 
+class _Packable:
+    """Is pickled as a call of its class: a data class with slots would look up its fields for each object."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, name) for name in self.__slots__)
+
+
 @dataclass(frozen=True, slots=True)
-class Received:
+class Received(_Packable):
     """When and by which request a list was received, and its range."""
 
     fetched_at: datetime
@@ -42,7 +51,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class Session(_Packable):
     """A session in the list of its event."""
 
     id: str
@@ -53,7 +62,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(_Packable):
     """A game or practice in a list."""
 
     id: str
@@ -77,7 +86,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Game:
+class Game(_Packable):
     """A game in the schedule."""
 
     id: str

@@ -29,7 +29,6 @@ def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
 
 def check_storable(table: "pyarrow.Table") -> None:
     """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
-    pa: Any = library("pyarrow", "archive")
     if len({name.lower() for name in table.column_names}) < len(table.column_names):
         raise ValueError("two columns have names that differ only in case")
     for field in table.schema:
@@ -37,16 +36,21 @@ def check_storable(table: "pyarrow.Table") -> None:
             raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
         if field.name.lower() in (MONTH, CHANGE):
             raise ValueError(f"a column is named {field.name!r}, as one of the archive's own")
-        if pa.types.is_timestamp(field.type):
-            _check_times(field, table[field.name])
+    check_times(table)
 
 
-def _check_times(field: "pyarrow.Field", column: Any) -> None:
-    ends = library("pyarrow.compute", "archive").min_max(column)
-    first, last = ends["min"].value, ends["max"].value
-    second = _PER_SECOND[field.type.unit]
-    if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
-        raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
+def check_times(table: "pyarrow.Table") -> None:
+    """Raise `ValueError` for a time that cannot be stored and read again."""
+    pa: Any = library("pyarrow", "archive")
+    pc: Any = library("pyarrow.compute", "archive")
+    for field in table.schema:
+        if not pa.types.is_timestamp(field.type):
+            continue
+        ends = pc.min_max(table[field.name])
+        first, last = ends["min"].value, ends["max"].value
+        second = _PER_SECOND[field.type.unit]
+        if first is not None and (first // second < _MIN_TIME or last // second > _MAX_TIME):
+            raise ValueError(f"{field.name} has a time outside the years 1 to 9999")
 
 
 def _plain(kind: "pyarrow.DataType") -> "pyarrow.DataType":
