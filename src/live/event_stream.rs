@@ -2,12 +2,8 @@
 
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
-use super::session::{
-    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
-};
+use super::session::{Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position};
 use super::sse::{SseDecoder, SseItem};
-use crate::advice::Advice;
-use crate::error::{Error, RequestErrorKind};
 use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
@@ -50,8 +46,8 @@ impl EventStreamConnector {
         }
     }
 
-    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, ConnectFailure> {
-        Ok(transport.open_event_stream(&self.request, id, self.silence_limit).await?)
+    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, StreamOpenError> {
+        transport.open_event_stream(&self.request, id, self.silence_limit).await
     }
 
     /// Returns the id to send, or why it is not sent.
@@ -77,7 +73,7 @@ impl Connector for EventStreamConnector {
         self.transport.for_operation(self.request.operation)
     }
 
-    async fn connect(&mut self, transport: &Transport) -> Result<EventStreamConnection, ConnectFailure> {
+    async fn connect(&mut self, transport: &Transport) -> Result<EventStreamConnection, StreamOpenError> {
         let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
@@ -197,17 +193,4 @@ async fn yield_once() {
 fn describe_break(error: &(dyn std::error::Error + 'static)) -> String {
     let innermost = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
     format!("the connection broke: {innermost}")
-}
-
-impl From<StreamOpenError> for ConnectFailure {
-    fn from(error: StreamOpenError) -> Self {
-        let StreamOpenError { error, status, wait } = error;
-        // A wrong setting stays wrong, and a peer with a wrong certificate is not the service.
-        let is_certificate = error.request_kind() == Some(RequestErrorKind::Certificate);
-        let is_final = is_certificate || matches!(error, Error::Configuration(_) | Error::Argument(_));
-        // A stream retries by itself, so that advice is left out.
-        let advises_retry = matches!(error.advice().0, Advice::TryAgain);
-        let reason = if advises_retry { error.problem() } else { error.to_string() };
-        ConnectFailure { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
-    }
 }

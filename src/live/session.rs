@@ -8,7 +8,7 @@ use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
-use crate::transport::{Trace, Transport};
+use crate::transport::{StreamOpenError, Transport};
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -24,7 +24,7 @@ pub(super) trait Connector: Send {
     fn connect(
         &mut self,
         transport: &Transport,
-    ) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
+    ) -> impl Future<Output = Result<Self::Connection, StreamOpenError>> + Send;
     /// Takes back a connection that has ended.
     fn disconnected(&mut self, connection: Self::Connection);
     /// Returns once why the newest connection does not resume where the previous one ended.
@@ -63,31 +63,6 @@ pub(super) struct ReadCounts {
 /// Why a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Disconnect(pub Scrubbed);
-
-/// Why an attempt to connect failed.
-#[derive(Debug, Clone)]
-pub(super) struct ConnectFailure {
-    pub reason: Scrubbed,
-    /// The status of an unexpected response.
-    pub status: Option<u16>,
-    /// The error with which the stream may end; `None`: it retries whatever the status.
-    pub error: Option<Error>,
-    /// The wait that `Retry-After` requests.
-    pub wait: Option<Duration>,
-    /// Whether it ends the stream regardless of `give_up_on` (a missing credential, an untrusted certificate).
-    pub is_final: bool,
-}
-
-impl ConnectFailure {
-    /// Reports it as the end of a connection.
-    fn record(&self, trace: &Trace) {
-        match (&self.error, self.status) {
-            (Some(error), _) => trace.record_error(error),
-            (None, Some(status)) => trace.record_failure(&status.to_string(), self.reason.clone()),
-            (None, None) => trace.record_failure("TransportError", self.reason.clone()),
-        }
-    }
-}
 
 /// Maximum of bytes read while the buffer is full, so that pings are answered; one read may exceed it.
 const MAX_READ_AHEAD: usize = 4 << 20;
@@ -129,15 +104,15 @@ pub(super) async fn run<C: Connector>(
                 wait
             }
             Err(failure) => {
-                failure.record(transport.trace());
-                let ConnectFailure { reason, status, error, wait, is_final } = failure;
-                if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&open_gap, &error) {
+                transport.trace().record_error(&failure.error);
+                let (reason, is_final) = (failure.reason(), failure.is_final());
+                let StreamOpenError { error, status, wait } = failure;
+                if open_gap.is_none() && matches!(error, Error::Configuration(_) | Error::Argument(_)) {
                     // Nothing was sent, so there is no gap: the error is the first item.
-                    return error.clone();
+                    return error;
                 }
                 let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
-                let ends_stream = is_final || status.is_some_and(|status| options.give_up_on.contains(&status));
-                if let Some(error) = error.filter(|_| ends_stream) {
+                if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
                     let OpenGap { start, reason: cause } = gap.clone();
                     report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
                     report_gap(buffer, start, None, cause).await;

@@ -9,9 +9,7 @@ use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
 use super::sequence::{Sequence, Verdict};
-use super::session::{
-    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
-};
+use super::session::{Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position};
 use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
@@ -123,7 +121,7 @@ impl WebsocketConnector {
         position: Option<i64>,
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
-        let url = self.url(token, position).map_err(open_error)?;
+        let url = self.url(token, position)?;
         let fail = |why: String| handshake_error(scrubber, &url, &why);
         let key = STANDARD.encode(nonce());
         let mut headers = HeaderMap::new();
@@ -136,18 +134,14 @@ impl WebsocketConnector {
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
         match timeout(limit, response.upgrade()).await {
             Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
-            Err(_) => Err(open_error(RequestErrorKind::Transport.error(no_response(limit)))),
+            Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit)).into()),
         }
     }
 }
 
-fn open_error(error: Error) -> StreamOpenError {
-    StreamOpenError { error, status: None, wait: None }
-}
-
 fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    open_error(RequestErrorKind::Transport.error(scrubber.composed(text)))
+    RequestErrorKind::Transport.error(scrubber.composed(text)).into()
 }
 
 impl Connector for WebsocketConnector {
@@ -157,7 +151,7 @@ impl Connector for WebsocketConnector {
         self.transport.for_operation(operation::LIVE)
     }
 
-    async fn connect(&mut self, transport: &Transport) -> std::result::Result<WebsocketConnection, ConnectFailure> {
+    async fn connect(&mut self, transport: &Transport) -> std::result::Result<WebsocketConnection, StreamOpenError> {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
         let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
@@ -168,13 +162,7 @@ impl Connector for WebsocketConnector {
         });
         let mut is_second_token = false;
         loop {
-            let token = match self.token_source.token(transport, limit).await {
-                Ok(token) => token,
-                Err(error) => {
-                    let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
-                    return Err(StreamOpenError { error, status, wait: None }.into());
-                }
-            };
+            let token = self.token_source.token(transport, limit).await?;
             let scrubber = token.scrubber(&self.transport);
             match self.open(transport, &token, position, &scrubber).await {
                 Ok(socket) => {
@@ -206,7 +194,7 @@ impl Connector for WebsocketConnector {
                         continue;
                     }
                     let error = if is_refused { with_token_advice(error, token.is_fresh) } else { error };
-                    return Err(StreamOpenError { error, status, wait }.into());
+                    return Err(StreamOpenError { error, status, wait });
                 }
             }
         }
