@@ -20,23 +20,21 @@ pub(super) trait Connector: Send {
     type Connection: StreamConnection;
     /// A transport whose requests are reported as parts of one connection.
     fn transport(&self) -> Transport;
-    /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
+    /// Opens a connection; also returns why it does not resume where the previous one ended, if it does not. Fails if the
+    /// service does not respond within the silence limit, which excludes the wait for the client's own limits.
     fn connect(
         &mut self,
         transport: &Transport,
-    ) -> impl Future<Output = Result<Self::Connection, StreamOpenError>> + Send;
+    ) -> impl Future<Output = Result<(Self::Connection, Option<Scrubbed>), StreamOpenError>> + Send;
     /// Takes back a connection that has ended.
     fn disconnected(&mut self, connection: Self::Connection);
-    /// Returns once why the newest connection does not resume where the previous one ended.
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        None
-    }
 }
 
 /// An open connection.
 pub(super) trait StreamConnection: Send {
-    /// Waits for bytes and adds the items that they complete. Cancel-safe: no item is lost if the future is dropped.
-    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<ReadCounts, Disconnect>> + Send;
+    /// Waits for bytes and adds the items that they complete; fails with the reason when the connection ended. Cancel-safe: no
+    /// item is lost if the future is dropped.
+    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<ReadCounts, Scrubbed>> + Send;
     /// Interval of `send_keepalive`. A connection that has one is read even while the buffer is full, because the service's
     /// pings arrive between the messages.
     fn keepalive_after(&self) -> Option<Duration> {
@@ -60,10 +58,6 @@ pub(super) struct ReadCounts {
     pub repeats: usize,
 }
 
-/// Why a connection ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Disconnect(pub Scrubbed);
-
 /// Maximum of bytes read while the buffer is full, so that pings are answered; one read may exceed it.
 const MAX_READ_AHEAD: usize = 4 << 20;
 
@@ -83,9 +77,9 @@ pub(super) async fn run<C: Connector>(
         buffer.set_state(ConnectionState::Connecting);
         let (begun, transport) = (machine::now(), connector.transport());
         let wait = match connector.connect(&transport).await {
-            Ok(mut connection) => {
+            Ok((mut connection, resume_failure)) => {
                 let at = machine::now();
-                let gap = gap_before(open_gap.take(), connector.take_resume_failure(), begun);
+                let gap = gap_before(open_gap.take(), resume_failure, begun);
                 if let Some(OpenGap { start, reason }) = gap {
                     report_gap(buffer, start, Some(at), reason).await;
                 }
@@ -94,7 +88,7 @@ pub(super) async fn run<C: Connector>(
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
-                transport.trace().record_failure("disconnected", end.disconnect.0.clone());
+                transport.trace().record_failure("disconnected", end.why.clone());
                 connector.disconnected(connection);
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
@@ -171,7 +165,7 @@ const BUFFERING: &str = ": a proxy on the way may hold back what the service sen
 
 /// How a connection ended.
 struct ListenResult {
-    disconnect: Disconnect,
+    why: Scrubbed,
     last_byte: SystemTime,
     has_delivered: bool,
     has_bytes: bool,
@@ -182,7 +176,7 @@ struct ListenResult {
 impl ListenResult {
     /// Why it ended, after so many connections without a byte.
     fn reason(&self, silent_connections: u32) -> Scrubbed {
-        let Disconnect(reason) = &self.disconnect;
+        let reason = &self.why;
         if self.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
             return Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
         }
@@ -192,7 +186,7 @@ impl ListenResult {
 
 /// What `listen` waited for.
 enum ListenEvent {
-    Read(Result<ReadCounts, Disconnect>),
+    Read(Result<ReadCounts, Scrubbed>),
     HasRoom,
     TimedOut,
 }
@@ -206,7 +200,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
     let mut quiet = QuietTimer::start();
-    let disconnect = loop {
+    let why = loop {
         let room = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
@@ -238,12 +232,12 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             quiet = QuietTimer::start();
         }
         ahead.extend(&mut incoming);
-        if let ListenEvent::Read(Err(disconnect)) = event {
-            break disconnect;
+        if let ListenEvent::Read(Err(why)) = event {
+            break why;
         }
         if silent >= options.silence_limit {
             is_silent = true;
-            break Disconnect(Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64())));
+            break Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64()));
         }
         if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
             quiet.is_reported = true;
@@ -255,7 +249,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         }
     };
     buffer.push_all(ahead.into_items()).await;
-    ListenResult { disconnect, last_byte, has_delivered, has_bytes, is_silent }
+    ListenResult { why, last_byte, has_delivered, has_bytes, is_silent }
 }
 
 async fn read_or_room<C: StreamConnection>(

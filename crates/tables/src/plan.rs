@@ -275,12 +275,17 @@ pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
     DecodeError::NoColumn { table: table.name.into(), name: asked.into(), candidates: has.join(", ") }
 }
 
+/// The indexes of the columns shown, without extra ones.
+pub(super) fn planned(result_columns: &[ResultColumn]) -> impl Iterator<Item = usize> {
+    result_columns.iter().filter_map(|column| match column {
+        ResultColumn::PlannedColumn(number) => Some(*number),
+        ResultColumn::Open(_) => None,
+    })
+}
+
 /// The indexes of the columns shown and of their inputs.
 fn needed(table: &'static Table, result_columns: &[ResultColumn]) -> Vec<usize> {
-    let mut needed: Vec<usize> = result_columns
-        .iter()
-        .filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None })
-        .collect();
+    let mut needed: Vec<usize> = planned(result_columns).collect();
     for i in needed.clone() {
         if let Src::Derived(how) = table.cols[i].src {
             needed.extend(inputs(table, how.inputs));
@@ -418,9 +423,7 @@ impl DecodePlan {
             self.open = number;
             tree.at(&path::absolute(&root, &row, path), &self.paths).open = true;
         }
-        let shown =
-            result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None });
-        let schema = schema::of(table, shown);
+        let schema = schema::of(table, planned(&result_columns));
         self.tables.push(TablePlan { table, columns, result_columns, open, schema });
     }
 
