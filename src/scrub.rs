@@ -79,18 +79,6 @@ impl AsRef<str> for Scrubbed {
     }
 }
 
-impl PartialEq<str> for Scrubbed {
-    fn eq(&self, other: &str) -> bool {
-        &*self.0 == other
-    }
-}
-
-impl PartialEq<&str> for Scrubbed {
-    fn eq(&self, other: &&str) -> bool {
-        &*self.0 == *other
-    }
-}
-
 impl Display for Scrubbed {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -191,7 +191,7 @@ async fn retries_end() {
     let server = Server::start(vec![json(502, "retry-after: 0\r\n", "<h1>Bad gateway</h1>")]).await;
     let error = api(transport(ClientOptions { max_retries: Some(2), ..options(&server.url()) }).send(&teams()).await);
     assert_eq!((error.attempts, server.seen().len()), (3, 3));
-    assert_eq!(error.message, "<h1>Bad gateway</h1>");
+    assert_eq!(&*error.message, "<h1>Bad gateway</h1>");
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ pub struct UnitOutcome {
     pub covered: Covered,
 }
 
-/// The state that the tasks of a batch share.
+/// The units of a batch, and what is known of its credentials.
 struct BatchState {
     waiting: Enumerate<IntoIter<Unit>>,
     /// In the order of the units.
@@ -117,9 +117,13 @@ impl BatchState {
     }
 }
 
-/// Shared state besides `BatchState`.
-#[derive(Default)]
-struct CredentialProbe {
+/// What the tasks of a batch share.
+struct Batch {
+    transport: Transport,
+    drift: Arc<Drift>,
+    strict: bool,
+    counters: Arc<Counters>,
+    state: Mutex<BatchState>,
     refused: Notify,
     outage: Outage,
     /// Held by the task that checks the credentials.
@@ -156,140 +160,182 @@ pub async fn run(
     if let Some(request) = units.iter().find_map(|unit| unit.call.requests.first()) {
         transport.check(request)?;
     }
-    let at_once = transport.config().max_concurrency.min(units.len());
-    let work = BatchState::new(units);
-    let signs = CredentialProbe { outage: Outage::new(transport.is_reached()), ..CredentialProbe::default() };
-    let shared = Arc::new((Mutex::new(work), signs));
+    let batch = Arc::new(Batch {
+        transport: transport.clone(),
+        drift: drift.clone(),
+        strict,
+        counters: counters.clone(),
+        state: Mutex::new(BatchState::new(units)),
+        refused: Notify::new(),
+        outage: Outage::new(transport.is_reached()),
+        probe_lock: tokio::sync::Mutex::default(),
+    });
+    let at_once = transport.config().max_concurrency.min(batch.state().ended.len());
     // Aborts the running tasks when dropped.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
-        let (transport, drift, shared, counters) = (transport.clone(), drift.clone(), shared.clone(), counters.clone());
-        running.spawn(async move { one_by_one(&transport, &drift, &shared.0, &shared.1, strict, &counters).await });
+        let batch = batch.clone();
+        running.spawn(async move { batch.fetch_all().await });
     }
     while let Some(joined) = running.join_next().await {
         joined.map_err(error_of_task)??;
     }
-    let mut work = lock(&shared.0);
-    let BatchState { waiting, ended, stop, .. } = &mut *work;
+    let mut state = batch.state();
+    let BatchState { waiting, ended, stop, .. } = &mut *state;
     if let Some(stop) = stop {
         for (place, unit) in waiting {
-            let rows = Err(given_up(transport, &unit, stop, 0));
+            let rows = Err(batch.given_up(&unit, stop, 0));
             let ended_so = FetchResult { response: None, rows, at: machine::now() };
             store_outcome(ended, place, done(unit, ended_so, 0), counters);
         }
     }
     let all: Option<Vec<UnitOutcome>> = std::mem::take(ended).into_iter().collect();
-    let all = all.ok_or_else(missing_outcome)?;
+    let all = all.ok_or_else(|| Error::internal("a unit without an end"))?;
     all.iter().filter_map(|unit| unit.response.as_ref()).for_each(|(payload, _)| payload.release());
     Ok(all)
 }
 
-/// Fetches units until none is left.
-async fn one_by_one(
-    transport: &Transport,
-    drift: &Arc<Drift>,
-    work: &Mutex<BatchState>,
-    signs: &CredentialProbe,
-    strict: bool,
-    counters: &Counters,
-) -> Result<()> {
-    // Later checks know that this failure is recorded.
-    let mut is_refused = pin!(signs.refused.notified());
-    while let Some((place, unit)) = next_unit(work) {
-        let attempts = Attempts::new(&signs.outage);
-        let fetched = tokio::select! {
-            biased;
-            fetched = fetch(transport, &unit, &attempts, &signs.outage) => fetched,
-            () = signs.outage.given_up() => Err(Error::Closed.into()),
-            () = &mut is_refused => Err(Error::Closed.into()),
-        };
-        let attempts = attempts.count();
-        let fetched = match (fetched, stop_reason(transport, work, signs)) {
-            (Err(FetchError { error: Error::Closed, .. }), Some(stop)) => {
-                Err(given_up(transport, &unit, &stop, attempts).into())
+impl Batch {
+    fn state(&self) -> MutexGuard<'_, BatchState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches units until none is left.
+    async fn fetch_all(&self) -> Result<()> {
+        // Later checks know that this failure is recorded.
+        let mut is_refused = pin!(self.refused.notified());
+        while let Some((place, unit)) = self.next_unit() {
+            let attempts = Attempts::new(&self.outage);
+            let fetched = tokio::select! {
+                biased;
+                fetched = self.fetch(&unit, &attempts) => fetched,
+                () = self.outage.given_up() => Err(Error::Closed.into()),
+                () = &mut is_refused => Err(Error::Closed.into()),
+            };
+            let attempts = attempts.count();
+            let fetched = match (fetched, self.stop_reason()) {
+                (Err(FetchError { error: Error::Closed, .. }), Some(stop)) => {
+                    Err(self.given_up(&unit, &stop, attempts).into())
+                }
+                (fetched, _) => fetched,
+            };
+            let ended = self.end(fetched).await?;
+            if let Some((payload, _)) = &ended.response {
+                payload.keep();
             }
-            (fetched, _) => fetched,
+            let auth = unit.call.requests.first().map(|request| request.auth);
+            let is_suspected = self.state().store(place, unit, ended, attempts, &self.counters);
+            if let Some(auth) = auth.filter(|_| is_suspected) {
+                self.check_suspicion(auth).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next unit to fetch, unless the batch stops.
+    fn next_unit(&self) -> Option<(usize, Unit)> {
+        let mut state = self.state();
+        if state.stop.is_some() {
+            return None;
+        }
+        let next = state.waiting.next()?;
+        state.started += 1;
+        Some(next)
+    }
+
+    /// Why the batch stops, if it does by now.
+    fn stop_reason(&self) -> Option<StopReason> {
+        let mut state = self.state();
+        if state.stop.is_none() {
+            let outage = || self.outage.error().map(StopReason::Outage);
+            state.stop = self.transport.is_closed().then_some(StopReason::Closed).or_else(outage);
+        }
+        state.stop.clone()
+    }
+
+    /// Stops the batch if the service refuses the credentials. One task asks; meanwhile the others start no unit.
+    async fn check_suspicion(&self, auth: Auth) {
+        let _asks = self.probe_lock.lock().await;
+        let is_suspected = self.state().is_suspected();
+        if !is_suspected {
+            return;
+        }
+        let is_refused = self.is_refused(auth).await;
+        let mut state = self.state();
+        // A response arrived during the check: the suspicion is cleared.
+        let suspected = state.suspected.take();
+        state.clear_suspicion();
+        if let Some(refusal) = suspected.filter(|_| is_refused) {
+            state.stop.get_or_insert(StopReason::Refused(refusal));
+            self.refused.notify_waiters();
+        }
+    }
+
+    /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
+    /// restarting.
+    async fn fetch(&self, unit: &Unit, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
+        loop {
+            let fetched = run_counted(&self.transport, &unit.call, attempts).await;
+            let is_retried = self.transport.config().max_retries > 0 && self.outage.is_restarting();
+            let kind = fetched.as_ref().err().and_then(|failed| failed.error.request_kind());
+            if !is_retried || kind != Some(RequestErrorKind::Connect) {
+                return fetched;
+            }
+        }
+    }
+
+    /// Whether the service refuses a request that any credentials may make: the list of teams.
+    async fn is_refused(&self, auth: Auth) -> bool {
+        let teams = auth.scheme().open_operation;
+        let Ok(call) = operation::call(teams, &Vec::new(), self.transport.config()) else { return false };
+        let answered = run_counted(&self.transport, &call, &Attempts::default()).await;
+        matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
+    }
+
+    /// The error of a unit that was not sent, or not completed.
+    fn given_up(&self, unit: &Unit, stop: &StopReason, attempts: u32) -> Error {
+        let refused = |refusal: &ApiError| match unit.call.requests.first() {
+            Some(request) => self.transport.unsent_error(request, refusal),
+            None => Error::Api(Box::new(refusal.clone())),
         };
-        let ended = ended(drift, fetched, strict).await?;
-        if let Some((payload, _)) = &ended.response {
-            payload.keep();
-        }
-        let auth = unit.call.requests.first().map(|request| request.auth);
-        let is_suspected = lock(work).store(place, unit, ended, attempts, counters);
-        if let Some(auth) = auth.filter(|_| is_suspected) {
-            check_suspicion(transport, work, signs, auth).await;
-        }
+        let start = if attempts > 0 { "given up" } else { "not attempted" };
+        let (cause, text) = match stop {
+            StopReason::Closed => (Error::Closed, format!("{start}: the client was closed")),
+            StopReason::Refused(refusal) if attempts > 0 => return refused(refusal),
+            StopReason::Refused(refusal) => {
+                let cause = refused(refusal);
+                let text = format!("{start}: {cause}");
+                (cause, text)
+            }
+            StopReason::Outage(error) => {
+                let text = format!("{start}: every request fails in the same way: {error}");
+                let cause =
+                    if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
+                (cause, text)
+            }
+        };
+        Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
     }
-    Ok(())
-}
 
-/// The next unit to fetch, unless the batch stops.
-fn next_unit(work: &Mutex<BatchState>) -> Option<(usize, Unit)> {
-    let mut work = lock(work);
-    if work.stop.is_some() {
-        return None;
-    }
-    let next = work.waiting.next()?;
-    work.started += 1;
-    Some(next)
-}
-
-/// Why the batch stops, if it does by now.
-fn stop_reason(transport: &Transport, work: &Mutex<BatchState>, signs: &CredentialProbe) -> Option<StopReason> {
-    let mut work = lock(work);
-    if work.stop.is_none() {
-        let outage = || signs.outage.error().map(StopReason::Outage);
-        work.stop = transport.is_closed().then_some(StopReason::Closed).or_else(outage);
-    }
-    work.stop.clone()
-}
-
-/// Stops the batch if the service refuses the credentials. One task asks; meanwhile the others start no unit.
-async fn check_suspicion(transport: &Transport, work: &Mutex<BatchState>, signs: &CredentialProbe, auth: Auth) {
-    let _asks = signs.probe_lock.lock().await;
-    let is_suspected = lock(work).is_suspected();
-    if !is_suspected {
-        return;
-    }
-    let is_refused = refuses(transport, auth).await;
-    let mut work = lock(work);
-    // A response arrived during the check: the suspicion is cleared.
-    let suspected = work.suspected.take();
-    work.clear_suspicion();
-    if let Some(refusal) = suspected.filter(|_| is_refused) {
-        work.stop.get_or_insert(StopReason::Refused(refusal));
-        signs.refused.notify_waiters();
-    }
-}
-
-/// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
-/// restarting.
-async fn fetch(
-    transport: &Transport,
-    unit: &Unit,
-    attempts: &Attempts<'_>,
-    outage: &Outage,
-) -> std::result::Result<Payload, FetchError> {
-    loop {
-        let fetched = run_counted(transport, &unit.call, attempts).await;
-        let is_retried = transport.config().max_retries > 0 && outage.is_restarting();
-        let kind = fetched.as_ref().err().and_then(|failed| failed.error.request_kind());
-        if !is_retried || kind != Some(RequestErrorKind::Connect) {
-            return fetched;
+    /// A response is read even if the credentials are refused meanwhile.
+    async fn end(&self, fetched: std::result::Result<Payload, FetchError>) -> Result<FetchResult> {
+        let at = machine::now();
+        let payload = match fetched {
+            // If no unit can be sent, the batch is refused before the first.
+            Err(FetchError { error: Error::Closed, .. }) => return Err(Error::Closed),
+            Err(failed) => return Ok(FetchResult::failed(failed, at)),
+            Ok(payload) => payload,
+        };
+        // Bodies of locations take a while to read, and streams share these threads.
+        let is_short = payload.size() <= INLINE_DECODE_BYTES;
+        let (drift, strict) = (self.drift.clone(), self.strict);
+        let read = move || read(&drift, payload, strict, at);
+        match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
+            Ok(result) => Ok(result),
+            Err(Unfinished::OutOfMemory) => Ok(FetchResult::failed(no_thread().into(), at)),
+            Err(reason) => Err(stopped(reason)),
         }
     }
-}
-
-/// Whether the service refuses a request that any credentials may make: the list of teams.
-async fn refuses(transport: &Transport, auth: Auth) -> bool {
-    let teams = auth.scheme().open_operation;
-    let Ok(call) = operation::call(teams, &Vec::new(), transport.config()) else { return false };
-    let answered = run_counted(transport, &call, &Attempts::default()).await;
-    matches!(answered, Err(FetchError { error: Error::Api(answer), .. }) if answer.kind == ApiErrorKind::Authentication)
-}
-
-fn missing_outcome() -> Error {
-    Error::internal("a unit without an end".to_owned())
 }
 
 fn store_outcome(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {
@@ -300,65 +346,10 @@ fn store_outcome(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutc
     }
 }
 
-/// The outcome of a unit that was not sent, or not completed.
-fn given_up(transport: &Transport, unit: &Unit, stop: &StopReason, attempts: u32) -> Error {
-    let refused = |refusal: &ApiError| match unit.call.requests.first() {
-        Some(request) => transport.unsent_error(request, refusal),
-        None => Error::Api(Box::new(refusal.clone())),
-    };
-    let is_attempted = attempts > 0;
-    let start = if is_attempted { "given up" } else { "not attempted" };
-    let (cause, text) = match stop {
-        StopReason::Closed => (Error::Closed, format!("{start}: the client was closed")),
-        StopReason::Refused(refusal) if is_attempted => return refused(refusal),
-        StopReason::Refused(refusal) => {
-            let cause = refused(refusal);
-            let text = format!("{start}: {cause}");
-            (cause, text)
-        }
-        StopReason::Outage(error) => {
-            let text = format!("{start}: every request fails in the same way: {error}");
-            let cause =
-                if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
-            (cause, text)
-        }
-    };
-    Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
-}
-
 fn done(unit: Unit, ended: FetchResult, attempts: u32) -> UnitOutcome {
     let first = ended.response.as_ref().and_then(|(payload, _)| payload.parts.first());
     let covered = covered(unit.keys, &ended.rows, first, attempts, ended.at);
     UnitOutcome { response: ended.response, error: ended.rows.err(), covered }
-}
-
-fn lock(work: &Mutex<BatchState>) -> MutexGuard<'_, BatchState> {
-    work.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A response is read even if the credentials are refused meanwhile.
-async fn ended(
-    drift: &Arc<Drift>,
-    fetched: std::result::Result<Payload, FetchError>,
-    strict: bool,
-) -> Result<FetchResult> {
-    let at = machine::now();
-    match fetched {
-        // If no unit can be sent, the batch is refused before the first.
-        Err(FetchError { error: Error::Closed, .. }) => Err(Error::Closed),
-        Err(failed) => Ok(FetchResult::failed(failed, at)),
-        Ok(payload) => {
-            // Bodies of locations take a while to read, and streams share these threads.
-            let is_short = payload.size() <= INLINE_DECODE_BYTES;
-            let drift = drift.clone();
-            let read = move || read(&drift, payload, strict, at);
-            match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
-                Ok(result) => Ok(result),
-                Err(Unfinished::OutOfMemory) => Ok(FetchResult::failed(no_thread().into(), at)),
-                Err(reason) => Err(stopped(reason)),
-            }
-        }
-    }
 }
 
 /// Reads a response to its end, so that every table of a fetched unit decodes later. If the schema check is conclusive,

@@ -197,13 +197,6 @@ impl BoxScore {
         self.staleness.is_stale(now)
     }
 
-    /// The values of a code by player.
-    #[cfg(test)]
-    pub(crate) fn values(&self, code: &str) -> BTreeMap<i64, Option<f64>> {
-        let lines = self.teams.values().flat_map(|team| &team.lines);
-        lines.filter_map(|(player, line)| Some((*player, line.cells.get(code)?.value))).collect()
-    }
-
     fn apply(&mut self, read: rows::Rows, origin: Origin, from: Moment, received_at: SystemTime) -> bool {
         for problem in read.problems {
             self.leave_out(problem, received_at);

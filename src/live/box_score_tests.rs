@@ -5,6 +5,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use serde_json::Map;
 
+impl BoxScore {
+    /// The values of a code by player.
+    pub(crate) fn values(&self, code: &str) -> BTreeMap<i64, Option<f64>> {
+        let lines = self.teams.values().flat_map(|team| &team.lines);
+        lines.filter_map(|(player, line)| Some((*player, line.cells.get(code)?.value))).collect()
+    }
+}
+
 fn text(text: String, received_at: SystemTime) -> Update {
     Update { event: None, id: "".into(), text, binary: None, seq: None, source: None, received_at }
 }

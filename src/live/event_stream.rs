@@ -2,12 +2,8 @@
 
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
-use super::session::{
-    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
-};
+use super::session::{Connector, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position};
 use super::sse::{SseDecoder, SseItem};
-use crate::advice::Advice;
-use crate::error::{Error, RequestErrorKind};
 use crate::machine;
 use crate::operation::Request;
 use crate::scrub::{Scrubbed, Scrubber};
@@ -32,26 +28,17 @@ pub(super) struct EventStreamConnector {
     last_event_id: Arc<str>,
     /// Consecutive refusals of requests with the id.
     refusals: u32,
-    resume_failure: Option<Scrubbed>,
 }
 
 impl EventStreamConnector {
     pub(super) fn new(transport: Transport, request: Request, options: &StreamOptions) -> Self {
         let last_event_id = options.last_event_id.as_deref().unwrap_or_default().into();
         let (limit, silence_limit) = (options.max_event_bytes, options.silence_limit);
-        EventStreamConnector {
-            transport,
-            request,
-            limit,
-            silence_limit,
-            last_event_id,
-            refusals: 0,
-            resume_failure: None,
-        }
+        EventStreamConnector { transport, request, limit, silence_limit, last_event_id, refusals: 0 }
     }
 
-    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, ConnectFailure> {
-        Ok(transport.open_event_stream(&self.request, id, self.silence_limit).await?)
+    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, StreamOpenError> {
+        transport.open_event_stream(&self.request, id, self.silence_limit).await
     }
 
     /// Returns the id to send, or why it is not sent.
@@ -77,7 +64,10 @@ impl Connector for EventStreamConnector {
         self.transport.for_operation(self.request.operation)
     }
 
-    async fn connect(&mut self, transport: &Transport) -> Result<EventStreamConnection, ConnectFailure> {
+    async fn connect(
+        &mut self,
+        transport: &Transport,
+    ) -> Result<(EventStreamConnection, Option<Scrubbed>), StreamOpenError> {
         let (id, mut resume_failure) = match self.sendable_id() {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
@@ -95,20 +85,17 @@ impl Connector for EventStreamConnector {
         }
         let response = opened?;
         self.refusals = 0;
-        self.resume_failure = resume_failure;
         // An id that was not sent is dropped; the next one comes from the service.
-        let last_event_id = if self.resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
+        let last_event_id = if resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
         let decoder = SseDecoder::new(self.limit, last_event_id);
         let scrubber = self.transport.scrubber().clone();
-        Ok(EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None })
+        let connection =
+            EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None };
+        Ok((connection, resume_failure))
     }
 
     fn disconnected(&mut self, connection: EventStreamConnection) {
         self.last_event_id = connection.decoder.last_event_id().clone();
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
     }
 }
 
@@ -126,15 +113,15 @@ pub(super) struct EventStreamConnection {
     /// Bytes received and not yet reported by `read`.
     unreported_bytes: usize,
     /// Why the connection ended, reported after the items that preceded it.
-    end: Option<Disconnect>,
+    end: Option<Scrubbed>,
 }
 
 impl EventStreamConnection {
-    fn take_chunk(&mut self, chunk: reqwest::Result<Option<Bytes>>, into: &mut Vec<Item>) -> Result<(), Disconnect> {
+    fn take_chunk(&mut self, chunk: reqwest::Result<Option<Bytes>>, into: &mut Vec<Item>) -> Result<(), Scrubbed> {
         let chunk = match chunk {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => return Err(Disconnect("the service ended the stream".into())),
-            Err(error) => return Err(Disconnect(self.scrubber.message(describe_break(&error.without_url())))),
+            Ok(None) => return Err("the service ended the stream".into()),
+            Err(error) => return Err(self.scrubber.message(describe_break(&error.without_url()))),
         };
         self.unreported_bytes += chunk.len();
         let received_at = machine::now();
@@ -147,13 +134,13 @@ impl EventStreamConnection {
             SseItem::Skipped(size) => into.push(Item::Notice(Notice::skipped("event", size, limit, received_at))),
             SseItem::Comment(_) => {}
         });
-        fed.map_err(|error| Disconnect(self.scrubber.message(format!("the event stream holds {error}"))))
+        fed.map_err(|error| self.scrubber.message(format!("the event stream holds {error}")))
     }
 }
 
 impl StreamConnection for EventStreamConnection {
     /// Gathers all chunks that have arrived, since a service that flushes each event sends each in a chunk of its own.
-    async fn read(&mut self, into: &mut Vec<Item>) -> Result<ReadCounts, Disconnect> {
+    async fn read(&mut self, into: &mut Vec<Item>) -> Result<ReadCounts, Scrubbed> {
         if let Some(end) = self.end.take() {
             return Err(end);
         }
@@ -197,17 +184,4 @@ async fn yield_once() {
 fn describe_break(error: &(dyn std::error::Error + 'static)) -> String {
     let innermost = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
     format!("the connection broke: {innermost}")
-}
-
-impl From<StreamOpenError> for ConnectFailure {
-    fn from(error: StreamOpenError) -> Self {
-        let StreamOpenError { error, status, wait } = error;
-        // A wrong setting stays wrong, and a peer with a wrong certificate is not the service.
-        let is_certificate = error.request_kind() == Some(RequestErrorKind::Certificate);
-        let is_final = is_certificate || matches!(error, Error::Configuration(_) | Error::Argument(_));
-        // A stream retries by itself, so that advice is left out.
-        let advises_retry = matches!(error.advice().0, Advice::TryAgain);
-        let reason = if advises_retry { error.problem() } else { error.to_string() };
-        ConnectFailure { reason: Scrubbed::local(reason), status, error: Some(error), wait, is_final }
-    }
 }

@@ -150,5 +150,5 @@ fn new_stream<C: session::Connector + 'static>(
             }
         })
     };
-    Ok(Stream::new(&options, Box::new(producer))?.with_scrubber(scrubber).with_recovery(recovery))
+    Stream::new(&options, Box::new(producer), recovery, scrubber)
 }

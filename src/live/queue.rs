@@ -3,6 +3,7 @@
 use super::gap_reason::GapReason;
 use super::item::{Item, Notice};
 use std::collections::VecDeque;
+use std::mem::{Discriminant, discriminant};
 use std::time::SystemTime;
 
 /// Merges notices beyond the capacity, to one of each kind between two updates.
@@ -171,9 +172,7 @@ impl Queue {
 fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let is_kept = matches!(new.item, Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }));
     let mut merged = 0;
-    if !is_kept
-        && let Some(at) = notices.iter().position(|queued| MergeGroup::of(&queued.item) == MergeGroup::of(&new.item))
-    {
+    if !is_kept && let Some(at) = notices.iter().position(|queued| group(&queued.item) == group(&new.item)) {
         let old = notices.remove(at);
         let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
@@ -199,36 +198,21 @@ fn extend_notice(old: Notice, new: &mut Notice) {
     }
 }
 
-/// Items that are merged with each other.
-#[derive(PartialEq, Eq)]
-enum MergeGroup {
-    Update,
-    Connected,
-    Disconnected,
-    Quiet,
-    FinalGap,
-    Overflow,
-    Restart,
-    Gap,
-    Recovered,
-    Recovering,
+/// What a notice has in common with those that it is merged with: its kind, and of an open gap the reason that programs compare.
+/// `None`: an update.
+fn group(item: &Item) -> Option<(Discriminant<Notice>, bool, Option<&GapReason>)> {
+    let Item::Notice(notice) = item else { return None };
+    Some(match notice {
+        Notice::Gap { is_final, reason, .. } => {
+            (discriminant(notice), *is_final, compared(reason).filter(|_| !is_final))
+        }
+        _ => (discriminant(notice), false, None),
+    })
 }
 
-impl MergeGroup {
-    fn of(item: &Item) -> Self {
-        match item {
-            Item::Update(_) => MergeGroup::Update,
-            Item::Notice(Notice::Connected { .. }) => MergeGroup::Connected,
-            Item::Notice(Notice::Disconnected { .. }) => MergeGroup::Disconnected,
-            Item::Notice(Notice::Quiet { .. }) => MergeGroup::Quiet,
-            Item::Notice(Notice::Gap { is_final: true, .. }) => MergeGroup::FinalGap,
-            Item::Notice(Notice::Gap { reason: GapReason::Overflow, .. }) => MergeGroup::Overflow,
-            Item::Notice(Notice::Gap { reason: GapReason::Restarted, .. }) => MergeGroup::Restart,
-            Item::Notice(Notice::Gap { .. }) => MergeGroup::Gap,
-            Item::Notice(Notice::Recovered { .. }) => MergeGroup::Recovered,
-            Item::Notice(Notice::Recovering { .. }) => MergeGroup::Recovering,
-        }
-    }
+/// The reasons to which no text is added.
+fn compared(reason: &GapReason) -> Option<&GapReason> {
+    Some(reason).filter(|reason| matches!(reason, GapReason::Overflow | GapReason::Restarted))
 }
 
 fn at_of(item: &Item) -> SystemTime {
@@ -240,12 +224,11 @@ fn at_of(item: &Item) -> SystemTime {
 
 /// Mentions the merged notices in the reason, except in reasons that programs compare.
 fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
-    let group = MergeGroup::of(&item);
     let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
     let note = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
     match &mut item {
         Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {note}"),
-        Item::Notice(Notice::Gap { reason, .. }) if !matches!(group, MergeGroup::Overflow | MergeGroup::Restart) => {
+        Item::Notice(Notice::Gap { reason, is_final, .. }) if *is_final || compared(reason).is_none() => {
             *reason = format!("{reason} {note}").into();
         }
         _ => {}

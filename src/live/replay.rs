@@ -6,6 +6,7 @@ use super::journal::{JournalEntry, Reader};
 use super::options::StreamOptions;
 use super::stream::{Producer, Stream};
 use crate::error::{Error, Result};
+use crate::scrub::Scrubber;
 use std::future::Future;
 use std::io::{BufRead, Seek};
 use std::path::Path;
@@ -30,7 +31,7 @@ pub fn replay(path: &Path, speed: Option<f64>, max_pause: Duration, options: Str
             run(reader, pace, &buffer, until).await
         })
     };
-    Stream::new(&options, Box::new(producer))
+    Stream::new(&options, Box::new(producer), None, Scrubber::default())
 }
 
 /// `until` waits until this time after the start.

@@ -8,7 +8,7 @@ use super::options::StreamOptions;
 use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
-use crate::transport::{Trace, Transport};
+use crate::transport::{StreamOpenError, Transport};
 use std::future::Future;
 use std::iter::Peekable;
 use std::time::{Duration, SystemTime};
@@ -20,23 +20,21 @@ pub(super) trait Connector: Send {
     type Connection: StreamConnection;
     /// A transport whose requests are reported as parts of one connection.
     fn transport(&self) -> Transport;
-    /// Fails if the service does not respond within the silence limit, which excludes the wait for the client's own limits.
+    /// Opens a connection; also returns why it does not resume where the previous one ended, if it does not. Fails if the
+    /// service does not respond within the silence limit, which excludes the wait for the client's own limits.
     fn connect(
         &mut self,
         transport: &Transport,
-    ) -> impl Future<Output = Result<Self::Connection, ConnectFailure>> + Send;
+    ) -> impl Future<Output = Result<(Self::Connection, Option<Scrubbed>), StreamOpenError>> + Send;
     /// Takes back a connection that has ended.
     fn disconnected(&mut self, connection: Self::Connection);
-    /// Returns once why the newest connection does not resume where the previous one ended.
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        None
-    }
 }
 
 /// An open connection.
 pub(super) trait StreamConnection: Send {
-    /// Waits for bytes and adds the items that they complete. Cancel-safe: no item is lost if the future is dropped.
-    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<ReadCounts, Disconnect>> + Send;
+    /// Waits for bytes and adds the items that they complete; fails with the reason when the connection ended. Cancel-safe: no
+    /// item is lost if the future is dropped.
+    fn read(&mut self, into: &mut Vec<Item>) -> impl Future<Output = Result<ReadCounts, Scrubbed>> + Send;
     /// Interval of `send_keepalive`. A connection that has one is read even while the buffer is full, because the service's
     /// pings arrive between the messages.
     fn keepalive_after(&self) -> Option<Duration> {
@@ -60,35 +58,6 @@ pub(super) struct ReadCounts {
     pub repeats: usize,
 }
 
-/// Why a connection ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Disconnect(pub Scrubbed);
-
-/// Why an attempt to connect failed.
-#[derive(Debug, Clone)]
-pub(super) struct ConnectFailure {
-    pub reason: Scrubbed,
-    /// The status of an unexpected response.
-    pub status: Option<u16>,
-    /// The error with which the stream may end; `None`: it retries whatever the status.
-    pub error: Option<Error>,
-    /// The wait that `Retry-After` requests.
-    pub wait: Option<Duration>,
-    /// Whether it ends the stream regardless of `give_up_on` (a missing credential, an untrusted certificate).
-    pub is_final: bool,
-}
-
-impl ConnectFailure {
-    /// Reports it as the end of a connection.
-    fn record(&self, trace: &Trace) {
-        match (&self.error, self.status) {
-            (Some(error), _) => trace.record_error(error),
-            (None, Some(status)) => trace.record_failure(&status.to_string(), self.reason.clone()),
-            (None, None) => trace.record_failure("TransportError", self.reason.clone()),
-        }
-    }
-}
-
 /// Maximum of bytes read while the buffer is full, so that pings are answered; one read may exceed it.
 const MAX_READ_AHEAD: usize = 4 << 20;
 
@@ -108,9 +77,9 @@ pub(super) async fn run<C: Connector>(
         buffer.set_state(ConnectionState::Connecting);
         let (begun, transport) = (machine::now(), connector.transport());
         let wait = match connector.connect(&transport).await {
-            Ok(mut connection) => {
+            Ok((mut connection, resume_failure)) => {
                 let at = machine::now();
-                let gap = gap_before(open_gap.take(), connector.take_resume_failure(), begun);
+                let gap = gap_before(open_gap.take(), resume_failure, begun);
                 if let Some(OpenGap { start, reason }) = gap {
                     report_gap(buffer, start, Some(at), reason).await;
                 }
@@ -119,7 +88,7 @@ pub(super) async fn run<C: Connector>(
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
-                transport.trace().record_failure("disconnected", end.disconnect.0.clone());
+                transport.trace().record_failure("disconnected", end.why.clone());
                 connector.disconnected(connection);
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
@@ -129,15 +98,15 @@ pub(super) async fn run<C: Connector>(
                 wait
             }
             Err(failure) => {
-                failure.record(transport.trace());
-                let ConnectFailure { reason, status, error, wait, is_final } = failure;
-                if let (None, Some(error @ (Error::Configuration(_) | Error::Argument(_)))) = (&open_gap, &error) {
+                transport.trace().record_error(&failure.error);
+                let (reason, is_final) = (failure.reason(), failure.is_final());
+                let StreamOpenError { error, status, wait } = failure;
+                if open_gap.is_none() && matches!(error, Error::Configuration(_) | Error::Argument(_)) {
                     // Nothing was sent, so there is no gap: the error is the first item.
-                    return error.clone();
+                    return error;
                 }
                 let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
-                let ends_stream = is_final || status.is_some_and(|status| options.give_up_on.contains(&status));
-                if let Some(error) = error.filter(|_| ends_stream) {
+                if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
                     let OpenGap { start, reason: cause } = gap.clone();
                     report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
                     report_gap(buffer, start, None, cause).await;
@@ -196,7 +165,7 @@ const BUFFERING: &str = ": a proxy on the way may hold back what the service sen
 
 /// How a connection ended.
 struct ListenResult {
-    disconnect: Disconnect,
+    why: Scrubbed,
     last_byte: SystemTime,
     has_delivered: bool,
     has_bytes: bool,
@@ -207,7 +176,7 @@ struct ListenResult {
 impl ListenResult {
     /// Why it ended, after so many connections without a byte.
     fn reason(&self, silent_connections: u32) -> Scrubbed {
-        let Disconnect(reason) = &self.disconnect;
+        let reason = &self.why;
         if self.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
             return Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
         }
@@ -217,7 +186,7 @@ impl ListenResult {
 
 /// What `listen` waited for.
 enum ListenEvent {
-    Read(Result<ReadCounts, Disconnect>),
+    Read(Result<ReadCounts, Scrubbed>),
     HasRoom,
     TimedOut,
 }
@@ -231,7 +200,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
     let mut quiet = QuietTimer::start();
-    let disconnect = loop {
+    let why = loop {
         let room = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
@@ -263,12 +232,12 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             quiet = QuietTimer::start();
         }
         ahead.extend(&mut incoming);
-        if let ListenEvent::Read(Err(disconnect)) = event {
-            break disconnect;
+        if let ListenEvent::Read(Err(why)) = event {
+            break why;
         }
         if silent >= options.silence_limit {
             is_silent = true;
-            break Disconnect(Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64())));
+            break Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64()));
         }
         if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
             quiet.is_reported = true;
@@ -280,7 +249,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         }
     };
     buffer.push_all(ahead.into_items()).await;
-    ListenResult { disconnect, last_byte, has_delivered, has_bytes, is_silent }
+    ListenResult { why, last_byte, has_delivered, has_bytes, is_silent }
 }
 
 async fn read_or_room<C: StreamConnection>(

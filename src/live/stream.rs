@@ -48,7 +48,13 @@ enum Task {
 }
 
 impl Stream {
-    pub fn new(options: &StreamOptions, factory: ProducerFactory) -> Result<Self> {
+    /// `recovery` closes its gaps; the scrubber is for errors about its items.
+    pub(super) fn new(
+        options: &StreamOptions,
+        factory: ProducerFactory,
+        recovery: Option<Arc<Recovery>>,
+        scrubber: Scrubber,
+    ) -> Result<Self> {
         options.check()?;
         let buffer = Arc::new(Buffer::new(options));
         Ok(Stream {
@@ -56,21 +62,9 @@ impl Stream {
             task: Mutex::new(Task::New(factory)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
-            recovery: None,
-            scrubber: Scrubber::default(),
+            recovery,
+            scrubber,
         })
-    }
-
-    /// Sets what closes its gaps.
-    pub(super) fn with_recovery(mut self, recovery: Option<Arc<Recovery>>) -> Self {
-        self.recovery = recovery;
-        self
-    }
-
-    /// Sets the scrubber for errors about its items.
-    pub(super) fn with_scrubber(mut self, scrubber: Scrubber) -> Self {
-        self.scrubber = scrubber;
-        self
     }
 
     pub fn scrubber(&self) -> &Scrubber {

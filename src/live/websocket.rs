@@ -9,9 +9,7 @@ use super::heartbeat::{self, Heartbeat};
 use super::item::{Item, Notice, Update};
 use super::options::StreamOptions;
 use super::sequence::{Sequence, Verdict};
-use super::session::{
-    ConnectFailure, Connector, Disconnect, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position,
-};
+use super::session::{Connector, MAX_REFUSALS, ReadCounts, StreamConnection, refuses_position};
 use super::token::{Token, TokenSource};
 use crate::advice::Advice;
 use crate::config::Secret;
@@ -73,7 +71,6 @@ pub(super) struct WebsocketConnector {
     sequence: Sequence,
     /// Consecutive refusals of a position, by status or by a close before any message.
     refusals: u32,
-    resume_failure: Option<Scrubbed>,
     options: StreamOptions,
 }
 
@@ -100,7 +97,6 @@ impl WebsocketConnector {
             query,
             sequence,
             refusals: 0,
-            resume_failure: None,
             options: options.clone(),
         })
     }
@@ -123,7 +119,7 @@ impl WebsocketConnector {
         position: Option<i64>,
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
-        let url = self.url(token, position).map_err(open_error)?;
+        let url = self.url(token, position)?;
         let fail = |why: String| handshake_error(scrubber, &url, &why);
         let key = STANDARD.encode(nonce());
         let mut headers = HeaderMap::new();
@@ -136,18 +132,14 @@ impl WebsocketConnector {
         check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
         match timeout(limit, response.upgrade()).await {
             Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
-            Err(_) => Err(open_error(RequestErrorKind::Transport.error(no_response(limit)))),
+            Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit)).into()),
         }
     }
 }
 
-fn open_error(error: Error) -> StreamOpenError {
-    StreamOpenError { error, status: None, wait: None }
-}
-
 fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
     let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    open_error(RequestErrorKind::Transport.error(scrubber.composed(text)))
+    RequestErrorKind::Transport.error(scrubber.composed(text)).into()
 }
 
 impl Connector for WebsocketConnector {
@@ -157,7 +149,10 @@ impl Connector for WebsocketConnector {
         self.transport.for_operation(operation::LIVE)
     }
 
-    async fn connect(&mut self, transport: &Transport) -> std::result::Result<WebsocketConnection, ConnectFailure> {
+    async fn connect(
+        &mut self,
+        transport: &Transport,
+    ) -> std::result::Result<(WebsocketConnection, Option<Scrubbed>), StreamOpenError> {
         let limit = self.options.silence_limit;
         let resume_position = self.sequence.resume();
         let mut position = resume_position.filter(|_| self.refusals < MAX_REFUSALS);
@@ -168,19 +163,14 @@ impl Connector for WebsocketConnector {
         });
         let mut is_second_token = false;
         loop {
-            let token = match self.token_source.token(transport, limit).await {
-                Ok(token) => token,
-                Err(error) => {
-                    let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
-                    return Err(StreamOpenError { error, status, wait: None }.into());
-                }
-            };
+            let token = self.token_source.token(transport, limit).await?;
             let scrubber = token.scrubber(&self.transport);
             match self.open(transport, &token, position, &scrubber).await {
                 Ok(socket) => {
-                    self.resume_failure = resume_failure;
                     let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
-                    return Ok(WebsocketConnection::new(socket, scrubber, sequence, position.is_some(), &self.options));
+                    let (is_resumed, options) = (position.is_some(), &self.options);
+                    let connection = WebsocketConnection::new(socket, scrubber, sequence, is_resumed, options);
+                    return Ok((connection, resume_failure));
                 }
                 Err(StreamOpenError { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
@@ -206,7 +196,7 @@ impl Connector for WebsocketConnector {
                         continue;
                     }
                     let error = if is_refused { with_token_advice(error, token.is_fresh) } else { error };
-                    return Err(StreamOpenError { error, status, wait }.into());
+                    return Err(StreamOpenError { error, status, wait });
                 }
             }
         }
@@ -220,10 +210,6 @@ impl Connector for WebsocketConnector {
             self.token_source.discard_refused();
         }
         self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
-    }
-
-    fn take_resume_failure(&mut self) -> Option<Scrubbed> {
-        self.resume_failure.take()
     }
 }
 
@@ -300,7 +286,7 @@ pub(super) struct WebsocketConnection {
     /// Nothing follows a close (RFC 6455, 5.5.1).
     has_closed: bool,
     /// Why the connection ended, reported after the items that preceded it.
-    end: Option<Disconnect>,
+    end: Option<Scrubbed>,
     no_id: Arc<str>,
     sources: Vec<Arc<str>>,
 }
@@ -333,11 +319,7 @@ impl WebsocketConnection {
         }
     }
 
-    fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        into: &mut Vec<Item>,
-    ) -> Poll<std::result::Result<ReadCounts, Disconnect>> {
+    fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Item>) -> Poll<std::result::Result<ReadCounts, Scrubbed>> {
         if let Some(end) = self.end.take() {
             return Poll::Ready(Err(end));
         }
@@ -349,7 +331,7 @@ impl WebsocketConnection {
                     self.end = self.take_message(incoming, into, &mut read).err();
                 }
                 Ok(None) => match self.poll_bytes(cx) {
-                    Poll::Ready(Ok(0)) => self.end = Some(Disconnect(close_code::abnormal_closure())),
+                    Poll::Ready(Ok(0)) => self.end = Some(close_code::abnormal_closure()),
                     Poll::Ready(Ok(count)) => read.bytes += count,
                     Poll::Ready(Err(error)) => self.end = Some(self.read_failure(&error)),
                     Poll::Pending => {
@@ -385,7 +367,7 @@ impl WebsocketConnection {
         incoming: Incoming,
         into: &mut Vec<Item>,
         read: &mut ReadCounts,
-    ) -> std::result::Result<(), Disconnect> {
+    ) -> std::result::Result<(), Scrubbed> {
         let (text, binary) = match incoming {
             Incoming::Text(text) => (text, None),
             Incoming::Binary(bytes) => match String::from_utf8(bytes) {
@@ -458,22 +440,22 @@ impl WebsocketConnection {
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
 
-    fn handle_close(&mut self, code: Option<u16>, text: &str) -> Disconnect {
+    fn handle_close(&mut self, code: Option<u16>, text: &str) -> Scrubbed {
         self.write(Opcode::Close, &code.map_or(Vec::new(), |code| frames::close(code, "")));
         self.is_closed_by_service = true;
         self.is_token_rejected = code.is_some_and(close_code::rejects_token);
-        Disconnect(self.scrubber.message(close_code::describe(code, text)))
+        self.scrubber.message(close_code::describe(code, text))
     }
 
-    fn read_failure(&self, error: &io::Error) -> Disconnect {
+    fn read_failure(&self, error: &io::Error) -> Scrubbed {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Disconnect(close_code::abnormal_closure()),
+            io::ErrorKind::UnexpectedEof => close_code::abnormal_closure(),
             _ => self.broken(error),
         }
     }
 
-    fn broken(&self, what: &dyn std::fmt::Display) -> Disconnect {
-        Disconnect(self.scrubber.message(format!("the connection broke: {what}")))
+    fn broken(&self, what: &dyn std::fmt::Display) -> Scrubbed {
+        self.scrubber.message(format!("the connection broke: {what}"))
     }
 }
 
@@ -490,7 +472,7 @@ fn interned(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
 }
 
 impl StreamConnection for WebsocketConnection {
-    async fn read(&mut self, into: &mut Vec<Item>) -> std::result::Result<ReadCounts, Disconnect> {
+    async fn read(&mut self, into: &mut Vec<Item>) -> std::result::Result<ReadCounts, Scrubbed> {
         poll_fn(|cx| self.poll(cx, into)).await
     }
 

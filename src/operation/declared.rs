@@ -53,11 +53,9 @@ pub struct Doc {
     pub raises: &'static str,
     /// The section of docs/wire.md.
     pub section: &'static str,
-    /// As a doctest without its prompts; what is printed follows `#>`.
-    pub example: &'static str,
+    /// The lines of a doctest without its prompts; what is printed follows `#>`.
+    pub example: &'static [&'static str],
 }
-
-const NO_DOC: Doc = Doc { summary: "", details: "", raises: "", section: "", example: "" };
 
 const TEAM: (&str, &str) = ("team_id", "team_id");
 const GAME: (&str, &str) = ("game_id", "game_id");
@@ -95,7 +93,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
         is_body_shown: true,
         reach: Reach::Method,
         queries: declared_query,
-        doc: NO_DOC,
+        doc: Doc { summary: "", details: "", raises: "", section: "", example: &[] },
     }
 }
 
@@ -105,34 +103,69 @@ const fn keyed(name: &'static str, path: &'static str) -> Operation {
 
 /// Each of a session's resources.
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation {
-        arguments: &[SESSION_ID, GAME_OF_SESSION],
-        context_params: &[SESSION],
-        resource: Some(resource),
-        ..signed(name, path)
-    }
+    signed(name, path).arguments(&[SESSION_ID, GAME_OF_SESSION]).context_params(&[SESSION]).resource(resource)
 }
 
 /// Each of a game's resources.
 const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    Operation { arguments: &[GAMES], context_params: &[GAME], resource: Some(resource), ..signed(name, path) }
+    signed(name, path).arguments(&[GAMES]).context_params(&[GAME]).resource(resource)
+}
+
+/// What a declaration adds to its name and path; the fields say what each is.
+impl Operation {
+    const fn arguments(self, arguments: &'static [Argument]) -> Self {
+        Operation { arguments, ..self }
+    }
+
+    const fn context_params(self, context_params: &'static [(&'static str, &'static str)]) -> Self {
+        Operation { context_params, ..self }
+    }
+
+    const fn resource(self, resource: &'static Resource) -> Self {
+        Operation { resource: Some(resource), ..self }
+    }
+
+    const fn queries(self, queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>) -> Self {
+        Operation { queries, ..self }
+    }
+
+    const fn reach(self, reach: Reach) -> Self {
+        Operation { reach, ..self }
+    }
+
+    const fn body_not_shown(self) -> Self {
+        Operation { is_body_shown: false, ..self }
+    }
+
+    const fn summary(self, summary: &'static str) -> Self {
+        Operation { doc: Doc { summary, ..self.doc }, ..self }
+    }
+
+    const fn details(self, details: &'static str) -> Self {
+        Operation { doc: Doc { details, ..self.doc }, ..self }
+    }
+
+    const fn raises(self, raises: &'static str) -> Self {
+        Operation { doc: Doc { raises, ..self.doc }, ..self }
+    }
+
+    const fn section(self, section: &'static str) -> Self {
+        Operation { doc: Doc { section, ..self.doc }, ..self }
+    }
+
+    const fn example(self, example: &'static [&'static str]) -> Self {
+        Operation { doc: Doc { example, ..self.doc }, ..self }
+    }
 }
 
 pub static OPERATIONS: &[Operation] = &[
-    Operation {
-        resource: Some(&team::TEAMS),
-        doc: Doc {
-            summary: "Return all teams that this credential may see.",
-            section: "List teams",
-            example: "\
-client.teams().table().column_names[:2]
-#> ['team_id', 'name']",
-            ..NO_DOC
-        },
-        ..signed("teams", "/v1/data/teams")
-    },
-    Operation {
-        arguments: &[
+    signed("teams", "/v1/data/teams")
+        .resource(&team::TEAMS)
+        .summary("Return all teams that this credential may see.")
+        .section("List teams")
+        .example(&["client.teams().table().column_names[:2]", "#> ['team_id', 'name']"]),
+    signed("roster", "/v1/data/teams/{team_id}")
+        .arguments(&[
             TEAM_ID.many(),
             GAME_ID
                 .optional()
@@ -141,23 +174,17 @@ client.teams().table().column_names[:2]
             arg("reference", Text, "the system that the ids are of; default: the service's own.")
                 .optional()
                 .parameter("reference"),
-        ],
-        context_params: &[TEAM],
-        resource: Some(&roster::ROSTER),
-        queries: roster_query,
-        doc: Doc {
-            summary: "Return the current players of a team, or those at the time of a game.",
-            details: "Players who have left the team have `is_active` false.",
-            raises: "`PermissionDenied` for a restricted team, `NotFound` for an unknown team or game",
-            section: "Team roster",
-            example: "\
-client.roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
-#> True",
-        },
-        ..signed("roster", "/v1/data/teams/{team_id}")
-    },
-    Operation {
-        arguments: &[
+        ])
+        .context_params(&[TEAM])
+        .resource(&roster::ROSTER)
+        .queries(roster_query)
+        .summary("Return the current players of a team, or those at the time of a game.")
+        .details("Players who have left the team have `is_active` false.")
+        .raises("`PermissionDenied` for a restricted team, `NotFound` for an unknown team or game")
+        .section("Team roster")
+        .example(&[r#"client.roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id"#, "#> True"]),
+    signed("schedule", "/v1/data/schedule/games")
+        .arguments(&[
             START.parameter("from"),
             END.optional().positional().parameter("to").doc("the end of the range; default: one day after `start`."),
             arg("sport", Choice(&["basketball", "football"]), "default: the client's.").optional(),
@@ -169,260 +196,206 @@ client.roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
                 .optional()
                 .parameter("seasonType"),
             arg("week", Count, "the week of the season, from 1.").optional().parameter("weekNumber"),
-        ],
-        resource: Some(&schedule::SCHEDULE),
-        queries: schedule_query,
-        doc: Doc {
-            summary: "Return the games whose tip-off lies in a range, by default of one day.",
-            details: "A game that has not been played has a row too.",
-            section: "Game schedule",
-            example: "\
-client.schedule(\"2026-11-01\", \"2027-04-15\", team_id=team_id).table().num_rows > 0
-#> True",
-            ..NO_DOC
-        },
-        ..signed("schedule", "/v1/data/schedule/games")
-    },
-    Operation {
-        arguments: &[
+        ])
+        .resource(&schedule::SCHEDULE)
+        .queries(schedule_query)
+        .summary("Return the games whose tip-off lies in a range, by default of one day.")
+        .details("A game that has not been played has a row too.")
+        .section("Game schedule")
+        .example(&[r#"client.schedule("2026-11-01", "2027-04-15", team_id=team_id).table().num_rows > 0"#, "#> True"]),
+    signed("team_events", "/v1/data/teams/{team_id}/events")
+        .arguments(&[
             TEAM_ID.many(),
             START,
             END,
             arg("games_only", Flag, "leave practices out.").optional(),
             arg("workouts_only", Flag, "return live workouts, which are left out otherwise.").optional(),
-        ],
-        context_params: &[TEAM],
-        resource: Some(&event::TEAM_EVENTS),
-        queries: team_events_queries,
-        doc: Doc {
-            summary: "Return the games and practices of a team, with their sessions.",
-            details: "`sessions` has a row for each period or drill; its `session_id` is what `stats`, `possessions` and \
-                      `shots` take. A range over 8 months is split into pieces, and the responses are merged.",
-            raises: "`InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970",
-            section: "Team events",
-            example: "\
-events = client.team_events(team_id, \"2026-11-01\", \"2027-03-01\", games_only=True)
-{session[\"event_id\"] for session in events.table(\"sessions\").to_dicts()} <= {
-    event[\"event_id\"] for event in events.table(\"events\").to_dicts()
-}
-#> True",
-        },
-        ..signed("team_events", "/v1/data/teams/{team_id}/events")
-    },
-    Operation {
-        arguments: &[
+        ])
+        .context_params(&[TEAM])
+        .resource(&event::TEAM_EVENTS)
+        .queries(team_events_queries)
+        .summary("Return the games and practices of a team, with their sessions.")
+        .details(
+            "`sessions` has a row for each period or drill; its `session_id` is what `stats`, `possessions` and \
+            `shots` take. A range over 8 months is split into pieces, and the responses are merged.",
+        )
+        .raises("`InvalidRequest`, with the violated `.rules`, for a range that is empty or begins before 1970")
+        .section("Team events")
+        .example(&[
+            r#"events = client.team_events(team_id, "2026-11-01", "2027-03-01", games_only=True)"#,
+            r#"{session["event_id"] for session in events.table("sessions").to_dicts()} <= {"#,
+            r#"    event["event_id"] for event in events.table("events").to_dicts()"#,
+            "}",
+            "#> True",
+        ]),
+    signed("team_game_stats", "/v1/data/teams/{team_id}/players/game/stats")
+        .arguments(&[
             TEAM_ID.many(),
             GAME_ID.optional().doc("one game; without it give a range."),
             START.optional(),
             END.optional(),
-        ],
-        context_params: &[TEAM, ("event_id", "game_id")],
-        resource: Some(&stats::TEAM_GAME_STATS),
-        queries: team_game_stats_query,
-        doc: Doc {
-            summary: "Return a team's box score of one game, or summed over a range.",
-            details: "Give either `game_id`, or `start` and `end`. DIST is in centimetres.",
-            raises: "`PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums \
-                     cannot be merged from pieces",
-            section: "Team game stats",
-            example: "\
-box_score = client.team_game_stats(team_id, game_id=game_id).table(\"box_score\")
-{row[\"team_id\"] for row in box_score.to_dicts()} == {team_id}
-#> True",
-        },
-        ..signed("team_game_stats", "/v1/data/teams/{team_id}/players/game/stats")
-    },
-    Operation {
-        // The specification lists `team_id` without a place for it; the query is the only one left.
-        arguments: &[GAMES, TEAM_ID.optional().parameter("team_id").doc("only events of this team.")],
-        context_params: &[GAME, TEAM],
-        doc: Doc {
-            summary: "Return the events of a whole game, unchanged from the service.",
-            details: NO_TABLE,
-            raises: NO_ACCESS,
-            section: "Full game events",
-            example: "\
-client.game_events(game_id).tables
-#> []",
-        },
-        ..signed("game_events", "/v1/data/games/{game_id}/events")
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return one game with its sessions.",
-            details: "`sessions` has a row for each period.",
-            raises: "`NotFound` for an unknown game",
-            section: "Game",
-            example: "\
-client.game(game_id).table(\"events\").to_dicts()[0][\"game_id\"] == game_id
-#> True",
-        },
-        ..of_game("game", "/v1/data/games/{game_id}", &event::GAME)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the box score of one session.",
-            details: "`player_stats` has a row for each player and stat code, `box_score` a row for each player. A team's \
-                      totals have player id 0 and `is_team_total`: do not add them to the players'. \
-                      `client.stats(client.game(game_id))` takes sessions and game from the game.",
-            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
-            section: "Stats",
-            example: "\
-box_score = client.stats(session_id, game_id=game_id).table(\"box_score\").to_dicts()
-{row[\"is_team_total\"] for row in box_score} == {True, False}
-#> True
-periods = client.stats(client.game(game_id))
-{row[\"game_id\"] for row in periods.table().to_dicts()} == {game_id}
-#> True",
-        },
-        ..of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return each occurrence of each stat in a session, with clocks and place.",
-            details: "x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the hoop.",
-            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
-            section: "Stats details",
-            example: "\
-\"hoop_to_event_x\" in client.stats_details(session_id).table().column_names
-#> True",
-        },
-        ..of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the possessions of a session.",
-            details: "`possessions` has a row for each, with lineups and attributes, `possession_events` one for each stat \
-                      in it.",
-            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
-            section: "Possessions",
-            example: "\
-client.possessions(session_id).tables
-#> ['possessions', 'possession_events', 'possession_players']",
-        },
-        ..of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the shots of a session.",
-            details: "Coordinates are millimetres, `distance_cm` is centimetres. `hoop_player_x` and `_y` are the shot \
-                      chart: the hoop at (0, 0), y towards mid-court.",
-            raises: "`PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an \
-                     unknown session",
-            section: "Shots",
-            example: "\
-shots = client.shots(session_id).table().to_dicts()
-all(shot[\"points\"] == 0 for shot in shots if not shot[\"is_make\"])
-#> True",
-        },
-        is_body_shown: false,
-        ..of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS)
-    },
-    Operation {
-        arguments: &[SESSION_ID, START, END, GAME_OF_SESSION],
-        context_params: &[("id", "session_id")],
-        resource: Some(&locations::LOCATIONS),
-        queries: locations_queries,
-        doc: Doc {
-            summary: "Return the positions of players and ball, step by step.",
-            details: "A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows of at \
-                      most 30 minutes, and the responses are merged in order.",
-            raises: "`PermissionDenied` without access to stats, `NotFound` for an unknown session",
-            section: "Sensor locations",
-            example: "\
-locations = client.locations(session_id, session_start, session_start + 2_000)
-locations.table().column_names[:3]
-#> ['session_id', 'game_id', 't']",
-        },
-        is_body_shown: false,
-        ..signed("locations", "/v1/data/sensors/locations")
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return each occurrence of each stat in a whole game.",
-            raises: NO_ACCESS,
-            section: "Game stats details",
-            example: "\
-client.game_stats_details(game_id).table().num_rows > 0
-#> True",
-            ..NO_DOC
-        },
-        ..of_game(
-            "game_stats_details",
-            "/v1/data/stats/games/{game_id}/stats/details",
-            &stats_details::GAME_STATS_DETAILS,
+        ])
+        .context_params(&[TEAM, ("event_id", "game_id")])
+        .resource(&stats::TEAM_GAME_STATS)
+        .queries(team_game_stats_query)
+        .summary("Return a team's box score of one game, or summed over a range.")
+        .details("Give either `game_id`, or `start` and `end`. DIST is in centimetres.")
+        .raises(
+            "`PermissionDenied` without access to stats, `InvalidRequest` for a range over 8 months, whose sums \
+            cannot be merged from pieces",
         )
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the shots of a whole game.",
-            details: "The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are \
-                      millimetres, `distance_cm` is centimetres.",
-            raises: NO_ACCESS,
-            section: "Game shots",
-            example: "\
-shots = client.game_shots(game_id).table()
-{shot[\"game_id\"] for shot in shots.to_dicts()} == {game_id}
-#> True",
-        },
-        ..of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the events of a whole game, one after the other.",
-            details: "`stats` is a map of stat code to what the event adds. Coordinates are millimetres.",
-            raises: NO_ACCESS,
-            section: "Play-by-play",
-            example: "\
-plays = client.play_by_play(game_id).table(columns=[\"event_id\", \"team_id\", \"description\", \"stats\"])
-plays.num_rows > 0
-#> True",
-        },
-        ..of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the predicted ball screens of a whole game.",
-            details: "`offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to 1.",
-            raises: NO_ACCESS,
-            section: "Ball screens",
-            example: "\
-client.ball_screens(game_id).table().column_names[:3]
-#> ['game_id', 'session_id', 'event_id']",
-        },
-        ..of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS)
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the videos of a whole game, which `sideline.clips` searches.",
-            details: "A row for each part of a recording.",
-            raises: NO_ACCESS,
-            section: "Videos",
-            example: "\
-client.videos(game_id).table().column_names[:3]
-#> ['game_id', 'session_id', 'hls_file']",
-        },
-        ..of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS)
-    },
+        .section("Team game stats")
+        .example(&[
+            r#"box_score = client.team_game_stats(team_id, game_id=game_id).table("box_score")"#,
+            r#"{row["team_id"] for row in box_score.to_dicts()} == {team_id}"#,
+            "#> True",
+        ]),
+    signed("game_events", "/v1/data/games/{game_id}/events")
+        // The specification lists `team_id` without a place for it; the query is the only one left.
+        .arguments(&[GAMES, TEAM_ID.optional().parameter("team_id").doc("only events of this team.")])
+        .context_params(&[GAME, TEAM])
+        .summary("Return the events of a whole game, unchanged from the service.")
+        .details(NO_TABLE)
+        .raises(NO_ACCESS)
+        .section("Full game events")
+        .example(&["client.game_events(game_id).tables", "#> []"]),
+    of_game("game", "/v1/data/games/{game_id}", &event::GAME)
+        .summary("Return one game with its sessions.")
+        .details("`sessions` has a row for each period.")
+        .raises("`NotFound` for an unknown game")
+        .section("Game")
+        .example(&[r#"client.game(game_id).table("events").to_dicts()[0]["game_id"] == game_id"#, "#> True"]),
+    of_session("stats", "/v1/data/stats/{session_id}/stats", &stats::STATS)
+        .summary("Return the box score of one session.")
+        .details(
+            "`player_stats` has a row for each player and stat code, `box_score` a row for each player. A team's \
+            totals have player id 0 and `is_team_total`: do not add them to the players'. \
+            `client.stats(client.game(game_id))` takes sessions and game from the game.",
+        )
+        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
+        .section("Stats")
+        .example(&[
+            r#"box_score = client.stats(session_id, game_id=game_id).table("box_score").to_dicts()"#,
+            r#"{row["is_team_total"] for row in box_score} == {True, False}"#,
+            "#> True",
+            "periods = client.stats(client.game(game_id))",
+            r#"{row["game_id"] for row in periods.table().to_dicts()} == {game_id}"#,
+            "#> True",
+        ]),
+    of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS)
+        .summary("Return each occurrence of each stat in a session, with clocks and place.")
+        .details("x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the hoop.")
+        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
+        .section("Stats details")
+        .example(&[r#""hoop_to_event_x" in client.stats_details(session_id).table().column_names"#, "#> True"]),
+    of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS)
+        .summary("Return the possessions of a session.")
+        .details(
+            "`possessions` has a row for each, with lineups and attributes, `possession_events` one for each stat \
+            in it.",
+        )
+        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
+        .section("Possessions")
+        .example(&[
+            "client.possessions(session_id).tables",
+            "#> ['possessions', 'possession_events', 'possession_players']",
+        ]),
+    of_session("shots", "/v1/data/stats/{session_id}/shots", &shots::SHOTS)
+        .body_not_shown()
+        .summary("Return the shots of a session.")
+        .details(
+            "Coordinates are millimetres, `distance_cm` is centimetres. `hoop_player_x` and `_y` are the shot \
+            chart: the hoop at (0, 0), y towards mid-court.",
+        )
+        .raises(
+            "`PermissionDenied` without access to shots, which is a privilege of its own, `NotFound` for an \
+            unknown session",
+        )
+        .section("Shots")
+        .example(&[
+            "shots = client.shots(session_id).table().to_dicts()",
+            r#"all(shot["points"] == 0 for shot in shots if not shot["is_make"])"#,
+            "#> True",
+        ]),
+    signed("locations", "/v1/data/sensors/locations")
+        .arguments(&[SESSION_ID, START, END, GAME_OF_SESSION])
+        .context_params(&[("id", "session_id")])
+        .resource(&locations::LOCATIONS)
+        .queries(locations_queries)
+        .body_not_shown()
+        .summary("Return the positions of players and ball, step by step.")
+        .details(
+            "A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows of at \
+            most 30 minutes, and the responses are merged in order.",
+        )
+        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
+        .section("Sensor locations")
+        .example(&[
+            "locations = client.locations(session_id, session_start, session_start + 2_000)",
+            "locations.table().column_names[:3]",
+            "#> ['session_id', 'game_id', 't']",
+        ]),
+    of_game("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details", &stats_details::GAME_STATS_DETAILS)
+        .summary("Return each occurrence of each stat in a whole game.")
+        .raises(NO_ACCESS)
+        .section("Game stats details")
+        .example(&["client.game_stats_details(game_id).table().num_rows > 0", "#> True"]),
+    of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS)
+        .summary("Return the shots of a whole game.")
+        .details(
+            "The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are \
+            millimetres, `distance_cm` is centimetres.",
+        )
+        .raises(NO_ACCESS)
+        .section("Game shots")
+        .example(&[
+            "shots = client.game_shots(game_id).table()",
+            r#"{shot["game_id"] for shot in shots.to_dicts()} == {game_id}"#,
+            "#> True",
+        ]),
+    of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY)
+        .summary("Return the events of a whole game, one after the other.")
+        .details("`stats` is a map of stat code to what the event adds. Coordinates are millimetres.")
+        .raises(NO_ACCESS)
+        .section("Play-by-play")
+        .example(&[
+            r#"plays = client.play_by_play(game_id).table(columns=["event_id", "team_id", "description", "stats"])"#,
+            "plays.num_rows > 0",
+            "#> True",
+        ]),
+    of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS)
+        .summary("Return the predicted ball screens of a whole game.")
+        .details("`offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to 1.")
+        .raises(NO_ACCESS)
+        .section("Ball screens")
+        .example(&[
+            "client.ball_screens(game_id).table().column_names[:3]",
+            "#> ['game_id', 'session_id', 'event_id']",
+        ]),
+    of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS)
+        .summary("Return the videos of a whole game, which `sideline.clips` searches.")
+        .details("A row for each part of a recording.")
+        .raises(NO_ACCESS)
+        .section("Videos")
+        .example(&["client.videos(game_id).table().column_names[:3]", "#> ['game_id', 'session_id', 'hls_file']"]),
     // After those of a single resource, which a link finds first.
-    Operation {
-        arguments: &[GAMES, arg(PARTS, Choices(&catch_up::PARTS), "one or several, each once.")],
-        context_params: &[GAME, (PARTS, PARTS)],
-        doc: Doc {
-            summary: "Return several resources of a whole game in one response.",
-            details: "The payload has the tables of the requested resources, in their order: `player_stats` and \
-                      `box_score` of \"stats\", `play_by_play` of \"details\", `shots` of \"shots\", and `possessions`, \
-                      `possession_events` and `possession_players` of \"possessions\".",
-            raises: "`ValueError` for another resource, `PermissionDenied` without access to the game's resources",
-            section: "Catch-up",
-            example: "\
-client.catch_up(game_id, [\"shots\", \"stats\"]).tables
-#> ['shots', 'player_stats', 'box_score']",
-        },
-        ..of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
-    },
-    Operation {
-        arguments: &[
+    of_game("catch_up", "/v1/data/stats/games/{game_id}/{resources}", &catch_up::CATCH_UP)
+        .arguments(&[GAMES, arg(PARTS, Choices(&catch_up::PARTS), "one or several, each once.")])
+        .context_params(&[GAME, (PARTS, PARTS)])
+        .summary("Return several resources of a whole game in one response.")
+        .details(
+            "The payload has the tables of the requested resources, in their order: `player_stats` and \
+            `box_score` of \"stats\", `play_by_play` of \"details\", `shots` of \"shots\", and `possessions`, \
+            `possession_events` and `possession_players` of \"possessions\".",
+        )
+        .raises("`ValueError` for another resource, `PermissionDenied` without access to the game's resources")
+        .section("Catch-up")
+        .example(&[
+            r#"client.catch_up(game_id, ["shots", "stats"]).tables"#,
+            "#> ['shots', 'player_stats', 'box_score']",
+        ]),
+    signed("matchup", "/v1/data/schedule/games/matchup")
+        .arguments(&[
             // Ids of another system may hold any character.
             arg("team_ids", ForeignIds, "one team or two, by the ids of `reference`."),
             START,
@@ -430,161 +403,109 @@ client.catch_up(game_id, [\"shots\", \"stats\"]).tables
             arg("reference", Text, "the system that the ids are of; \"SHOTTRACKER\" is the service's own.")
                 .keyword_only(),
             arg("gender", Choice(&["MEN", "WOMEN"]), "of the teams.").keyword_only(),
-        ],
-        resource: Some(&schedule::MATCHUP),
-        queries: matchup_query,
-        doc: Doc {
-            summary: "Return the games of one team, or of two against each other, by the ids of another system.",
-            raises: "`ValueError` for another number of teams",
-            section: "Matchup",
-            example: "\
-games = client.matchup(team_id, \"2026-11-01\", \"2027-04-15\", reference=\"SHOTTRACKER\", gender=\"MEN\")
-all(team_id in (game[\"home_team_id\"], game[\"away_team_id\"]) for game in games.table().to_dicts())
-#> True",
-            ..NO_DOC
-        },
-        ..signed("matchup", "/v1/data/schedule/games/matchup")
-    },
+        ])
+        .resource(&schedule::MATCHUP)
+        .queries(matchup_query)
+        .summary("Return the games of one team, or of two against each other, by the ids of another system.")
+        .raises("`ValueError` for another number of teams")
+        .section("Matchup")
+        .example(&[
+            r#"games = client.matchup(team_id, "2026-11-01", "2027-04-15", reference="SHOTTRACKER", gender="MEN")"#,
+            r#"all(team_id in (game["home_team_id"], game["away_team_id"]) for game in games.table().to_dicts())"#,
+            "#> True",
+        ]),
     // The self link of a practice: an event like a game, without a game's id.
-    Operation {
-        context_params: &[TEAM],
-        resource: Some(&event::GAME),
-        reach: Reach::Link,
-        ..signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
-    },
-    Operation {
-        arguments: &[GAME_ID],
-        reach: Reach::Internal,
-        ..signed(SUBSCRIPTION_TOKEN, "/v1/data/schedule/games/{game_id}/_subscribe")
-    },
-    Operation {
-        arguments: &[arg("link", Text, "a link found in a response, or its path.").confidential()],
-        doc: Doc {
-            summary: "Return the resource behind a link of a response, requested from this client's host.",
-            details: "The tables are those of the linked resource.",
-            raises: "`ValueError` for a link whose path does not begin with `/v1/data/`",
-            section: "Links",
-            example: "\
-link = client.game(game_id).table(\"sessions\").to_dicts()[0][\"stats_link\"]
-client.follow(link).tables
-#> ['player_stats', 'box_score']",
-        },
-        is_body_shown: false,
-        ..signed(FOLLOW, "")
-    },
-    Operation {
-        arguments: &[
+    signed("practice", "/v1/data/teams/{team_id}/practices/{event_id}")
+        .context_params(&[TEAM])
+        .resource(&event::GAME)
+        .reach(Reach::Link),
+    signed(SUBSCRIPTION_TOKEN, "/v1/data/schedule/games/{game_id}/_subscribe")
+        .arguments(&[GAME_ID])
+        .reach(Reach::Internal),
+    signed(FOLLOW, "")
+        .arguments(&[arg("link", Text, "a link found in a response, or its path.").confidential()])
+        .body_not_shown()
+        .summary("Return the resource behind a link of a response, requested from this client's host.")
+        .details("The tables are those of the linked resource.")
+        .raises("`ValueError` for a link whose path does not begin with `/v1/data/`")
+        .section("Links")
+        .example(&[
+            r#"link = client.game(game_id).table("sessions").to_dicts()[0]["stats_link"]"#,
+            "client.follow(link).tables",
+            "#> ['player_stats', 'box_score']",
+        ]),
+    signed(GET, "")
+        .arguments(&[
             arg("path", Text, "from its first slash, without a query.").confidential(),
             arg("params", Parameters, "the query; a list is sent as often as it has elements.")
                 .optional()
                 .positional()
                 .confidential(),
-        ],
-        doc: Doc {
-            summary: "Return the response of any path of the service, including paths without a method.",
-            details: "The request is signed; a path below `/broadcast/` takes the API key instead.",
-            section: "Links",
-            example: "\
-sorted(client.get(\"/v1/data/teams\"))
-#> ['teams']",
-            ..NO_DOC
-        },
-        ..signed(GET, "")
-    },
-    Operation {
-        arguments: &[
+        ])
+        .summary("Return the response of any path of the service, including paths without a method.")
+        .details("The request is signed; a path below `/broadcast/` takes the API key instead.")
+        .section("Links")
+        .example(&[r#"sorted(client.get("/v1/data/teams"))"#, "#> ['teams']"]),
+    keyed("broadcast_schedule", "/broadcast/v1/games/schedule")
+        .arguments(&[
             START.optional().positional().parameter("from"),
             END.optional().positional().parameter("to"),
             MOCK,
-        ],
-        doc: Doc {
-            summary: "Return the Broadcast API's games; without a range those of the coming day.",
-            details: NO_TABLE,
-            section: "Broadcast API",
-            example: "\
-client.broadcast_schedule().status
-#> 200",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_schedule", "/broadcast/v1/games/schedule")
-    },
-    Operation {
-        doc: Doc {
-            summary: "Return the Broadcast API's teams.",
-            details: NO_TABLE,
-            section: "Broadcast API",
-            example: "\
-client.broadcast_teams().status
-#> 200",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_teams", "/broadcast/v1/games/teams")
-    },
-    Operation {
-        arguments: &[
+        ])
+        .summary("Return the Broadcast API's games; without a range those of the coming day.")
+        .details(NO_TABLE)
+        .section("Broadcast API")
+        .example(&["client.broadcast_schedule().status", "#> 200"]),
+    keyed("broadcast_teams", "/broadcast/v1/games/teams")
+        .summary("Return the Broadcast API's teams.")
+        .details(NO_TABLE)
+        .section("Broadcast API")
+        .example(&["client.broadcast_teams().status", "#> 200"]),
+    keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
+        .arguments(&[
             TEAM_ID.many(),
             GAME_ID.optional().parameter("game_event_id").doc("the players at the time of this game."),
-        ],
-        context_params: &[TEAM],
-        resource: Some(&broadcast::BROADCAST_ROSTER),
-        doc: Doc {
-            summary: "Return the Broadcast API's roster of a team, or that of a game.",
-            details: "The tables are those of `roster`; columns that the Broadcast API lacks are null.",
-            section: "Broadcast API",
-            example: "\
-client.broadcast_roster(team_id).table(\"team\").to_dicts()[0][\"team_id\"] == team_id
-#> True",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
-    },
-    Operation {
-        arguments: &[SCHEDULE_ID, MOCK],
-        doc: Doc {
-            summary: "Return the Broadcast API's current statistics of a game.",
-            details: NO_TABLE,
-            section: "Broadcast API",
-            example: "\
-client.broadcast_stats(game_id).status
-#> 200
-client.broadcast_stats(\"mock-service\", mock=True)[\"schedule_id\"]
-#> 'mock-service'",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_stats", "/broadcast/v1/stats")
-    },
-    Operation {
-        arguments: &[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()],
-        doc: Doc {
-            summary: "Return the jersey colours of a game in progress.",
-            details: "What the body holds is not documented. Before and after the game the service has no colours; the \
-                      simulator then raises `NotFound`.",
-            section: "Broadcast API",
-            example: "\
-season = sideline.Simulator(seed=7)
-upcoming = season.games[-1][\"event_id\"]
-season.play(upcoming)
-client = season.client()
-sorted(client.broadcast_colors(upcoming))
-#> ['away', 'home']
-season.close()",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
-    },
-    Operation {
-        arguments: &[SCHEDULE_ID, TEAM_ID.parameter("team_id")],
-        doc: Doc {
-            summary: "Return the movement of a team's players in a game.",
-            details: NO_TABLE,
-            section: "Broadcast API",
-            example: "\
-client.broadcast_locomotion(game_id, team_id).status
-#> 200",
-            ..NO_DOC
-        },
-        ..keyed("broadcast_locomotion", "/broadcast/v1/locomotion")
-    },
+        ])
+        .context_params(&[TEAM])
+        .resource(&broadcast::BROADCAST_ROSTER)
+        .summary("Return the Broadcast API's roster of a team, or that of a game.")
+        .details("The tables are those of `roster`; columns that the Broadcast API lacks are null.")
+        .section("Broadcast API")
+        .example(&[r#"client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id"#, "#> True"]),
+    keyed("broadcast_stats", "/broadcast/v1/stats")
+        .arguments(&[SCHEDULE_ID, MOCK])
+        .summary("Return the Broadcast API's current statistics of a game.")
+        .details(NO_TABLE)
+        .section("Broadcast API")
+        .example(&[
+            "client.broadcast_stats(game_id).status",
+            "#> 200",
+            r#"client.broadcast_stats("mock-service", mock=True)["schedule_id"]"#,
+            "#> 'mock-service'",
+        ]),
+    keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
+        .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()])
+        .summary("Return the jersey colours of a game in progress.")
+        .details(
+            "What the body holds is not documented. Before and after the game the service has no colours; the \
+            simulator then raises `NotFound`.",
+        )
+        .section("Broadcast API")
+        .example(&[
+            "season = sideline.Simulator(seed=7)",
+            r#"upcoming = season.games[-1]["event_id"]"#,
+            "season.play(upcoming)",
+            "client = season.client()",
+            "sorted(client.broadcast_colors(upcoming))",
+            "#> ['away', 'home']",
+            "season.close()",
+        ]),
+    keyed("broadcast_locomotion", "/broadcast/v1/locomotion")
+        .arguments(&[SCHEDULE_ID, TEAM_ID.parameter("team_id")])
+        .summary("Return the movement of a team's players in a game.")
+        .details(NO_TABLE)
+        .section("Broadcast API")
+        .example(&["client.broadcast_locomotion(game_id, team_id).status", "#> 200"]),
 ];
 
 pub(super) const FOLLOW: &str = "follow";

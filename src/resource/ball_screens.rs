@@ -1,14 +1,9 @@
 //! Predicted ball screens of a game.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
-pub(crate) static BALL_SCREENS: Resource = Resource {
-    name: "ball_screens",
-    roots: &[root("").needs(&["ballscreens[]"])],
-    tables: &[&TABLE],
-    known: &["gameTotals"],
-    cache: PlanCache::new(),
-};
+pub(crate) static BALL_SCREENS: Resource =
+    Resource::new("ball_screens", &[root("").needs(&["ballscreens[]"])], &[&TABLE]).known(&["gameTotals"]);
 
 static TABLE: Table = Table {
     name: "ball_screens",
@@ -50,16 +45,12 @@ static TABLE: Table = Table {
         col("wing", Count, ".wing").doc("Number of the wing, in the service's numbering"),
         col("video_time_mark_start", Text, ".videoTimeMarkStart").doc("Start in the video as sent, minutes:seconds"),
         col("start_game_clock", Text, ".startGameClock").doc("Game clock at the start, as sent"),
-        col("start_game_clock_s", ClockSeconds, ".startGameClock")
-            .unit("s")
-            .doc("Time left in the period at the start"),
+        col("start_game_clock_s", ClockSeconds, ".startGameClock").doc("Time left in the period at the start"),
         col("end_game_clock", Text, ".endGameClock").doc("Game clock at the end, as sent"),
-        col("end_game_clock_s", ClockSeconds, ".endGameClock").unit("s").doc("Time left in the period at the end"),
+        col("end_game_clock_s", ClockSeconds, ".endGameClock").doc("Time left in the period at the end"),
         col("start_shot_clock", Text, ".startShotClock").doc("Shot clock at the start, as sent"),
-        col("start_shot_clock_s", ClockSeconds, ".startShotClock")
-            .unit("s")
-            .doc("Time left on the shot clock at the start"),
+        col("start_shot_clock_s", ClockSeconds, ".startShotClock").doc("Time left on the shot clock at the start"),
         col("end_shot_clock", Text, ".endShotClock").doc("Shot clock at the end, as sent"),
-        col("end_shot_clock_s", ClockSeconds, ".endShotClock").unit("s").doc("Time left on the shot clock at the end"),
+        col("end_shot_clock_s", ClockSeconds, ".endShotClock").doc("Time left on the shot clock at the end"),
     ],
 };

@@ -18,10 +18,10 @@ pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"]
 /// The array of each part.
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
-pub(crate) static CATCH_UP: Resource = Resource {
-    name: "catch_up",
-    roots: &[root("").needs_any(NEEDS)],
-    tables: &[
+pub(crate) static CATCH_UP: Resource = Resource::new(
+    "catch_up",
+    &[root("").needs_any(NEEDS)],
+    &[
         &PLAYER_STATS,
         &BOX_SCORE,
         &play_by_play::TABLE,
@@ -30,21 +30,20 @@ pub(crate) static CATCH_UP: Resource = Resource {
         &POSSESSION_EVENTS,
         &POSSESSION_PLAYERS,
     ],
-    known: &[
-        "gameTotals",
-        "details[].videoAttributes",
-        "details[].key",
-        "shots[].label",
-        "shots[].sst",
-        "shots[].drb",
-        "shots[].dd",
-        "shots[].fid",
-        "shots[].hid",
-        "shots[].players",
-        "possessions[].logo_image_link",
-    ],
-    cache: PlanCache::new(),
-};
+)
+.known(&[
+    "gameTotals",
+    "details[].videoAttributes",
+    "details[].key",
+    "shots[].label",
+    "shots[].sst",
+    "shots[].drb",
+    "shots[].dd",
+    "shots[].fid",
+    "shots[].hid",
+    "shots[].players",
+    "possessions[].logo_image_link",
+]);
 
 /// The same body of football.
 pub(crate) static FOOTBALL_CATCH_UP: Resource = Resource {

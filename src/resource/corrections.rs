@@ -1,9 +1,8 @@
 //! The changes that an archive saw after a game was over.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col};
 
-pub(crate) static CORRECTIONS: Resource =
-    Resource { name: "corrections", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
+pub(crate) static CORRECTIONS: Resource = Resource::of_rows("corrections", &[&TABLE]);
 
 static TABLE: Table = Table {
     name: "corrections",

@@ -1,7 +1,7 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
 use serde::{Deserialize, Serialize};
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Covered {
@@ -22,8 +22,7 @@ pub struct Covered {
     pub listed_at: Option<i64>,
 }
 
-pub(crate) static COVERAGE: Resource =
-    Resource { name: "coverage", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
+pub(crate) static COVERAGE: Resource = Resource::of_rows("coverage", &[&TABLE]);
 
 pub(crate) static TABLE: Table = Table {
     name: "coverage",

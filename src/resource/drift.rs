@@ -1,7 +1,7 @@
 //! Schema drift: the unknown fields in a client's responses.
 
 use serde::{Deserialize, Serialize};
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Drifted {
@@ -13,8 +13,7 @@ pub(crate) struct Drifted {
     pub kind: Option<String>,
 }
 
-pub(crate) static DRIFT: Resource =
-    Resource { name: "drift", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
+pub(crate) static DRIFT: Resource = Resource::of_rows("drift", &[&TABLE]);
 
 static TABLE: Table = Table {
     name: "drift",

@@ -2,25 +2,23 @@
 
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, PlanCache, Resource, Table, Ty::*, col, derived, index, request, root};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
 
 /// Documented both as the root and as an `events` array: both are read.
-pub(crate) static TEAM_EVENTS: Resource = Resource {
-    name: "team_events",
-    roots: &[root("events[?]"), root("[]"), root("").needs(&["id"])],
-    tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
-    known: KNOWN,
-    cache: PlanCache::new(),
-};
+pub(crate) static TEAM_EVENTS: Resource = Resource::new(
+    "team_events",
+    &[root("events[?]"), root("[]"), root("").needs(&["id"])],
+    &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
+)
+.known(KNOWN);
 
 /// A game (or a practice) by its own link.
-pub(crate) static GAME: Resource = Resource {
-    name: "game",
-    roots: &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
-    tables: &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
-    known: KNOWN,
-    cache: PlanCache::new(),
-};
+pub(crate) static GAME: Resource = Resource::new(
+    "game",
+    &[root("").needs(&["id"]), root("[]").not_empty(), root("events[?]").not_empty()],
+    &[&SESSIONS, &EVENTS, &LOCATION_WINDOWS],
+)
+.known(KNOWN);
 
 const KNOWN: &[&str] = &["results[]._possessions_summary"];
 

@@ -1,10 +1,9 @@
 //! The box score of a whole game: what `box_score` of the clients returns.
 
 use super::stats::{STAT_CODES, stat_codes};
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat};
 
-pub(crate) static GAME_BOX_SCORE: Resource =
-    Resource { name: "game_box_score", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
+pub(crate) static GAME_BOX_SCORE: Resource = Resource::of_rows("game_box_score", &[&TABLE]);
 
 /// Football's codes are not documented: all of them follow by name.
 pub(crate) static FOOTBALL_GAME_BOX_SCORE: Resource =

@@ -1,14 +1,11 @@
 //! Shots of a whole game, in abbreviations.
 
 use super::shots;
-use tables::{PlanCache, Resource, Table, Ty::*, col, read_elsewhere, root};
+use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
 
 /// These have no documented meaning, or are the same for the whole game.
-pub(crate) static GAME_SHOTS: Resource = Resource {
-    name: "game_shots",
-    roots: &[root("").needs(&["shots[]"])],
-    tables: &[&TABLE],
-    known: &[
+pub(crate) static GAME_SHOTS: Resource =
+    Resource::new("game_shots", &[root("").needs(&["shots[]"])], &[&TABLE]).known(&[
         "gameTotals",
         "shots[].label",
         "shots[].sst",
@@ -17,9 +14,7 @@ pub(crate) static GAME_SHOTS: Resource = Resource {
         "shots[].fid",
         "shots[].hid",
         "shots[].players",
-    ],
-    cache: PlanCache::new(),
-};
+    ]);
 
 pub(super) static TABLE: Table = Table {
     rows: "shots[]",

@@ -1,6 +1,6 @@
 //! Stream items as tables: every item, and the stats messages of the websocket.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, key, root};
+use tables::{Resource, Table, Ty::*, col, key, root};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,8 +21,7 @@ pub(crate) struct LiveItem {
     pub dropped: Option<i64>,
 }
 
-pub(crate) static LIVE_ITEMS: Resource =
-    Resource { name: "live_items", roots: &[root("[]")], tables: &[&ITEMS], known: &[], cache: PlanCache::new() };
+pub(crate) static LIVE_ITEMS: Resource = Resource::of_rows("live_items", &[&ITEMS]);
 
 pub(crate) static ITEMS: Table = Table {
     name: "live_items",
@@ -49,8 +48,7 @@ pub(crate) static ITEMS: Table = Table {
     ],
 };
 
-pub(crate) static LIVE_LEADERS: Resource =
-    Resource { name: "live_leaders", roots: &[root("[]")], tables: &[&LEADERS], known: &[], cache: PlanCache::new() };
+pub(crate) static LIVE_LEADERS: Resource = Resource::of_rows("live_leaders", &[&LEADERS]);
 
 pub(crate) static LEADERS: Table = Table {
     name: "live_leaders",
@@ -68,13 +66,8 @@ pub(crate) static LEADERS: Table = Table {
 
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
 /// not increments; `version` orders them.
-pub(crate) static STAT_UPDATES: Resource = Resource {
-    name: "stat_updates",
-    roots: &[root(""), root("[]")],
-    tables: &[&UPDATES],
-    known: &["type"],
-    cache: PlanCache::new(),
-};
+pub(crate) static STAT_UPDATES: Resource =
+    Resource::new("stat_updates", &[root(""), root("[]")], &[&UPDATES]).known(&["type"]);
 
 static UPDATES: Table = Table {
     name: "stat_updates",

@@ -1,14 +1,9 @@
 //! Sensor locations.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, request, root};
+use tables::{Resource, Table, Ty::*, col, request, root};
 
-pub(crate) static LOCATIONS: Resource = Resource {
-    name: "locations",
-    roots: &[root("[]"), root("").needs(&["locations[]"])],
-    tables: &[&TABLE],
-    known: &[],
-    cache: PlanCache::new(),
-};
+pub(crate) static LOCATIONS: Resource =
+    Resource::new("locations", &[root("[]"), root("").needs(&["locations[]"])], &[&TABLE]);
 
 static TABLE: Table = Table {
     name: "locations",
@@ -25,13 +20,13 @@ static TABLE: Table = Table {
         col("team_id", Int64, ".tid").doc("Team id"),
         col("player_id", Int64, ".pid").doc("Player id"),
         col("tag", Text, ".tag").doc("Number of the sensor"),
-        col("x", Float64, ".x").unit("mm").frame("court").doc("Position across the court, from its centre"),
-        col("y", Float64, ".y").unit("mm").frame("court").doc("Position along the court, from its centre"),
-        col("z", Float64, ".z").unit("mm").frame("court").doc("Height above the floor"),
+        col("x", Float64, ".x").court().doc("Position across the court, from its centre"),
+        col("y", Float64, ".y").court().doc("Position along the court, from its centre"),
+        col("z", Float64, ".z").court().doc("Height above the floor"),
         col("speed", Float64, ".speed").doc("Speed in an undocumented unit"),
         col("game_clock", Text, ".gc").doc("Game clock as sent"),
-        col("game_clock_s", ClockSeconds, ".gc").unit("s").doc("Time left in the period"),
+        col("game_clock_s", ClockSeconds, ".gc").doc("Time left in the period"),
         col("shot_clock", Text, ".sc").doc("Shot clock as sent"),
-        col("shot_clock_s", ClockSeconds, ".sc").unit("s").doc("Time left on the shot clock"),
+        col("shot_clock_s", ClockSeconds, ".sc").doc("Time left on the shot clock"),
     ],
 };

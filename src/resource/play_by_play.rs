@@ -1,14 +1,9 @@
 //! Play-by-play of a game.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
-pub(crate) static PLAY_BY_PLAY: Resource = Resource {
-    name: "play_by_play",
-    roots: &[root("").needs(&["details[]"])],
-    tables: &[&TABLE],
-    known: &["gameTotals", "details[].videoAttributes", "details[].key"],
-    cache: PlanCache::new(),
-};
+pub(crate) static PLAY_BY_PLAY: Resource = Resource::new("play_by_play", &[root("").needs(&["details[]"])], &[&TABLE])
+    .known(&["gameTotals", "details[].videoAttributes", "details[].key"]);
 
 pub(super) static TABLE: Table = Table {
     name: "play_by_play",
@@ -35,30 +30,17 @@ pub(super) static TABLE: Table = Table {
         col("facility_id", Text, ".facilityId").doc("Facility id"),
         col("court_id", Text, ".courtId").doc("Court id"),
         col("game_clock", Text, ".gameClock").doc("Game clock as sent"),
-        col("game_clock_s", ClockSeconds, ".gameClock").unit("s").doc("Time left in the period"),
+        col("game_clock_s", ClockSeconds, ".gameClock").doc("Time left in the period"),
         col("shot_clock", Text, ".shotClock").doc("Shot clock as sent"),
-        col("shot_clock_s", ClockSeconds, ".shotClock").unit("s").doc("Time left on the shot clock"),
+        col("shot_clock_s", ClockSeconds, ".shotClock").doc("Time left on the shot clock"),
         col("period", Category, ".period").doc("Period, such as Q1 or H1"),
-        col("player_x", Float64, ".playerX")
-            .unit("mm")
-            .frame("court")
-            .doc("Position of the player across the court, from its centre"),
-        col("player_y", Float64, ".playerY")
-            .unit("mm")
-            .frame("court")
-            .doc("Position of the player along the court, from its centre"),
-        col("player_z", Float64, ".playerZ")
-            .unit("mm")
-            .frame("court")
-            .doc("Height of the player's position above the floor"),
+        col("player_x", Float64, ".playerX").court().doc("Position of the player across the court, from its centre"),
+        col("player_y", Float64, ".playerY").court().doc("Position of the player along the court, from its centre"),
+        col("player_z", Float64, ".playerZ").court().doc("Height of the player's position above the floor"),
         col("hoop_to_event_x", Float64, ".hoopToEventX")
-            .unit("mm")
-            .frame("hoop")
+            .hoop()
             .doc("Offset from the hoop to the right, for a view from the hoop to mid-court"),
-        col("hoop_to_event_y", Float64, ".hoopToEventY")
-            .unit("mm")
-            .frame("hoop")
-            .doc("Offset from the hoop towards mid-court"),
+        col("hoop_to_event_y", Float64, ".hoopToEventY").hoop().doc("Offset from the hoop towards mid-court"),
         col("clip_id", Text, ".clipId").doc("Id of the video clip"),
         col("classification", Category, ".classification")
             .doc("Classification of the event, such as LIVE_BALL_TURNOVER"),

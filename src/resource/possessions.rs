@@ -1,14 +1,10 @@
 //! Possessions of a session.
 
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, index, request, root};
+use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
 
-pub(crate) static POSSESSIONS: Resource = Resource {
-    name: "possessions",
-    roots: &[root("teams[]"), root("[]").not_empty()],
-    tables: &[&TABLE, &EVENTS, &PLAYERS],
-    known: &["logo_image_link"],
-    cache: PlanCache::new(),
-};
+pub(crate) static POSSESSIONS: Resource =
+    Resource::new("possessions", &[root("teams[]"), root("[]").not_empty()], &[&TABLE, &EVENTS, &PLAYERS])
+        .known(&["logo_image_link"]);
 
 const SESSION_ID: Col =
     request("session_id", Text).required().doc("Session id, from the request if the response has none");
@@ -38,9 +34,9 @@ pub(super) const COLUMNS: [Col; 43] = [
     col("start_timestamp", TimestampMs, ".start_timestamp").doc("Start of the possession"),
     col("end_timestamp", TimestampMs, ".end_timestamp").doc("End of the possession"),
     col("start_game_clock", Text, ".start_game_clock").doc("Game clock at the start, as sent"),
-    col("start_game_clock_s", ClockSeconds, ".start_game_clock").unit("s").doc("Time left in the period at the start"),
+    col("start_game_clock_s", ClockSeconds, ".start_game_clock").doc("Time left in the period at the start"),
     col("end_game_clock", Text, ".end_game_clock").doc("Game clock at the end, as sent"),
-    col("end_game_clock_s", ClockSeconds, ".end_game_clock").unit("s").doc("Time left in the period at the end"),
+    col("end_game_clock_s", ClockSeconds, ".end_game_clock").doc("Time left in the period at the end"),
     col("period", Category, ".period").doc("Period, such as Q1 or H1"),
     col("player_ids", ListInt64, ".player_ids").doc("Ids of the team's players on court"),
     col("opposing_player_ids", ListInt64, ".opposing_player_ids").doc("Ids of the opponent's players on court"),
@@ -94,21 +90,15 @@ pub(super) const EVENT_COLUMNS: [Col; 20] = [
     col("details", ListText, ".details").doc("Stat codes of the event, such as REB, FGA3 or FGA_OTD"),
     col("player_id", Int64, ".player_id").doc("Player id"),
     col("game_clock", Text, ".game_clock").doc("Game clock as sent"),
-    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("Time left in the period"),
+    col("game_clock_s", ClockSeconds, ".game_clock").doc("Time left in the period"),
     col("shot_clock", Text, ".shot_clock").doc("Shot clock as sent"),
-    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("Time left on the shot clock"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").doc("Time left on the shot clock"),
     col("shot_distance_cm", Float64, ".shot_attributes.shot_distance_cm")
         .unit("cm")
         .doc("Distance of the shot from the hoop; shots only"),
-    col("x", Float64, ".shot_attributes.x")
-        .unit("mm")
-        .frame("court")
-        .doc("Position across the court, from its centre; shots only"),
-    col("y", Float64, ".shot_attributes.y")
-        .unit("mm")
-        .frame("court")
-        .doc("Position along the court, from its centre; shots only"),
-    col("z", Float64, ".shot_attributes.z").unit("mm").frame("court").doc("Height above the floor; shots only"),
+    col("x", Float64, ".shot_attributes.x").court().doc("Position across the court, from its centre; shots only"),
+    col("y", Float64, ".shot_attributes.y").court().doc("Position along the court, from its centre; shots only"),
+    col("z", Float64, ".shot_attributes.z").court().doc("Height above the floor; shots only"),
     col("zone", Count, ".shot_attributes.zone").doc("Court zone, 1 to 14; shots only"),
     col("advanced_zone", Count, ".shot_attributes.advanced_zone").doc("Advanced court zone, 1 to 23; shots only"),
     col("is_3point", Bool, ".shot_attributes.is_3point").doc("Whether the shot was a three-point attempt; shots only"),

@@ -1,15 +1,10 @@
 //! A team's roster.
 
 use super::team;
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, root};
 
-pub(crate) static ROSTER: Resource = Resource {
-    name: "roster",
-    roots: &[root("").needs(&["id", "players[]"])],
-    tables: &[&PLAYERS, &SPECIAL_SERVICES, &TEAM],
-    known: &[],
-    cache: PlanCache::new(),
-};
+pub(crate) static ROSTER: Resource =
+    Resource::new("roster", &[root("").needs(&["id", "players[]"])], &[&PLAYERS, &SPECIAL_SERVICES, &TEAM]);
 
 pub(super) static PLAYERS: Table = Table {
     name: "players",

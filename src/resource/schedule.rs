@@ -2,13 +2,7 @@
 
 use tables::{PlanCache, Resource, Table, Ty::*, col, root};
 
-pub(crate) static SCHEDULE: Resource = Resource {
-    name: "schedule",
-    roots: &[root("games[]"), root("[]").not_empty()],
-    tables: &[&GAMES],
-    known: &[],
-    cache: PlanCache::new(),
-};
+pub(crate) static SCHEDULE: Resource = Resource::new("schedule", &[root("games[]"), root("[]").not_empty()], &[&GAMES]);
 
 /// Games of one or two teams, by any system's ids: the same without `type` and `source`.
 pub(crate) static MATCHUP: Resource = Resource { name: "matchup", cache: PlanCache::new(), ..SCHEDULE };

@@ -6,22 +6,17 @@ use arrow_array::{
     types::{Float64Type, Int64Type},
 };
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, PlanCache, Resource, Table, Ty::*, absent, col, derived, request, root};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
 
-pub(crate) static SHOTS: Resource = Resource {
-    name: "shots",
-    roots: &[root("teams[]"), root("[]").not_empty()],
-    tables: &[&TABLE],
-    known: &[
+pub(crate) static SHOTS: Resource = Resource::new("shots", &[root("teams[]"), root("[]").not_empty()], &[&TABLE])
+    .known(&[
         "name",
         "logo_image_link",
         "player_shots[].player_details.id",
         "player_shots[].player_details.firstname",
         "player_shots[].player_details.lastname",
         "player_shots[].player_details.profile_image_link",
-    ],
-    cache: PlanCache::new(),
-};
+    ]);
 
 static POINTS: Derivation = Derivation { inputs: &["is_make", "is_3point", "given_points"], make: points };
 static DISTANCE: Derivation = Derivation {
@@ -77,43 +72,24 @@ pub(super) const COLUMNS: [Col; 29] = [
     derived("points", Int64, &POINTS).doc("Points scored; 0 for a miss").unit("points"),
     col("zone", Count, ".zone").doc("Court zone, 1 to 14"),
     col("advanced_zone", Count, ".advanced_zone").doc("Advanced court zone, 1 to 23"),
-    col("player_x", Float64, ".player_x")
-        .unit("mm")
-        .frame("court")
-        .doc("Position of the shooter across the court, from its centre"),
-    col("player_y", Float64, ".player_y")
-        .unit("mm")
-        .frame("court")
-        .doc("Position of the shooter along the court, from its centre"),
-    col("player_z", Float64, ".player_z")
-        .unit("mm")
-        .frame("court")
-        .doc("Height of the shooter's position above the floor"),
-    col("hoop_x", Float64, ".hoop_x")
-        .unit("mm")
-        .frame("court")
-        .doc("Position of the hoop across the court, from its centre"),
-    col("hoop_y", Float64, ".hoop_y")
-        .unit("mm")
-        .frame("court")
-        .doc("Position of the hoop along the court, from its centre"),
-    col("hoop_z", Float64, ".hoop_z").unit("mm").frame("court").doc("Height of the hoop above the floor"),
+    col("player_x", Float64, ".player_x").court().doc("Position of the shooter across the court, from its centre"),
+    col("player_y", Float64, ".player_y").court().doc("Position of the shooter along the court, from its centre"),
+    col("player_z", Float64, ".player_z").court().doc("Height of the shooter's position above the floor"),
+    col("hoop_x", Float64, ".hoop_x").court().doc("Position of the hoop across the court, from its centre"),
+    col("hoop_y", Float64, ".hoop_y").court().doc("Position of the hoop along the court, from its centre"),
+    col("hoop_z", Float64, ".hoop_z").court().doc("Height of the hoop above the floor"),
     col("hoop_player_x", Float64, ".hoop_player_x")
-        .unit("mm")
-        .frame("hoop")
+        .hoop()
         .doc("Offset of the shooter from the hoop to the right, for a view from the hoop to mid-court"),
-    col("hoop_player_y", Float64, ".hoop_player_y")
-        .unit("mm")
-        .frame("hoop")
-        .doc("Offset of the shooter from the hoop towards mid-court"),
+    col("hoop_player_y", Float64, ".hoop_player_y").hoop().doc("Offset of the shooter from the hoop towards mid-court"),
     derived("distance_cm", Float64, &DISTANCE)
         .unit("cm")
         .doc("Horizontal distance from the hoop, computed from coordinates if the response has none"),
     col("status", Category, ".status").doc("Shot status; RECORDED is the only documented value"),
     col("game_clock", Text, ".game_clock").doc("Game clock as sent"),
-    col("game_clock_s", ClockSeconds, ".game_clock").unit("s").doc("Time left in the period"),
+    col("game_clock_s", ClockSeconds, ".game_clock").doc("Time left in the period"),
     col("shot_clock", Text, ".shot_clock").doc("Shot clock as sent"),
-    col("shot_clock_s", ClockSeconds, ".shot_clock").unit("s").doc("Time left on the shot clock"),
+    col("shot_clock_s", ClockSeconds, ".shot_clock").doc("Time left on the shot clock"),
     col("period", Category, ".period").doc("Period, such as Q1 or H1"),
     col("attributes", ListText, ".attributes")
         .doc("Attributes of the shot, such as CAS (catch-and-shoot) or OTD (off the dribble)"),

@@ -2,22 +2,16 @@
 
 use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root};
 
-pub(crate) static STATS: Resource = Resource {
-    name: "stats",
-    roots: &[root("teams[]"), root("[]").not_empty()],
-    tables: &[&PLAYER_STATS, &BOX_SCORE],
-    known: KNOWN,
-    cache: PlanCache::new(),
-};
+pub(crate) static STATS: Resource =
+    Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).known(KNOWN);
 
 /// The same for one team, which is the body itself.
-pub(crate) static TEAM_GAME_STATS: Resource = Resource {
-    name: "team_game_stats",
-    roots: &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
-    tables: &[&PLAYER_STATS, &BOX_SCORE],
-    known: KNOWN,
-    cache: PlanCache::new(),
-};
+pub(crate) static TEAM_GAME_STATS: Resource = Resource::new(
+    "team_game_stats",
+    &[root("").needs(&["player_stats[]"]), root("teams[]"), root("[]").not_empty()],
+    &[&PLAYER_STATS, &BOX_SCORE],
+)
+.known(KNOWN);
 
 /// The same two bodies of football.
 pub(crate) static FOOTBALL_STATS: Resource =

@@ -1,14 +1,8 @@
 //! Teams.
 
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, root};
 
-pub(crate) static TEAMS: Resource = Resource {
-    name: "teams",
-    roots: &[root("teams[]"), root("[]").not_empty()],
-    tables: &[&TABLE],
-    known: &[],
-    cache: PlanCache::new(),
-};
+pub(crate) static TEAMS: Resource = Resource::new("teams", &[root("teams[]"), root("[]").not_empty()], &[&TABLE]);
 
 static TABLE: Table = Table {
     name: "teams",

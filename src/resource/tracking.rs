@@ -1,25 +1,18 @@
 //! The answers from positions: `sideline.Tracking`.
 
-use tables::{Col, PlanCache, Resource, Root, Table, Ty::*, col, root};
-
-const ROOTS: &[Root] = &[root("[]")];
-
-/// A resource of one table, whose rows are the elements of an array.
-const fn of_rows(name: &'static str, tables: &'static [&'static Table]) -> Resource {
-    Resource { name, roots: ROOTS, tables, known: &[], cache: PlanCache::new() }
-}
+use tables::{Col, Resource, Table, Ty::*, col};
 
 pub(crate) static RESOURCES: [Resource; 10] = [
-    of_rows("tracking_frames", &[&FRAMES]),
-    of_rows("tracking_opponents", &[&OPPONENTS]),
-    of_rows("tracking_defenders", &[&DEFENDERS]),
-    of_rows("tracking_matchups", &[&MATCHUPS]),
-    of_rows("tracking_shot_quality", &[&SHOT_QUALITY]),
-    of_rows("tracking_touches", &[&TOUCHES]),
-    of_rows("tracking_passes", &[&PASSES]),
-    of_rows("tracking_spacing", &[&SPACING]),
-    of_rows("tracking_loads", &[&LOADS]),
-    of_rows("tracking_coverage", &[&COVERAGE]),
+    Resource::of_rows("tracking_frames", &[&FRAMES]),
+    Resource::of_rows("tracking_opponents", &[&OPPONENTS]),
+    Resource::of_rows("tracking_defenders", &[&DEFENDERS]),
+    Resource::of_rows("tracking_matchups", &[&MATCHUPS]),
+    Resource::of_rows("tracking_shot_quality", &[&SHOT_QUALITY]),
+    Resource::of_rows("tracking_touches", &[&TOUCHES]),
+    Resource::of_rows("tracking_passes", &[&PASSES]),
+    Resource::of_rows("tracking_spacing", &[&SPACING]),
+    Resource::of_rows("tracking_loads", &[&LOADS]),
+    Resource::of_rows("tracking_coverage", &[&COVERAGE]),
 ];
 
 const SESSION_ID: Col = col("session_id", Text, "session_id").doc("Session id");
@@ -121,12 +114,10 @@ pub static DEFENDERS: Table = Table {
         col("points", Int64, "points").unit("points").doc("Points scored; 0 for a miss"),
         col("zone", Int64, "zone").doc("Court zone, 1 to 14"),
         col("hoop_player_x", Float64, "hoop_player_x")
-            .unit("mm")
-            .frame("hoop")
+            .hoop()
             .doc("Offset of the shooter from the hoop to the right, for a view from the hoop to mid-court"),
         col("hoop_player_y", Float64, "hoop_player_y")
-            .unit("mm")
-            .frame("hoop")
+            .hoop()
             .doc("Offset of the shooter from the hoop towards mid-court"),
         col("place_error_m", Float64, "place_error_m")
             .unit("m")

@@ -1,22 +1,16 @@
 //! The videos of a game.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root};
 
-pub(crate) static VIDEOS: Resource = Resource {
-    name: "videos",
-    roots: &[root("").needs(&["videos[]"])],
-    tables: &[&TABLE],
-    known: &[
-        "gameTotals",
-        "videos[].videoStartTimestamp",
-        "videos[].videoEndTimestamp",
-        "videos[].externalStartTimestamp",
-        "videos[].externalEndTimestamp",
-        "videos[].location",
-        "videos[].posterLocation",
-    ],
-    cache: PlanCache::new(),
-};
+pub(crate) static VIDEOS: Resource = Resource::new("videos", &[root("").needs(&["videos[]"])], &[&TABLE]).known(&[
+    "gameTotals",
+    "videos[].videoStartTimestamp",
+    "videos[].videoEndTimestamp",
+    "videos[].externalStartTimestamp",
+    "videos[].externalEndTimestamp",
+    "videos[].location",
+    "videos[].posterLocation",
+]);
 
 static TABLE: Table = Table {
     name: "videos",

@@ -1,9 +1,8 @@
 //! Violations found by an audit: where tables of the same sessions contradict each other.
 
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col};
 
-pub(crate) static VIOLATIONS: Resource =
-    Resource { name: "violations", roots: &[root("[]")], tables: &[&TABLE], known: &[], cache: PlanCache::new() };
+pub(crate) static VIOLATIONS: Resource = Resource::of_rows("violations", &[&TABLE]);
 
 static TABLE: Table = Table {
     name: "violations",

@@ -5,6 +5,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+impl PartialEq<str> for Scrubbed {
+    fn eq(&self, other: &str) -> bool {
+        &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Scrubbed {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
+    }
+}
+
 const SECRET: &str = "caNary/1+ é%&\"";
 
 fn scrubber() -> Scrubber {

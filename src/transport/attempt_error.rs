@@ -2,8 +2,6 @@
 
 use super::memory::LeaseError;
 use super::retry::FailureKind;
-#[cfg(test)]
-use super::simulated::NetworkFault;
 use crate::advice::Advice;
 use crate::error::{
     Error, RequestContext, RequestError,
@@ -60,17 +58,6 @@ pub enum Stage {
 }
 
 impl AttemptError {
-    #[cfg(test)]
-    pub(super) fn simulated(fault: NetworkFault) -> Self {
-        let (kind, class, stage) = match fault {
-            NetworkFault::Refused => (FailureKind::NotConnected, Connect, Stage::Connect),
-            NetworkFault::ConnectTimeout => (FailureKind::NotConnected, Timeout, Stage::Connect),
-            NetworkFault::ReadTimeout => (FailureKind::Permanent, Timeout, Stage::Response),
-            NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, Transport, Stage::Response),
-        };
-        AttemptError { stage, ..Self::local(kind, class, format!("simulated: {fault:?}"), Advice::TryAgain) }
-    }
-
     /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
     pub(super) fn from_reqwest(error: reqwest::Error) -> Self {
         let error = error.without_url();
@@ -120,7 +107,7 @@ impl AttemptError {
     }
 
     /// An error of this client's own while it waits for the response or reads it.
-    fn local(
+    pub(super) fn local(
         kind: FailureKind,
         class: RequestErrorKind,
         summary: impl Into<Cow<'static, str>>,

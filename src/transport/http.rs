@@ -7,11 +7,10 @@ use crate::config::{Config, Route};
 use crate::error::{Error, Result};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, NoProxy, Proxy, Request, Response, redirect};
-use std::fs::{File, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use url::Url;
 
 /// Common gateways close idle connections after 60 s.
@@ -165,25 +164,9 @@ pub(super) fn further_headers(config: &Config) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Fails if the added authorities cannot be read. An unchanged file is not read again for the next client.
+/// Fails if the added authorities cannot be read.
 pub(super) fn check_authorities(config: &Config) -> Result<()> {
-    static VALID_FILE: Mutex<Option<(PathBuf, SystemTime, u64)>> = Mutex::new(None);
-    // On other platforms the environment may name further files.
-    let only_file = config.ca_bundle.as_ref().filter(|_| cfg!(not(any(windows, target_vendor = "apple"))));
-    let file = only_file.map(PathBuf::from).and_then(|path| {
-        // Opening it also checks the permission to read it.
-        let metadata = File::open(&path).and_then(|file| file.metadata()).ok().filter(Metadata::is_file)?;
-        Some((path, metadata.modified().ok()?, metadata.len()))
-    });
-    // `try_lock`, because a lock that was held during a fork is never released.
-    if file.is_some() && VALID_FILE.try_lock().is_ok_and(|valid| *valid == file) {
-        return Ok(());
-    }
-    added_authorities(config)?;
-    if let Ok(mut valid) = VALID_FILE.try_lock() {
-        *valid = file;
-    }
-    Ok(())
+    added_authorities(config).map(drop)
 }
 
 /// The authorities in addition to the platform's. On Linux the verifier itself reads `SSL_CERT_FILE` and `SSL_CERT_DIR`

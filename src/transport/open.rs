@@ -1,13 +1,13 @@
 //! Opens streams, with one attempt each. The streams themselves decide when to retry.
 
 use super::attempt::{Exchange, Hops};
-use super::attempt_error::AttemptError;
 use super::authentication::AuthenticatedRequest;
 use super::http::HttpClient;
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
 use super::{Shared, Transport, attempt, http};
+use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{Auth, Request};
@@ -29,9 +29,27 @@ pub(crate) struct StreamOpenError {
     pub wait: Option<Duration>,
 }
 
+type OpenResult = std::result::Result<Response, StreamOpenError>;
+
 impl StreamOpenError {
-    fn without_response(error: Error) -> Self {
-        StreamOpenError { error, status: None, wait: None }
+    /// What happened. A stream retries by itself, so that advice to do so is left out.
+    pub(crate) fn reason(&self) -> Scrubbed {
+        let advises_retry = matches!(self.error.advice().0, Advice::TryAgain);
+        Scrubbed::local(if advises_retry { self.error.problem() } else { self.error.to_string() })
+    }
+
+    /// Whether the next attempt would fail too: a wrong setting stays wrong, and a peer with a wrong certificate is not the
+    /// service.
+    pub(crate) fn is_final(&self) -> bool {
+        let is_certificate = self.error.request_kind() == Some(RequestErrorKind::Certificate);
+        is_certificate || matches!(self.error, Error::Configuration(_) | Error::Argument(_))
+    }
+}
+
+impl From<Error> for StreamOpenError {
+    fn from(error: Error) -> Self {
+        let status = if let Error::Api(response) = &error { Some(response.status) } else { None };
+        StreamOpenError { error, status, wait: None }
     }
 }
 
@@ -59,20 +77,18 @@ impl Transport {
         request: &Request,
         last_event_id: &str,
         limit: Duration,
-    ) -> std::result::Result<Response, StreamOpenError> {
+    ) -> OpenResult {
         let shared = &*self.shared;
         let scrubber = &shared.scrubber;
-        let authenticated = AuthenticatedRequest::new(request, &shared.config)
-            .map_err(|error| StreamOpenError::without_response(error.scrubbed(scrubber)))?;
-        let client = shared
-            .stream_client(StreamKind::Broadcast, authenticated.url())
-            .map_err(StreamOpenError::without_response)?;
-        let headers = event_stream_headers(last_event_id).map_err(StreamOpenError::without_response)?;
+        let authenticated =
+            AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
+        let client = shared.stream_client(StreamKind::Broadcast, authenticated.url())?;
+        let headers = event_stream_headers(last_event_id)?;
         let display_url = authenticated.display_url(scrubber);
         let span = self.trace().attempt(authenticated.url(), &display_url, 0);
         let mut hops = Hops::new(shared, &authenticated);
         let Exchange { response, url, redirect_refusal, .. } = loop {
-            let mut signed = hops.sign(0).map_err(StreamOpenError::without_response)?;
+            let mut signed = hops.sign(0)?;
             signed.headers_mut().extend(headers.clone());
             let response = execute(&client, signed, scrubber, &display_url, limit, &span).await?;
             if let Some(exchange) = hops.take(response) {
@@ -96,11 +112,11 @@ impl Transport {
         headers: HeaderMap,
         scrubber: &Scrubber,
         limit: Duration,
-    ) -> std::result::Result<Response, StreamOpenError> {
+    ) -> OpenResult {
         let shared = &*self.shared;
-        let client = shared.stream_client(StreamKind::Websocket, url).map_err(StreamOpenError::without_response)?;
+        let client = shared.stream_client(StreamKind::Websocket, url)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
-        *request.headers_mut() = http::further_headers(&shared.config).map_err(StreamOpenError::without_response)?;
+        *request.headers_mut() = http::further_headers(&shared.config)?;
         request.headers_mut().extend(headers);
         let display_url = scrubber.url(url.as_str());
         let span = self.trace().attempt(url, &display_url, 0);
@@ -135,20 +151,17 @@ async fn execute(
     display_url: &Scrubbed,
     limit: Duration,
     span: &Trace,
-) -> std::result::Result<Response, StreamOpenError> {
+) -> OpenResult {
     span.propagate(request.headers_mut());
-    let open_error = |error: AttemptError| {
-        StreamOpenError::without_response(error.into_error(scrubber, request_context(display_url.clone())))
-    };
     let result = match timeout(limit, client.execute(request)).await {
-        Ok(executed) => executed.map_err(open_error),
-        Err(_) => Err(StreamOpenError::without_response(RequestErrorKind::Transport.error(no_response(limit)))),
+        Ok(executed) => executed.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
+        Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit))),
     };
     match &result {
         Ok(response) => span.record_status(response.status().as_u16()),
-        Err(failure) => span.record_error(&failure.error),
+        Err(error) => span.record_error(error),
     }
-    result
+    Ok(result?)
 }
 
 /// The elapsed time is not measured for streams.
@@ -181,8 +194,7 @@ async fn read_error(
             if let Some(phrase) = phrase {
                 error.message = scrubber.message(format!("{}: {}", phrase.trim(), error.message));
             }
-            let error = Error::Api(Box::new(error));
-            StreamOpenError { error, status, wait }
+            StreamOpenError { error: Error::Api(Box::new(error)), status, wait }
         }
         Err(error) => {
             let error = error.into_error(scrubber, request_context(url));
@@ -192,11 +204,7 @@ async fn read_error(
 }
 
 /// Refuses other content, such as a log-in page. A missing content type is accepted: the specification requires only 200.
-fn check_event_stream(
-    shared: &Shared,
-    response: Response,
-    url: &Url,
-) -> std::result::Result<Response, StreamOpenError> {
+fn check_event_stream(shared: &Shared, response: Response, url: &Url) -> OpenResult {
     let text = |name: &HeaderName| {
         response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
     };

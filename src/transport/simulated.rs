@@ -1,6 +1,9 @@
 //! A simulated network that replaces the HTTP client of one thread, for tests.
 
-use super::attempt_error::AttemptError;
+use super::attempt_error::{AttemptError, Stage};
+use super::retry::FailureKind;
+use crate::advice::Advice;
+use crate::error::RequestErrorKind;
 use reqwest::{Request, Response};
 use std::cell::RefCell;
 use std::future::Future;
@@ -51,8 +54,20 @@ impl SimulatedClient {
     }
 
     pub(super) async fn execute(&self, request: Request) -> Result<Response, AttemptError> {
-        self.network.execute(request, self.limits).await.map_err(AttemptError::simulated)
+        self.network.execute(request, self.limits).await.map_err(failed)
     }
+}
+
+fn failed(fault: NetworkFault) -> AttemptError {
+    let (kind, class, stage) = match fault {
+        NetworkFault::Refused => (FailureKind::NotConnected, RequestErrorKind::Connect, Stage::Connect),
+        NetworkFault::ConnectTimeout => (FailureKind::NotConnected, RequestErrorKind::Timeout, Stage::Connect),
+        NetworkFault::ReadTimeout => (FailureKind::Permanent, RequestErrorKind::Timeout, Stage::Response),
+        NetworkFault::ConnectionLost => (FailureKind::ConnectionLost, RequestErrorKind::Transport, Stage::Response),
+    };
+    let mut error = AttemptError::local(kind, class, format!("simulated: {fault:?}"), Advice::TryAgain);
+    error.stage = stage;
+    error
 }
 
 thread_local! {

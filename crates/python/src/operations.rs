@@ -22,7 +22,7 @@ fn described<'py>(py: Python<'py>, operation: &Operation) -> PyResult<Bound<'py,
     described.set_item("details", operation.doc.details)?;
     described.set_item("raises", operation.doc.raises)?;
     described.set_item("section", operation.doc.section)?;
-    described.set_item("example", operation.doc.example)?;
+    described.set_item("example", operation.doc.example.join("\n"))?;
     described.set_item("tables", tables.iter().map(|table| table.name).collect::<Vec<_>>())?;
     described.set_item("arguments", arguments.collect::<PyResult<Vec<_>>>()?)?;
     Ok(described)

@@ -38,12 +38,6 @@ pub use {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A body's JSON, without a byte order mark.
-pub fn without_mark(body: &Body) -> &[u8] {
-    let bytes = body.as_slice();
-    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
-}
-
 /// A cursor at the start of the JSON of a padded body. Does not check that the body is UTF-8.
 pub fn start(padded: &[u8]) -> Option<Cursor<'_>> {
     let mut cursor = Cursor::new(padded)?;

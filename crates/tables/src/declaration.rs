@@ -164,6 +164,21 @@ pub struct Resource {
     pub cache: PlanCache,
 }
 
+impl Resource {
+    pub const fn new(name: &'static str, roots: &'static [Root], tables: &'static [&'static Table]) -> Self {
+        Resource { name, roots, tables, known: &[], cache: PlanCache::new() }
+    }
+    /// A table of the package's own, whose rows are the elements of an array.
+    pub const fn of_rows(name: &'static str, tables: &'static [&'static Table]) -> Self {
+        const ROWS: &[Root] = &[root("[]")];
+        Resource::new(name, ROWS, tables)
+    }
+    pub const fn known(mut self, paths: &'static [&'static str]) -> Self {
+        self.known = paths;
+        self
+    }
+}
+
 const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
     Col {
         name,
@@ -173,7 +188,7 @@ const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
         by_request: false,
         required: false,
         hidden: false,
-        unit: "",
+        unit: if matches!(ty, Ty::ClockSeconds) { "s" } else { "" },
         frame: "",
         doc: "",
     }
@@ -330,6 +345,14 @@ impl Col {
     pub const fn frame(mut self, frame: &'static str) -> Self {
         self.frame = frame;
         self
+    }
+    /// A coordinate of the service from the centre of the court.
+    pub const fn court(self) -> Self {
+        self.unit("mm").frame("court")
+    }
+    /// A coordinate of the service from the hoop.
+    pub const fn hoop(self) -> Self {
+        self.unit("mm").frame("hoop")
     }
     pub const fn doc(mut self, doc: &'static str) -> Self {
         self.doc = doc;

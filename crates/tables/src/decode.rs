@@ -463,14 +463,10 @@ impl<'a> TableDecoder<'a> {
                 let value = links.as_deref().and_then(|links| scalars::link_text(links, parameter));
                 self.builders.texts[i as usize].push_option(value);
             }
-            Op::BeforeAt(i) => {
+            Op::BeforeAt(i) | Op::AfterAt(i) => {
                 let text = self.cursor.text(Expected::Text)?;
-                let part = text.as_deref().and_then(scalars::split_at_sign).map(|(before, _)| before);
-                self.builders.texts[i as usize].push_option(part);
-            }
-            Op::AfterAt(i) => {
-                let text = self.cursor.text(Expected::Text)?;
-                let part = text.as_deref().and_then(scalars::split_at_sign).map(|(_, after)| after);
+                let parts = text.as_deref().and_then(scalars::split_at_sign);
+                let part = parts.map(|(before, after)| if op == Op::BeforeAt(i) { before } else { after });
                 self.builders.texts[i as usize].push_option(part);
             }
             _ => return Err(DecodeErrorKind::Engine),

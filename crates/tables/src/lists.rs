@@ -33,20 +33,18 @@ impl<'a> TableDecoder<'a> {
     }
 
     pub(crate) fn lineup(&mut self, i: usize) -> DecodeResult<()> {
-        let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
         let is_list = each(&mut self.cursor, |cursor| {
             ids.extend(cursor.integer()?);
             Ok(())
         })?;
-        self.lineup_of_ids(i, here, is_list);
+        self.lineup_of_ids(i, is_list);
         Ok(())
     }
 
     /// Reads a list both as it is and as a lineup.
     pub(crate) fn integers_and_lineup(&mut self, list: usize, lineup: usize) -> DecodeResult<()> {
-        let here = self.cursor;
         let ids = &mut self.ids;
         ids.clear();
         let list = &mut self.builders.int_lists[list];
@@ -58,19 +56,16 @@ impl<'a> TableDecoder<'a> {
             Ok(())
         })?;
         list.end(is_list, list.items.values.len());
-        self.lineup_of_ids(lineup, here, is_list);
+        self.lineup_of_ids(lineup, is_list);
         Ok(())
     }
 
-    /// The lineup of the list from `here` to the cursor.
-    fn lineup_of_ids(&mut self, i: usize, here: Cursor<'a>, is_list: bool) {
+    /// The lineup of the ids read last.
+    fn lineup_of_ids(&mut self, i: usize, is_list: bool) {
         let texts = &mut self.builders.texts[i];
         if is_list {
             self.text.clear();
-            let list = self.cursor.span_from(&here).inner().bytes();
-            if !(self.ids.is_sorted() && scalars::lineup_as_written(list, &mut self.text)) {
-                scalars::lineup_id(&mut self.ids, &mut self.text);
-            }
+            scalars::lineup_id(&mut self.ids, &mut self.text);
             texts.push(&self.text);
         } else {
             texts.null();

@@ -58,19 +58,6 @@ pub fn scope(path: &[Segment]) -> usize {
     path.iter().rposition(|s| s.is_level()).map_or(0, |at| at + 1)
 }
 
-/// The path as text: `teams[].player_stats[].stats{}`.
-pub(crate) fn print(path: &[Segment]) -> String {
-    let mut text = String::new();
-    for segment in path {
-        match segment {
-            Segment::Key(key) => push_key(&mut text, key),
-            Segment::Each | Segment::EachOrOne => text.push_str("[]"),
-            Segment::Map => text.push_str("{}"),
-        }
-    }
-    text
-}
-
 pub(crate) fn push_key(text: &mut String, key: &str) {
     if !text.is_empty() {
         text.push('.');
@@ -81,6 +68,18 @@ pub(crate) fn push_key(text: &mut String, key: &str) {
 #[cfg(test)]
 mod tests {
     use super::{Segment::*, *};
+
+    /// The path as text: `teams[].player_stats[].stats{}`.
+    fn print(path: &[Segment]) -> String {
+        path.iter().fold(String::new(), |mut text, segment| {
+            match segment {
+                Key(key) => push_key(&mut text, key),
+                Each | EachOrOne => text.push_str("[]"),
+                Map => text.push_str("{}"),
+            }
+            text
+        })
+    }
 
     #[test]
     fn a_path_is_members_elements_and_map_values() {

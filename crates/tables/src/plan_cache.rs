@@ -51,7 +51,7 @@ impl Resource {
         if let Some(plan) = entry {
             return Ok(plan);
         }
-        let plan = Arc::new(compile(self, root, tables, columns)?);
+        let plan = Arc::new(compile(root, tables, columns)?);
         if let Some(mut plans) = plans() {
             if plans.len() >= MAX_PLANS {
                 plans.clear();

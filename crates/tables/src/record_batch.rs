@@ -8,7 +8,9 @@ use super::decode::Decoded;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
 use super::extra_columns::ExtraColumns;
-use super::plan::{ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, TablePlan, no_column};
+use super::plan::{
+    ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, TablePlan, no_column, planned,
+};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -61,9 +63,7 @@ fn finish_table(
         room.take(size(&*output)).map_err(error)?;
         *array = Some(output);
     }
-    for number in
-        plan.result_columns.iter().filter_map(|s| if let ResultColumn::PlannedColumn(i) = s { Some(*i) } else { None })
-    {
+    for number in planned(&plan.result_columns) {
         let planned = &plan.columns[number];
         let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();

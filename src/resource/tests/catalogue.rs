@@ -2,8 +2,9 @@
 
 use crate::config::Sport;
 use crate::resource::*;
-use tables::Table;
-use tables::schema;
+use std::collections::{BTreeMap, BTreeSet};
+use tables::path::{self, Segment};
+use tables::{Col, Root, Src, Table, Ty, schema};
 
 #[test]
 fn a_table_has_one_schema_whatever_body_it_comes_from() {
@@ -53,5 +54,61 @@ fn a_catch_up_has_the_tables_of_its_parts_in_the_requested_order() {
 fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
     for (part, resource) in [("shots", &game_shots::GAME_SHOTS), ("details", &play_by_play::PLAY_BY_PLAY)] {
         assert_eq!(catch_up::of(part, Sport::Basketball).unwrap().known, resource.known);
+    }
+}
+
+/// What the compiler of plans takes for granted.
+fn check_column(table: &Table, col: &Col, root: &[Segment], row: &[Segment], keys: &mut Keys) {
+    let what = format!("{}.{}", table.name, col.name);
+    let is_id_or_text = matches!(col.ty, Ty::Int64 | Ty::Text);
+    assert!(col.or_request.is_none() || is_id_or_text || matches!(col.ty, Ty::LinkText(_)), "{what}: request values");
+    let text = match col.src {
+        Src::Request(_) => return assert!(is_id_or_text, "{what}: request values"),
+        Src::Derived(how) => {
+            let input = |name: &&str| table.cols.iter().find(|col| col.name == *name);
+            let is_read = |col: Option<&Col>| col.is_some_and(|col| !matches!(col.src, Src::Derived(_)));
+            return assert!(how.inputs.iter().all(|name| is_read(input(name))), "{what}: inputs");
+        }
+        Src::Absent => return,
+        Src::Path(text) | Src::Key(text) | Src::Index(text) => text,
+    };
+    let place = path::absolute(root, row, text);
+    assert!(row.starts_with(&place[..path::scope(&place)]), "{what}: it is not above its rows");
+    match col.src {
+        Src::Key(_) => assert!(place.last() == Some(&Segment::Map) && matches!(col.ty, Ty::Text | Ty::Category)),
+        Src::Index(_) => assert!(place.last().unwrap().is_level() && col.ty == Ty::Int32, "{what}"),
+        _ => note(&place, keys),
+    }
+}
+
+/// The keys of each object that tables read, by its path.
+type Keys = BTreeMap<String, BTreeSet<&'static str>>;
+
+fn note(place: &[Segment], keys: &mut Keys) {
+    for (end, segment) in place.iter().enumerate() {
+        if let Segment::Key(key) = segment {
+            keys.entry(format!("{:?}", &place[..end])).or_default().insert(*key);
+        }
+    }
+}
+
+#[test]
+fn every_declaration_can_be_compiled_from_each_of_its_roots() {
+    let of_parts =
+        ["stats,details", "possessions,shots,details,stats"].map(|parts| catch_up::of(parts, Sport::Football));
+    let all = RESOURCES.iter().flat_map(|resource| [*resource, of_sport(resource, Sport::Football)]);
+    for resource in all.chain(of_parts.into_iter().flatten()) {
+        assert!(resource.tables.iter().filter(|table| table.open.is_some()).count() <= 1, "{}", resource.name);
+        for Root { path: root, .. } in resource.roots {
+            let root = path::parse(root);
+            let mut keys = Keys::new();
+            for table in resource.tables {
+                let row = [root.clone(), path::parse(table.rows)].concat();
+                assert_eq!(path::scope(&row), row.len(), "{}: its rows are no elements", table.name);
+                note(&row, &mut keys);
+                table.cols.iter().for_each(|col| check_column(table, col, &root, &row, &mut keys));
+            }
+            assert!(keys.values().all(|keys| keys.len() <= 64), "{}: a bit for each key of an object", resource.name);
+        }
     }
 }
