@@ -33,16 +33,16 @@ class Frames:
     def __init__(self, season: Season, frames_per_second: int) -> None:
         self._season = season
         self._step = 1000 // frames_per_second
-        self._rendered: dict[tuple[str, int], bytes] = {}
+        self._windows: dict[tuple[str, int], bytes] = {}
         self._lock = threading.Lock()
 
     def body(self, session_id: bytes, template: str, times: tuple[int, int], by: int, teams: tuple[int, int]) -> bytes:
         """The body of a window; `by`: milliseconds after the template's."""
         start, end = times[0] - by, times[1] - by
         with self._lock:
-            if (template, start) not in self._rendered:
-                self._rendered[template, start] = self._render(template, start, end)
-        body = self._rendered[template, start].replace(template.encode(), session_id)
+            if (template, start) not in self._windows:
+                self._windows[template, start] = self._render(template, start, end)
+        body = self._windows[template, start].replace(template.encode(), session_id)
         for period in range(start // PERIOD, end // PERIOD + 1):
             body = body.replace(b'"t": @%d' % period, b'"t": %d' % (period + by // PERIOD))
         for number, team in enumerate(teams):
@@ -50,23 +50,23 @@ class Frames:
         return body
 
     def _render(self, template: str, start: int, end: int) -> bytes:
-        session = next(one for one in self._season.games[0].sessions if one.id == template)
+        session = next(session for session in self._season.games[0].sessions if session.id == template)
         teams = [self._season.games[0].home_id, self._season.games[0].away_id]
         frames = []
         for batch in samples(self._season, session, start, end, self._step):
             rows = []
-            for one in on_court(batch):
-                team, player = teams.index(one.team_id), str(one.player_id).removeprefix(str(one.team_id))
-                clocks = f'"gc": "{session.game_clock(one.t)}", "sc": "{session.shot_clock(one.t)}"'
-                ids = f'"type": "PLAYER", "sid": "{template}", "tag": "{one.tag}", "tid": @{team}, "pid": @{team}{player}'
-                rows.append(f'{{"t": @{one.t}, "x": {one.x}, "y": {one.y}, "z": {one.z}, {ids}, "speed": {one.speed}, {clocks}}}')
+            for sample in on_court(batch):
+                team, player = teams.index(sample.team_id), str(sample.player_id).removeprefix(str(sample.team_id))
+                clocks = f'"gc": "{session.game_clock(sample.t)}", "sc": "{session.shot_clock(sample.t)}"'
+                ids = f'"type": "PLAYER", "sid": "{template}", "tag": "{sample.tag}", "tid": @{team}, "pid": @{team}{player}'
+                rows.append(f'{{"t": @{sample.t}, "x": {sample.x}, "y": {sample.y}, "z": {sample.z}, {ids}, "speed": {sample.speed}, {clocks}}}')
             frames.append(f'{{"locations": [{", ".join(rows)}]}}')
         return f"[{', '.join(frames)}]".encode()
 
 
 def on_court(batch: list[Sample]) -> list[Sample]:
     """Five players of each team: the season's other bodies are of ten."""
-    return [one for _, of_team in groupby(batch, key=attrgetter("team_id")) for one in list(of_team)[:5]]
+    return [sample for _, of_team in groupby(batch, key=attrgetter("team_id")) for sample in list(of_team)[:5]]
 
 
 class LongLeague(Service):

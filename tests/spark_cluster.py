@@ -331,19 +331,19 @@ def a_wrong_secret_sends_one_request_from_each_process(spark: SparkSession, serv
     for name, read in reads.items():
         service.requests.clear()
         spark.sparkContext.setJobGroup(name, name)
-        said = ""
+        message = ""
         try:
             read()
         except Exception as error:  # noqa: BLE001 - Spark's errors share no class
-            said = str(error)
-        assert "AuthenticationError" in said, said[:500]
+            message = str(error)
+        assert "AuthenticationError" in message, message[:500]
         tracker = spark.sparkContext.statusTracker()
         jobs = filter(None, (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(name)))
         stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
         attempts = sum(stage.numFailedTasks + stage.numActiveTasks for stage in stages)
-        refused = [request for request in service.requests.all() if request.status in (401, 403)]
-        print(f"    {name}: {len(refused)} refused requests of {attempts} attempts", flush=True)
-        assert 1 <= len(refused) <= attempts
+        refusals = [request for request in service.requests.all() if request.status in (401, 403)]
+        print(f"    {name}: {len(refusals)} refused requests of {attempts} attempts", flush=True)
+        assert 1 <= len(refusals) <= attempts
 
 
 def main() -> None:

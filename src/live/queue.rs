@@ -172,7 +172,7 @@ impl Queue {
 fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let is_kept = matches!(new.item, Item::Notice(Notice::Recovered { .. } | Notice::Gap { is_final: true, .. }));
     let mut merged = 0;
-    if !is_kept && let Some(at) = notices.iter().position(|queued| group(&queued.item) == group(&new.item)) {
+    if !is_kept && let Some(at) = notices.iter().position(|notice| group(&notice.item) == group(&new.item)) {
         let old = notices.remove(at);
         let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);

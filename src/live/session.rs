@@ -88,7 +88,7 @@ pub(super) async fn run<C: Connector>(
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
                 backoff.set_server_retry(connection.retry());
-                transport.trace().record_failure("disconnected", end.why.clone());
+                transport.trace().record_failure("disconnected", end.cause.clone());
                 connector.disconnected(connection);
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
@@ -165,7 +165,7 @@ const BUFFERING: &str = ": a proxy on the way may hold back what the service sen
 
 /// How a connection ended.
 struct ListenResult {
-    why: Scrubbed,
+    cause: Scrubbed,
     last_byte: SystemTime,
     has_delivered: bool,
     has_bytes: bool,
@@ -176,7 +176,7 @@ struct ListenResult {
 impl ListenResult {
     /// Why it ended, after so many connections without a byte.
     fn reason(&self, silent_connections: u32) -> Scrubbed {
-        let reason = &self.why;
+        let reason = &self.cause;
         if self.is_silent && silent_connections >= MIN_SILENT_CONNECTIONS {
             return Scrubbed::local(format!("{reason}, on {silent_connections} connections in a row{BUFFERING}"));
         }
@@ -200,7 +200,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
     let mut quiet = QuietTimer::start();
-    let why = loop {
+    let cause = loop {
         let room = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
@@ -232,8 +232,8 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             quiet = QuietTimer::start();
         }
         ahead.extend(&mut incoming);
-        if let ListenEvent::Read(Err(why)) = event {
-            break why;
+        if let ListenEvent::Read(Err(cause)) = event {
+            break cause;
         }
         if silent >= options.silence_limit {
             is_silent = true;
@@ -249,7 +249,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         }
     };
     buffer.push_all(ahead.into_items()).await;
-    ListenResult { why, last_byte, has_delivered, has_bytes, is_silent }
+    ListenResult { cause, last_byte, has_delivered, has_bytes, is_silent }
 }
 
 async fn read_or_room<C: StreamConnection>(

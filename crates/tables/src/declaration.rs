@@ -50,9 +50,9 @@ pub enum Ty {
     LinkMs(&'static str),
     /// A query parameter of a link (of the first in an array), as written.
     LinkText(&'static str),
-    /// The part of a text before its first `@`; null when there is none.
+    /// The part of a text before its first `@`; null without one.
     BeforeAt,
-    /// The part of a text after its first `@`; null when there is none.
+    /// The part of a text after its first `@`; null without one.
     AfterAt,
 }
 

@@ -257,7 +257,6 @@ def replace_units(
 def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, Any]]) -> bool:
     """Replace files of one month by one, a row in memory at a time: a body may have megabytes. Returns false if another
     writer was active."""
-
     schema = internal_schemas()[name_of(table)]
     schema = schema.remove(schema.get_field_index(MONTH))
 
@@ -265,13 +264,12 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
         pa: Any = library("pyarrow", "archive")
         parquet: Any = library("pyarrow.parquet", "archive")
         for file in files:
-            with store.open_file(table, file) as opened:
-                for batch in parquet.ParquetFile(opened).iter_batches(1, use_threads=False):
+            with store.open_file(table, file) as input_file:
+                for batch in parquet.ParquetFile(input_file).iter_batches(1, use_threads=False):
                     row = with_columns(batch, schema.names, schema, None)
                     # deltalake's own update writes views of strings.
-                    yield from (
-                        (file[MONTH_OF_FILE], one) for one in pa.Table.from_batches([row]).cast(schema).to_batches()
-                    )
+                    for stored_row in pa.Table.from_batches([row]).cast(schema).to_batches():
+                        yield file[MONTH_OF_FILE], stored_row
 
     new_files = add_files(store, table, rows(), has_same_rows=True)
     return try_commit(store, table, new_files, files, has_same_rows=True)

@@ -151,8 +151,8 @@ def _compact_bodies(store: Store, table: "DeltaTable", month: str | None, size: 
     ]
     for file, following in zip(small, [*small[1:], None], strict=True):
         group.append(file)
-        joined = sum(one["size_bytes"] for one in group)
-        if following is not None and joined + following["size_bytes"] <= _MAX_BODIES_FILE_SIZE:
+        group_size = sum(member["size_bytes"] for member in group)
+        if following is not None and group_size + following["size_bytes"] <= _MAX_BODIES_FILE_SIZE:
             continue
         if len(group) > 1:
             if not _commits.join_files(store, table, group):

@@ -37,9 +37,9 @@ def count_rows(unit: Unit, raw: bytes) -> dict[str, int]:
     counts = {}
     for name in RESOURCES[unit.operation].tables:
         table = tables[name]
-        declared, times = _columns(name)
+        declared_columns, times = _columns(name)
         # Declared columns can be stored, and so can their values, except times.
-        if table.column_names != declared:
+        if table.column_names != declared_columns:
             check_storable(table.to_arrow())
         elif times and table.num_rows:
             check_times(table.to_arrow(times))

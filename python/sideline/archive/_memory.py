@@ -40,7 +40,7 @@ _MMAP_THRESHOLD, _LARGE, _LARGEST = -3, 1024 * 1024, 32 * 1024 * 1024
 
 @contextmanager
 def returned_blocks() -> Iterator[None]:
-    """Let glibc return each large block, such as a body of locations, to the system as soon as it is freed."""
+    """Let glibc return each large block, such as a body of locations, to the system once it is freed."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None:
         yield

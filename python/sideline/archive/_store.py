@@ -87,8 +87,8 @@ def is_outside(file: Mapping[str, Any], column: str, bounds: tuple[str, str]) ->
 def _may_have(group: Any, column: str, bounds: tuple[str, str]) -> bool:
     """Return whether a column of a row group may have a text between the bounds, by its statistics."""
     columns = (group.column(place) for place in range(group.num_columns))
-    found = next((one.statistics for one in columns if one.path_in_schema == column), None)
-    return found is None or not found.has_min_max or not (bounds[1] < found.min or found.max < bounds[0])
+    values = next((chunk.statistics for chunk in columns if chunk.path_in_schema == column), None)
+    return values is None or not values.has_min_max or not (bounds[1] < values.min or values.max < bounds[0])
 
 
 def has_one(column: Any, texts: Collection[str]) -> Any:

@@ -59,24 +59,24 @@ fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
 
 /// What the compiler of plans takes for granted.
 fn check_column(table: &Table, col: &Col, root: &[Segment], row: &[Segment], keys: &mut Keys) {
-    let what = format!("{}.{}", table.name, col.name);
+    let name = format!("{}.{}", table.name, col.name);
     let is_id_or_text = matches!(col.ty, Ty::Int64 | Ty::Text);
-    assert!(col.or_request.is_none() || is_id_or_text || matches!(col.ty, Ty::LinkText(_)), "{what}: request values");
+    assert!(col.or_request.is_none() || is_id_or_text || matches!(col.ty, Ty::LinkText(_)), "{name}: request values");
     let text = match col.src {
-        Src::Request(_) => return assert!(is_id_or_text, "{what}: request values"),
-        Src::Derived(how) => {
+        Src::Request(_) => return assert!(is_id_or_text, "{name}: request values"),
+        Src::Derived(derivation) => {
             let input = |name: &&str| table.cols.iter().find(|col| col.name == *name);
             let is_read = |col: Option<&Col>| col.is_some_and(|col| !matches!(col.src, Src::Derived(_)));
-            return assert!(how.inputs.iter().all(|name| is_read(input(name))), "{what}: inputs");
+            return assert!(derivation.inputs.iter().all(|name| is_read(input(name))), "{name}: inputs");
         }
         Src::Absent => return,
         Src::Path(text) | Src::Key(text) | Src::Index(text) => text,
     };
     let place = path::absolute(root, row, text);
-    assert!(row.starts_with(&place[..path::scope(&place)]), "{what}: it is not above its rows");
+    assert!(row.starts_with(&place[..path::scope(&place)]), "{name}: it is not above its rows");
     match col.src {
         Src::Key(_) => assert!(place.last() == Some(&Segment::Map) && matches!(col.ty, Ty::Text | Ty::Category)),
-        Src::Index(_) => assert!(place.last().unwrap().is_level() && col.ty == Ty::Int32, "{what}"),
+        Src::Index(_) => assert!(place.last().unwrap().is_level() && col.ty == Ty::Int32, "{name}"),
         _ => note(&place, keys),
     }
 }
