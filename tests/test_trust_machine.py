@@ -357,7 +357,7 @@ class TrustMachine(RuleBasedStateMachine):
 
 
 MACHINE = settings(
-    max_examples=int(FAULT_HISTORIES or EXAMPLES or 60),
+    max_examples=int(FAULT_HISTORIES or EXAMPLES or 24),
     derandomize=EXAMPLES is None,
     database=None,
     # A fault that is planted need not be explained.
