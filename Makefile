@@ -178,7 +178,9 @@ bench:
 growth: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python benches/growth.py --games $(or $(GAMES),100 600 2400 6000) --days 1460 --start 2023-03-01 --sessions 1 \
 	--possessions 1 --json benches/growth.json
-	$(BIN)/python benches/growth.py --games 50 100 --sessions 4 --possessions 48 --only "first sync" --json benches/growth.json
+	$(BIN)/python benches/growth.py --games 100 2400 --sessions 4 --possessions 48 --only "first sync" "nothing new" "ten games" --json benches/growth.json
+	$(BIN)/python benches/growth.py --games 1 12 100 --frames 10 --sessions 4 --possessions 48 --only "first sync" "nothing new" "ten games" \
+	--json benches/growth.json
 	$(BIN)/python docs/make_growth.py
 
 # With the extension of the tests: what is measured is the season, not its speed.

@@ -61,7 +61,7 @@ def at(first: Row, second: Row, name: str, games: int) -> float:
 
 
 def leagues(rows: list[Row]) -> list[str]:
-    first, second = rows_of_size(rows, "first sync", is_real=True)
+    *_, first, second = rows_of_size(rows, "first sync", is_real=True)
     of_season = {name: at(first, second, name, GAMES_OF_SEASON) for name in ("requests", "stored_mb", "files", "cpu")}
     count = LEAGUES * SEASONS
     small = rows_of_size(rows, "first sync", is_real=False)
