@@ -121,9 +121,8 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     service = spawn.Process(target=serve, args=(other, league), daemon=True)
     service.start()
     environ = pipe.recv()
-    options = {} if arguments.tables is None else {"tables": arguments.tables.split(",")}
-    if arguments.frames:
-        options["tables"] = TABLES
+    tables = arguments.tables.split(",") if arguments.tables else TABLES if arguments.frames else None
+    options = {} if tables is None else {"tables": tables}
     rows: list[dict[str, Any]] = []
 
     def add(name: str, row: dict[str, Any]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from needs import library
+from service import Service
 
 import sideline
 
@@ -154,3 +156,23 @@ def test_the_morning_report_has_loads_and_shots_with_their_coverage(archive: sid
     without_positions = sideline.Archive(tmp_path / "plain", client)
     without_positions.sync(game_ids=[client.schedule("2026-10-01", "2027-04-01").table()["game_id"][0]], tables=["shots"])
     assert "Loads and shot quality" not in without_positions.report().html
+
+
+def test_answers_of_a_moved_game_keep_the_positions_that_could_not_be_read_again(tmp_path: Path) -> None:
+    """The stored positions are in the month in which the game was."""
+    now = datetime(2027, 3, 5, 12, tzinfo=UTC)
+    size = {"teams": 3, "players": 6, "games": 2, "sessions": (1, 1), "possessions": 3, "practices": 0, "upcoming": 0, "days": 8}
+    with Service(seed=5, now=now, **size) as league, sideline.Client(**league.client_options(), max_retries=0) as client:
+        archive = sideline.Archive(tmp_path, client)
+        span: dict[str, Any] = {"start": "2027-01-01", "end": "2027-04-01", "tables": SOURCES, "correction_window": None, "progress": False}
+        archive.sync(**span)
+        [moved, _] = league.season.games
+        session = moved.sessions[0].id
+        before = archive.scan("tracking_loads").filter(session_id=session).collect()
+        assert before.height == 10
+        assert league.change.move_game(moved.id, timedelta(days=-35))
+        assert league.change.insert_possession(session)
+        league.faults.add("locations", status=503)
+        report = archive.sync(**span, on_error="keep")
+        assert {hole["operation"] for hole in report.holes} == {"locations"}
+        assert archive.scan("tracking_loads").filter(session_id=session).collect()["player_id"].sort().to_list() == before["player_id"].sort().to_list()

@@ -95,7 +95,7 @@ def outcomes(
         group = _windows(reader, units) if plan.operation == "locations" else _batch(reader, plan.operation, units)
         for outcome in group:
             error = outcome.result.error
-            # Only of a client that has had an answer, a refusal may concern one unit.
+            # Before any request of a client was accepted, a refusal is taken to concern its credentials.
             if isinstance(error, AuthenticationError) and reader not in _accepted_clients:
                 raise error
             refusals.check(error)

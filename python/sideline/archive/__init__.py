@@ -47,6 +47,7 @@ The examples run against the simulator. They assume an `archive` that holds `gam
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -258,12 +259,11 @@ class Archive:
         client = self._client_of_sync()
         before = _drift_counts(client)
         run = Sync(self._store, client, wanted=_plan.with_events(operations), clock=self._clock, **options)
-        if "locations" in operations:
-            with returned_blocks():
-                run.run(teams, games, start, end)
-                _tracking.update(self._store)
-        else:
+        has_locations = "locations" in operations
+        with returned_blocks() if has_locations else nullcontext():
             run.run(teams, games, start, end)
+            if has_locations:
+                _tracking.update(self._store)
         return SyncReport(
             _public("coverage", run.account()),
             _public("corrections", rows_to_arrow(run.corrections, "corrections")),

@@ -51,7 +51,7 @@ def by_month(rows: "pyarrow.Table") -> "Iterator[tuple[str, pyarrow.RecordBatch]
 
 
 def _row_groups(batches: "Iterable[pyarrow.RecordBatch]", max_rows: int) -> "Iterator[pyarrow.Table]":
-    """Yield the rows of each row group: at most so many, unless one batch has more, and few bytes."""
+    """Yield the rows of each row group: at most so many, and so many bytes, unless one batch has more."""
     pa: Any = library("pyarrow", "archive")
     group: list[Any] = []
     rows = size = 0

@@ -28,17 +28,8 @@ _LINKS = {
 }
 
 
-class _Packable:
-    """Is pickled as a call of its class: a data class with slots would look up its fields for each object."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return type(self), tuple(getattr(self, name) for name in self.__slots__)
-
-
 @dataclass(frozen=True, slots=True)
-class Received(_Packable):
+class Received:
     """When and by which request a list was received, and its range."""
 
     fetched_at: datetime
@@ -51,7 +42,7 @@ class Received(_Packable):
 
 
 @dataclass(frozen=True, slots=True)
-class Session(_Packable):
+class Session:
     """A session in the list of its event."""
 
     id: str
@@ -62,7 +53,7 @@ class Session(_Packable):
 
 
 @dataclass(frozen=True, slots=True)
-class Event(_Packable):
+class Event:
     """A game or practice in a list."""
 
     id: str
@@ -86,7 +77,7 @@ class Event(_Packable):
 
 
 @dataclass(frozen=True, slots=True)
-class Game(_Packable):
+class Game:
     """A game in the schedule."""
 
     id: str

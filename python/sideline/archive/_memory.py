@@ -13,17 +13,18 @@ _VARIABLES = {
     "deltalake": ("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:300,muzzy_decay_ms:0,oversize_threshold:0"),
     "pyarrow": ("ARROW_DEFAULT_MEMORY_POOL", "system"),
 }
-"""What the allocators of libraries read when they are loaded: deltalake's is a jemalloc of its own, which takes more
-CPU without a delay; pyarrow's pool keeps what is freed between blocks that stay, glibc gives it back (`trim`)."""
+"""What the allocators of libraries read when they are loaded. deltalake's is a jemalloc of its own, which takes more
+CPU without a delay. pyarrow's own pool keeps freed memory that `trim` returns if glibc has it."""
 
 
 def load_deltalake() -> Any:
     """Import deltalake and pyarrow so that they keep no freed memory, unless the environment has their settings."""
-    deltalake, _ = (_load(name, *setting) for name, setting in _VARIABLES.items())
-    return deltalake
+    _load("pyarrow")
+    return _load("deltalake")
 
 
-def _load(name: str, variable: str, setting: str) -> Any:
+def _load(name: str) -> Any:
+    variable, setting = _VARIABLES[name]
     is_set = sys.platform != "linux" or name in sys.modules or variable in os.environ
     if not is_set:
         os.environ[variable] = setting
@@ -35,12 +36,12 @@ def _load(name: str, variable: str, setting: str) -> Any:
 
 
 _MMAP_THRESHOLD, _LARGE, _LARGEST = -3, 1024 * 1024, 32 * 1024 * 1024
-"""glibc's `M_MMAP_THRESHOLD`, the bytes from which on it is to return freed blocks at once, and its own maximum."""
+"""glibc's `M_MMAP_THRESHOLD`; the size from which blocks are returned when they are freed; glibc's default maximum."""
 
 
 @contextmanager
 def returned_blocks() -> Iterator[None]:
-    """Let glibc return each large block, such as a body of locations, to the system once it is freed."""
+    """Let glibc return each large block, such as a body of locations, to the system when it is freed."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None:
         yield
@@ -49,7 +50,7 @@ def returned_blocks() -> Iterator[None]:
     try:
         yield
     finally:
-        # Where glibc's own rule ends once it has freed such blocks.
+        # glibc raises its own threshold to this when it frees such blocks.
         mallopt(_MMAP_THRESHOLD, _LARGEST)
 
 

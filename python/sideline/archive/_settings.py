@@ -47,7 +47,7 @@ class Settings:
     """Attempts to store a chunk, of which each fails because another writer has changed the same rows."""
 
     max_row_group_bodies: int = 64
-    """Bodies of a row group of `raw`, which a compaction has in memory."""
+    """Bodies of a row group of `raw`."""
 
     max_kept_bytes: int = 4 * _MIB
     """Of a table's rows in memory during a sync; the rows of a larger table are read each time."""

@@ -59,28 +59,26 @@ def _units(store: Store, **only: Any) -> list[Row]:
     return [row for batch in batches for row in to_dicts(batch) if row["operation"] in SOURCES_OF_ANSWERS]
 
 
-def _tracking(
-    store: Store, sessions: Sequence[str], months: Collection[str] | None = None, *, with_players: bool = False
-) -> "Tracking":
+def _tracking(store: Store, sessions: Sequence[str], *, with_players: bool = False) -> "Tracking":
     from .._answers import Tracking
 
     names = ("locations", "shots", "stat_events", "possessions")
-    locations, shots, stat_events, possessions = (_rows_of(store, name, sessions, months) for name in names)
+    locations, shots, stat_events, possessions = (_rows_of(store, name, sessions) for name in names)
     players = scan(store, "players").select("player_id", "first_name", "last_name").collect() if with_players else None
-    kinds = _rows_of(store, "sessions", sessions, months)["type"].to_pylist()
+    kinds = _rows_of(store, "sessions", sessions)["type"].to_pylist()
     is_football = any(str(kind).upper().startswith("FOOTBALL") for kind in kinds)
     return Tracking(locations, shots, stat_events, possessions, players, court="football" if is_football else None)
 
 
-def _rows_of(store: Store, name: str, sessions: Sequence[str], months: Collection[str] | None) -> "pyarrow.Table":
-    """Return the rows of sessions, which may be in files of these months.
+def _rows_of(store: Store, name: str, sessions: Sequence[str]) -> "pyarrow.Table":
+    """Return the rows of sessions, from files of all months: a game may have moved since its rows were stored.
 
     pyarrow gives their memory back; the first use of polars would take 70 MB.
     """
     pa: Any = library("pyarrow", "archive")
     table, schema = open_table(store, name), stored_schema(name)
-    columns, of_sessions = schema.names, ("session_id", sessions)
-    batches = () if table is None else store.batches(table, of_sessions, columns=columns, months=months, schema=schema)
+    of_sessions = ("session_id", sessions)
+    batches = () if table is None else store.batches(table, of_sessions, columns=schema.names, schema=schema)
     # deltalake's own update writes views of strings.
     rows = [pa.Table.from_batches([batch]).cast(schema) for batch in batches]
     return conform(pa.concat_tables([_arrow.empty(schema), *rows]), public_schema(name))
@@ -140,7 +138,7 @@ def _write(store: Store, sessions: Sequence[str], month: str, expected: Mapping[
     pa: Any = library("pyarrow", "archive")
     parts: dict[str, list[pyarrow.Table]] = {"tracking_loads": [], "tracking_defenders": []}
     for session in sessions:
-        positions = _tracking(store, [session], [month])
+        positions = _tracking(store, [session])
         loads, defenders = positions.loads(by=("player_id", "period", "session_id")), positions.defenders()
         for rows, part in zip((loads, defenders), parts.values(), strict=True):
             part.append(to_storage_types(rows.to_arrow()))
