@@ -19,6 +19,7 @@ from needs import library
 
 import sideline
 from long_league import LongLeague
+from sideline.archive._decode import decode_together
 from sideline.archive._listing import Event, Received, events
 from sideline.archive._packed import Packed, pack, unpack
 
@@ -206,7 +207,70 @@ def test_a_sync_of_locations_takes_at_most_350_mb(games: int, tmp_path: Path) ->
     """Ten players, ten frames a second: a body of seven minutes has 9 MB."""
     with LongLeague(games, days=60, sessions=4, possessions=48, frames_per_second=10) as league:
         assert int(run(SYNC_PEAK, str(tmp_path), *SEASON, TABLES, **league.environ)) <= 350
-    assert sideline.Archive(tmp_path).to_arrow("locations").num_rows == games * 4 * 600 * 10 * 10
+    archive = sideline.Archive(tmp_path)
+    assert archive.to_arrow("locations").num_rows == games * 4 * 600 * 10 * 10
+    archive.compact()
+    files = [parquet.ParquetFile(file).metadata for file in archive.files("raw")]
+    groups = [file.row_group(number) for file in files for number in range(file.num_row_groups)]
+    assert any(file.num_row_groups > 1 for file in files), "files of bodies were joined"
+    assert all(group.num_rows == 1 or group.total_byte_size <= 9 << 20 for group in groups)
+
+
+def test_large_bodies_are_decoded_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+
+    def counted(name: str, bodies: Any) -> Any:
+        bodies = list(bodies)
+        counts.append(len(bodies))
+        return decode_together(name, bodies)
+
+    monkeypatch.setattr("sideline.archive._writer.decode_together", counted)
+    with small_season() as season, season.client() as client:
+        for max_bytes, name in ((1, "one"), (1 << 20, "several")):
+            archive = archive_with(tmp_path / name, client, max_bytes_decoded=max_bytes)
+            archive.sync(game_ids=[game["event_id"] for game in season.games[:2]], tables=["stat_events"])
+            assert (max(counts) == 1) == (name == "one")
+            counts.clear()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no such threshold")
+def test_large_blocks_are_returned_when_they_are_freed() -> None:
+    found = run(
+        """
+        import ctypes
+        from sideline.archive._memory import returned_blocks
+        def held():
+            return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+        def kept_of_freed_blocks():
+            before = held()
+            # Freed among smaller blocks that stay: without a threshold of its own, glibc reuses their place only.
+            blocks, small = [], []
+            for _ in range(12):
+                blocks.append(bytearray(4 << 20))
+                small.append(bytearray(60_000))
+            del blocks
+            kept = held() - before
+            return kept
+        # The first block of a size raises glibc's threshold when it is freed.
+        bytearray(8 << 20)
+        with returned_blocks():
+            inside = kept_of_freed_blocks()
+        print(kept_of_freed_blocks(), inside)
+        """
+    )
+    outside, inside = map(int, found.split())
+    assert inside < 8 < 40 < outside, "MB of 48 that were freed"
+
+
+@pytest.mark.extended
+def test_memory_of_syncs_grows_little_with_the_archive(tmp_path: Path) -> None:
+    peaks = []
+    for games in (300, 2400):
+        with LongLeague(games, sessions=1, possessions=1) as league:
+            first, *nights = (int(run(SYNC_PEAK, str(tmp_path / str(games)), *SEASON, **league.environ)) for _ in range(3))
+        peaks.append((first, min(nights)))
+    grown = [large - small for small, large in zip(*peaks, strict=True)]
+    assert (grown[0] <= 40, grown[1] <= 22) == (True, True), peaks
 
 
 @pytest.mark.parametrize("games", [300, pytest.param(2400, marks=pytest.mark.extended)])
