@@ -14,7 +14,7 @@ from archives import Store, internal_schemas, small_season, store_of
 from needs import library
 
 from sideline.archive import _arrow
-from sideline.archive._storage_types import _MAX_TIME, _MIN_TIME, _PER_SECOND, check_storable
+from sideline.archive._storage_types import _MAX_TIME, _MIN_TIME, _PER_SECOND, check_times
 
 deltalake = library("deltalake")
 pa = library("pyarrow")
@@ -153,8 +153,8 @@ def test_times_of_years_that_cannot_be_read_again_are_refused() -> None:
         for seconds, is_fine in ((_MAX_TIME, True), (_MAX_TIME + 1, False), (_MIN_TIME, True), (_MIN_TIME - 1, False)):
             table = pa.table({"at": pa.array([None, seconds * last], pa.int64()).cast(pa.timestamp(unit, "UTC"))})
             if is_fine:
-                check_storable(table)
+                check_times(table)
             else:
                 with pytest.raises(ValueError, match="at has a time outside"):
-                    check_storable(table)
-    check_storable(pa.table({"at": pa.array([None], pa.timestamp("ms", "UTC"))}))
+                    check_times(table)
+    check_times(pa.table({"at": pa.array([None], pa.timestamp("ms", "UTC"))}))

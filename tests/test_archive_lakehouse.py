@@ -353,6 +353,6 @@ def test_tables_say_what_their_columns_mean_and_units_where_they_are_from(league
 def test_small_steps_and_chunks_make_the_same_archive(archive: sideline.Archive, client: sideline.Client, tmp_path: Path) -> None:
     archive.sync(**SPAN, tables=FEW)
     whole = contents(archive, FEW)
-    other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bodies_decoded=2)
+    other = archive_with(tmp_path / "small", client, max_step_bytes=20_000, max_chunk_bytes=50_000, max_part_bytes=15_000, max_bytes_decoded=20_000)
     other.sync(**SPAN, tables=FEW)
     assert same(whole, contents(other, FEW)) == []

@@ -32,12 +32,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="concerns alloca
 
 
 def run(code: str, *arguments: str, **environment: str) -> str:
-    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    environ = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         capture_output=True,
         text=True,
-        env={**inherited, **environment},
+        env={**environ, **environment},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -50,9 +50,11 @@ def run(code: str, *arguments: str, **environment: str) -> str:
         ("pyarrow", "ARROW_DEFAULT_MEMORY_POOL", "system"),
     ],
 )
-@pytest.mark.parametrize("given", [None, "of the user"])
-def test_libraries_are_loaded_so_that_they_keep_no_freed_memory(library_name: str, variable: str, setting: str, given: str | None, tmp_path: Path) -> None:
-    found = run(
+@pytest.mark.parametrize("user_setting", [None, "of the user"])
+def test_libraries_are_loaded_so_that_they_keep_no_freed_memory(
+    library_name: str, variable: str, setting: str, user_setting: str | None, tmp_path: Path
+) -> None:
+    output = run(
         """
         import os, sys
         _, root, library_name, variable = sys.argv
@@ -69,9 +71,9 @@ def test_libraries_are_loaded_so_that_they_keep_no_freed_memory(library_name: st
         str(tmp_path),
         library_name,
         variable,
-        **({} if given is None else {variable: given}),
+        **({} if user_setting is None else {variable: user_setting}),
     )
-    assert found == f"{given or setting}|{given}"
+    assert output == f"{user_setting or setting}|{user_setting}"
 
 
 def test_pyarrow_allocates_from_the_system(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_pyarrow_allocates_from_the_system(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have nothing to trim")
 def test_freed_memory_is_returned_to_the_system() -> None:
-    found = run(
+    output = run(
         """
         from sideline.archive._memory import trim
         def held():
@@ -95,17 +97,17 @@ def test_freed_memory_is_returned_to_the_system() -> None:
         print(before - held())
         """
     )
-    assert int(found) > 60, "MB of 120 that were freed"
+    assert int(output) > 60, "MB of 120 that were freed"
 
 
 def test_memory_is_returned_after_each_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trimmed = []
-    monkeypatch.setattr("sideline.archive._sync.trim", lambda: trimmed.append(1))
+    calls = []
+    monkeypatch.setattr("sideline.archive._sync.trim", lambda: calls.append(1))
     with small_season() as season, season.client() as client:
         archive = archive_with(tmp_path, client, max_step_bytes=100_000, max_chunk_bytes=100_000)
         archive.sync(game_ids=[game["event_id"] for game in season.games[:2]])
     # Each chunk is one commit of bodies; once more before the account.
-    assert len(trimmed) - 1 == sum(commit["operation"] == "WRITE" for commit in archive.delta("raw").history()) > 1
+    assert len(calls) - 1 == sum(commit["operation"] == "WRITE" for commit in archive.delta("raw").history()) > 1
 
 
 def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path) -> None:
@@ -128,13 +130,13 @@ def test_a_file_of_bodies_is_read_a_few_bodies_at_a_time(tmp_path: Path) -> None
 def test_every_table_has_few_files_while_a_sync_goes_on(tmp_path: Path) -> None:
     files: dict[str, list[int]] = {}
 
-    def counted(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
+    def count(store: Any, table: Any, rows: Any, commit: Commit) -> bool:
         is_done = commit()
         files.setdefault(Path(table.table_uri).name, []).append(len(table.file_uris()))
         return is_done
 
     quantities = {"max_step_bytes": 1, "max_chunk_bytes": 1, "compact_interval": 4, "max_files": 2}
-    with small_season() as season, season.client() as client, around_commits(counted):
+    with small_season() as season, season.client() as client, around_commits(count):
         archive = archive_with(tmp_path, client, **quantities)
         archive.sync(game_ids=[game["event_id"] for game in season.games[:4]], tables=["stat_events", "events"])
     assert len(files["raw"]) > 10
@@ -182,8 +184,7 @@ def test_lists_are_stored_in_the_order_of_their_times(tmp_path: Path) -> None:
     with LongLeague(60, days=300, **size) as league, sideline.Client(**league.client_options()) as client, around_commits(count_files):
         archive = archive_with(tmp_path, client, min_chunk_units=20, max_chunk_units=20)
         archive.sync(start="2026-01-01", end="2027-03-01", tables=["events"])
-    assert counts.count(0) == 1, "deltalake writes the first chunk"
-    assert 3 <= max(counts) <= 5, counts
+    assert 3 <= min(counts) <= max(counts) <= 5, counts
 
 
 SYNC_PEAK = """
@@ -219,12 +220,12 @@ def test_a_sync_of_locations_takes_at_most_350_mb(games: int, tmp_path: Path) ->
 def test_large_bodies_are_decoded_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = []
 
-    def counted(name: str, bodies: Any) -> Any:
+    def count(name: str, bodies: Any) -> Any:
         bodies = list(bodies)
         counts.append(len(bodies))
         return decode_together(name, bodies)
 
-    monkeypatch.setattr("sideline.archive._writer.decode_together", counted)
+    monkeypatch.setattr("sideline.archive._writer.decode_together", count)
     with small_season() as season, season.client() as client:
         for max_bytes, name in ((1, "one"), (1 << 20, "several")):
             archive = archive_with(tmp_path / name, client, max_bytes_decoded=max_bytes)
@@ -235,13 +236,15 @@ def test_large_bodies_are_decoded_one_at_a_time(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no such threshold")
 def test_large_blocks_are_returned_when_they_are_freed() -> None:
-    found = run(
-        """
-        import ctypes
+    program = """
+        import sys
+        from contextlib import nullcontext
         from sideline.archive._memory import returned_blocks
         def held():
             return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
-        def kept_of_freed_blocks():
+        # The first block of a size raises glibc's threshold when it is freed.
+        bytearray(8 << 20)
+        with returned_blocks() if sys.argv[1] == "returned" else nullcontext():
             before = held()
             # Freed among smaller blocks that stay: without a threshold of its own, glibc reuses their place only.
             blocks, small = [], []
@@ -249,17 +252,9 @@ def test_large_blocks_are_returned_when_they_are_freed() -> None:
                 blocks.append(bytearray(4 << 20))
                 small.append(bytearray(60_000))
             del blocks
-            kept = held() - before
-            return kept
-        # The first block of a size raises glibc's threshold when it is freed.
-        bytearray(8 << 20)
-        with returned_blocks():
-            inside = kept_of_freed_blocks()
-        print(kept_of_freed_blocks(), inside)
-        """
-    )
-    outside, inside = map(int, found.split())
-    assert inside < 8 < 40 < outside, "MB of 48 that were freed"
+            print(held() - before)
+    """
+    assert int(run(program, "returned")) < 8 < 40 < int(run(program, "kept")), "MB of 48 that were freed"
 
 
 @pytest.mark.extended
@@ -269,8 +264,8 @@ def test_memory_of_syncs_grows_little_with_the_archive(tmp_path: Path) -> None:
         with LongLeague(games, sessions=1, possessions=1) as league:
             first, *nights = (int(run(SYNC_PEAK, str(tmp_path / str(games)), *SEASON, **league.environ)) for _ in range(3))
         peaks.append((first, min(nights)))
-    grown = [large - small for small, large in zip(*peaks, strict=True)]
-    assert (grown[0] <= 40, grown[1] <= 22) == (True, True), peaks
+    growth = [large - small for small, large in zip(*peaks, strict=True)]
+    assert (growth[0] <= 40, growth[1] <= 22) == (True, True), peaks
 
 
 @pytest.mark.parametrize("games", [300, pytest.param(2400, marks=pytest.mark.extended)])

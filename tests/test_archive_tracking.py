@@ -166,11 +166,11 @@ def test_answers_of_a_moved_game_keep_the_positions_that_could_not_be_read_again
         archive = sideline.Archive(tmp_path, client)
         span: dict[str, Any] = {"start": "2027-01-01", "end": "2027-04-01", "tables": SOURCES, "correction_window": None, "progress": False}
         archive.sync(**span)
-        [moved, _] = league.season.games
-        session = moved.sessions[0].id
+        [game, _] = league.season.games
+        session = game.sessions[0].id
         before = archive.scan("tracking_loads").filter(session_id=session).collect()
         assert before.height == 10
-        assert league.change.move_game(moved.id, timedelta(days=-35))
+        assert league.change.move_game(game.id, timedelta(days=-35))
         assert league.change.insert_possession(session)
         league.faults.add("locations", status=503)
         report = archive.sync(**span, on_error="keep")

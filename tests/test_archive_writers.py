@@ -21,7 +21,7 @@ from sideline.archive import _writer as writer
 from sideline.archive._compaction import compact, compact_all, compaction_size
 from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed, update_facts
-from sideline.archive._raw import one_by_one
+from sideline.archive._raw import batches_of
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
 
 require(*ARCHIVE, extra="archive")
@@ -384,10 +384,11 @@ def test_a_session_that_has_another_game_in_another_month_is_not_stored_twice(tm
     assert points(store) == {"a": 2.0}
 
 
-def test_bodies_are_handed_over_without_a_column_that_grows() -> None:
+def test_bodies_are_handed_over_without_a_column_that_grows(tmp_path: Path) -> None:
     rows = [{"entry": f"stats/{number}#1", "sequence": 1, "body": bytes([number]) * 1_000} for number in range(1, 45)] + [{"entry": "stats/0#2", "sequence": 2}]
-    batches = [batch for _, batch in one_by_one([{**row, MONTH: "2027-02", "body": Body(row["body"]) if "body" in row else None} for row in rows])]
-    assert len(batches) == len(rows)
+    waiting = [{**row, MONTH: "2027-02", "body": Body(row["body"]) if "body" in row else None} for row in rows]
+    batches = [batch for _, batch in batches_of(store_of(tmp_path), waiting)]
+    assert [batch.num_rows for batch in batches] == [16, 16, 13]
     table = pa.Table.from_batches(batches)
     table.validate(full=True)
     assert table.equals(writer.rows_to_arrow(rows, "raw").drop_columns([MONTH]))

@@ -669,6 +669,11 @@ def _batch_async(
     strict: bool,
     progress: CoreProgress,
 ) -> Awaitable[tuple[Payload, CoreUnits]]: ...
+def _contents(payload: Payload) -> list[tuple[TableName, int, list[str], bool]]:
+    """Return for each table of a body its name, its number of rows, its extra columns, and whether `datetime` has each of its times.
+
+    Raises the errors of `all_tables`.
+    """
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
     """Return one table over many payloads; `shape` gives the schema if there are none."""
 

@@ -27,6 +27,7 @@ mod batch;
 mod capsule;
 mod cast;
 mod client;
+mod contents;
 mod convert;
 mod dicts;
 mod errors;
@@ -95,6 +96,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::batch_async, module)?)?;
     module.add_function(wrap_pyfunction!(batch::batch_table, module)?)?;
     module.add_function(wrap_pyfunction!(batch::coverage_table, module)?)?;
+    module.add_function(wrap_pyfunction!(contents::contents, module)?)?;
     module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;

@@ -120,7 +120,7 @@ impl PyPayload {
     }
 
     /// The exception of this body.
-    fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
+    pub(crate) fn raise(&self, py: Python<'_>, error: Error) -> PyErr {
         let payload = matches!(error, Error::Decode(_)).then(|| self.inner.clone());
         raise(py, fetch::FetchError { error, payload })
     }

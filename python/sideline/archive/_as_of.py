@@ -82,6 +82,6 @@ class AsOf:
     def _decoded(self, name: str, sequences: Mapping[str, int]) -> "Iterator[pyarrow.Table]":
         for row in bodies(self._store, entries=[f"{unit}#{sequence}" for unit, sequence in sequences.items()]):
             if name == "players":
-                yield history(self._store, unit_of_body(row), row["sequence"])
+                yield history(self._store, [row["unit"]], row["sequence"])
             elif row["body"] is not None:
                 yield decode_tables(unit_of_body(row), row["body"])[name]

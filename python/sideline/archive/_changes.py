@@ -198,7 +198,7 @@ def changed_units(
         tables = RESOURCES[operation].tables if table is None else (table,)
         months = [month] if month else None
         # A body of locations has about 100 times the rows of another.
-        size = store.settings.max_bodies_decoded if operation == "locations" else _BATCH_SIZE
+        size = 1 if operation == "locations" else _BATCH_SIZE
         for first in range(0, len(names), size):
             some = names[first : first + size]
             if had_body or "players" in tables:
@@ -243,7 +243,7 @@ def _one_by_one(
         unit = of[row["unit"]] = unit_of_body(row)
         rows = empty_tables(unit) if row["body"] is None else decode_tables(unit, row["body"], tables)
         if "players" in tables:
-            rows["players"] = history(store, unit, row["sequence"])
+            rows["players"] = history(store, [unit.name], row["sequence"])
         found[row["unit"], row["sequence"]] = rows
     for name in names:
         none = empty_tables(of[name])

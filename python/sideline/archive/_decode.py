@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from .._client import Operation, TableName
-from .._core import Payload, Table, _batch_table
-from .._rows import SCHEMAS, library
+from .._client import Operation
+from .._core import Payload, Table, _batch_table, _contents
+from .._rows import library
 from ..errors import DecodeError
 from . import _arrow
 from ._plan import RESOURCES, Unit
 from ._schemas import public_schema
-from ._storage_types import check_storable, check_times, to_storage_types
+from ._storage_types import check_names, check_times, to_storage_types
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,33 +31,24 @@ def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[st
     return {name: _filled(to_storage_types(tables[name].to_arrow()), unit) for name in wanted}
 
 
-def count_rows(unit: Unit, raw: bytes) -> dict[str, int]:
-    """Return the number of rows of each table of a body; raise the errors of `decode_tables`."""
-    tables: Mapping[Any, Table] = _payload(unit, raw).all_tables()
-    counts = {}
-    for name in RESOURCES[unit.operation].tables:
-        table = tables[name]
-        declared_columns, times = _columns(name)
-        # Declared columns can be stored, and so can their values, except times.
-        if table.column_names != declared_columns:
-            check_storable(table.to_arrow())
-        elif times and table.num_rows:
-            check_times(table.to_arrow(times))
-        counts[name] = table.num_rows
-    return counts
+def count_rows(unit: Unit, raw: bytes) -> tuple[dict[str, int], list[str]]:
+    """Return the number of rows of each table of a body, and the names of its extra columns, which are stat codes.
 
-
-@cache
-def _columns(name: str) -> tuple[list[str], list[str]]:
-    """Return the declared columns of a table, and those that are times."""
-    pa: Any = library("pyarrow", "archive")
-    schema = SCHEMAS[name].to_arrow()
-    return schema.names, [field.name for field in schema if pa.types.is_timestamp(field.type)]
-
-
-def column_names(name: TableName, unit: Unit, raw: bytes) -> list[str]:
-    """Return the columns of a table of a body."""
-    return _payload(unit, raw).table(name).column_names
+    Raises the errors of `decode_tables`.
+    """
+    payload = _payload(unit, raw)
+    counts: dict[str, int] = {}
+    extra_columns: list[str] = []
+    for name, count, extra, has_python_times in _contents(payload):
+        if name not in RESOURCES[unit.operation].tables:
+            continue
+        if extra:
+            check_names([*stored_schema(name).names, *extra])
+        if not has_python_times:
+            check_times(payload.table(name).to_arrow())
+        counts[name] = count
+        extra_columns += extra
+    return counts, extra_columns
 
 
 def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow.Table":
@@ -71,14 +62,14 @@ def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow
     except DecodeError:
         # Together they have more columns or cells than a table may have; each has been decoded before.
         return _one_by_one(name, pairs)
-    keys = [key for key in ("game_id", RESOURCES[pairs[0][0].operation].key) if key in table.column_names]
-    if any(table.to_arrow([key])[key].null_count for key in keys):
-        return _one_by_one(name, pairs)
-    del pairs, payloads
-    if table.column_names == SCHEMAS[name].names:
+    if table.column_names == stored_schema(name).names:
         rows = pa.RecordBatchReader.from_stream(table, schema=stored_schema(name)).read_all()
     else:
         rows = to_storage_types(table.to_arrow())
+    keys = {"game_id", RESOURCES[pairs[0][0].operation].key} & {*rows.column_names}
+    if any(rows[key].null_count for key in keys):
+        return _one_by_one(name, pairs)
+    del pairs, payloads, table
     # pyarrow's own pool would keep the memory.
     return rows.combine_chunks(pa.system_memory_pool())
 

@@ -7,7 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from threading import Lock, Semaphore, Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -70,6 +70,8 @@ class Outcome:
     """Number of rows in the first table."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Number of rows in each table of the body."""
+    extra_columns: Sequence[str] = ()
+    """The body's stat codes, which are columns of its box score."""
     listed_at: datetime | None = None
     """When a list or an event last listed it."""
     is_absence: bool = False
@@ -112,7 +114,7 @@ def read(
         unit, "failed", fetched_at, served_at, Body.of(raw), request_id=request_id, url=url, attempts=attempts
     )
     try:
-        outcome.counts = count_rows(unit, raw)
+        outcome.counts, outcome.extra_columns = count_rows(unit, raw)
     except MACHINE_ERRORS:
         raise
     except Exception as error:  # noqa: BLE001 - one bad body is a hole and must not end the sync
@@ -160,9 +162,13 @@ def describe(error: Exception) -> str:
 
 def served_at(payload: Payload | None, header: str = "date") -> datetime | None:
     """Return the time of the service's `Date` header, or `None` if it cannot be read."""
-    if payload is None or not payload.headers:
-        return None
-    text = payload.headers.get(header)
+    headers = None if payload is None else payload.headers
+    return _parse_date(headers.get(header)) if headers else None
+
+
+@lru_cache(64)
+def _parse_date(text: str | None) -> datetime | None:
+    """Many responses of a second have the same."""
     try:
         date = None if text is None else parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):

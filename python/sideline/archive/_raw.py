@@ -1,8 +1,9 @@
 """Adds bodies to `raw`, a few in memory at a time, and finds those that `coverage` does not account for."""
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
+from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ Row = Mapping[str, Any]
 
 UNDECODABLE, WITHDRAWN = "undecodable", "withdrawn"
 """Statuses of rows of `raw`, besides "stored"."""
+
+_BATCH_BYTES, _BATCH_ROWS = 1024 * 1024, 16
+"""Bodies that are in memory at once while they are written, unless one has more bytes."""
 
 
 def interrupted_units(
@@ -66,13 +70,13 @@ def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_con
         for part in _parts(list(same), store.settings.max_part_bytes)
     ]
     if not is_contended:
-        files = [file for part in parts for file in _commits.add_files(store, table, one_by_one(part))]
+        files = [file for part in parts for file in _commits.add_files(store, table, batches_of(store, part))]
         return len(rows) if _commits.try_commit(store, table, files) else 0
     count = 0
     for part in parts:
         before = table.version()
         # The predicate matches no row. It makes one of two writers of the same entry try again.
-        if not store.try_replace(table, _reader(part), _entries(part), last=last):
+        if not store.try_replace(table, _reader(store, part), _entries(part), last=last):
             break
         count += len(part)
         if table.version() != before + 1:
@@ -80,39 +84,40 @@ def add_bodies(store: Store, table: "DeltaTable", rows: Sequence[Row], *, is_con
     return count
 
 
-def _parts(rows: Sequence[Row], max_bytes: int) -> "Iterator[list[Row]]":
+def _parts(rows: Iterable[Row], max_bytes: int, max_rows: float = inf) -> "Iterator[list[Row]]":
     part: list[Row] = []
     size = 0
     for row in rows:
         part.append(row)
         size += row["body"].size if row["body"] else 0
-        if size >= max_bytes:
+        if size >= max_bytes or len(part) >= max_rows:
             yield part
             part, size = [], 0
     if part:
         yield part
 
 
-def one_by_one(rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
-    """Yield rows of `raw` with their month, each a batch of its own, whose body is decompressed when it is written."""
+def batches_of(store: Store, rows: Sequence[Row]) -> "Iterator[tuple[str, pyarrow.RecordBatch]]":
+    """Yield rows of `raw` of one month, with the month. The bodies of a batch are decompressed when it is written."""
     pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
-    others = _arrow.table([{**row, "body": None} for row in rows], schema)
-    for place, row in enumerate(rows):
-        batch = others.slice(place, 1).to_batches()[0]
-        if row["body"]:
-            raw = row["body"].raw
-            # The bytes themselves: pyarrow's pool would keep the memory of copies.
-            ends = pa.py_buffer(array("i", (0, len(raw))))
-            body = pa.Array.from_buffers(pa.binary(), 1, [None, ends, pa.py_buffer(raw)])
-            batch = batch.set_column(schema.get_field_index("body"), "body", body)
-        yield row[MONTH], batch.drop_columns([MONTH])
+    for part in _parts(rows, _BATCH_BYTES, min(_BATCH_ROWS, store.settings.max_row_group_bodies)):
+        [batch] = _arrow.table([{**row, "body": None} for row in part], schema).to_batches()
+        bodies = [row["body"].raw if row["body"] else b"" for row in part]
+        is_given = _arrow.array([bool(row["body"]) for row in part], pa.bool_()).buffers()[1]
+        # The bytes themselves: pyarrow's pool would keep the memory of copies.
+        ends = pa.py_buffer(array("i", accumulate(map(len, bodies), initial=0)))
+        column = pa.Array.from_buffers(pa.binary(), len(part), [is_given, ends, pa.py_buffer(b"".join(bodies))])
+        del bodies
+        batch = batch.set_column(schema.get_field_index("body"), "body", column)
+        yield part[0][MONTH], batch.drop_columns([MONTH])
 
 
-def _reader(rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
+def _reader(store: Store, rows: Sequence[Row]) -> "pyarrow.RecordBatchReader":
     pa: Any = library("pyarrow", "archive")
     schema = internal_schemas()["raw"]
-    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, 1)) for month, batch in one_by_one(rows))
+    pairs = batches_of(store, rows)
+    batches = (batch.add_column(0, MONTH, _arrow.repeated(month, batch.num_rows)) for month, batch in pairs)
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 

@@ -135,11 +135,11 @@ def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
     for (month, operation), part in bodies_of_units.sort(MONTH, "operation", "unit").group_by(
         MONTH, "operation", maintain_order=True
     ):
-        size = store.settings.max_bodies_decoded if operation == "locations" else _BATCH_SIZE
+        size = 1 if operation == "locations" else _BATCH_SIZE
         for chunk in part["entry"].to_frame().iter_slices(size):
             rows = bodies(store, entries=chunk["entry"].to_list(), months=[month])
             if name == "players":
-                yield from ((month, history(store, unit_of_body(row))) for row in rows)
+                yield month, history(store, [row["unit"] for row in rows])
             else:
                 yield month, decode_together(name, ((unit_of_body(row), row["body"]) for row in rows))
 

@@ -4,14 +4,15 @@ The table `players` has every player of any stored roster once per team; `stints
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
 from . import _arrow
 from ._decode import decode_tables
-from ._plan import UNDATED, Unit
+from ._plan import UNDATED
 from ._read import bodies, conform, coverage, scan, unit_of_body
 from ._schemas import public_schema
 from ._storage_types import to_storage_types
@@ -24,23 +25,29 @@ Row = dict[str, Any]
 Key = tuple[int, int]
 
 
-def history(store: Store, unit: Unit, until: int | None = None) -> "pyarrow.Table":
-    """Return the rows of `players` of one team, from all its rosters in `raw`, or those up to a sequence.
+def history(store: Store, units: Collection[str], until: int | None = None) -> "pyarrow.Table":
+    """Return the rows of `players` of some teams, from all their rosters in `raw`, or those up to a sequence.
 
     Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
     did, and `listed_until` that of the first roster after the last: null for players who are listed now.
     """
-    rows = [row for row in bodies(store, [unit.name], months=[UNDATED]) if row["status"] != "undecodable"]
-    rows.sort(key=lambda row: row["sequence"])
-    known: dict[Key, Row] = {}
-    for row in rows:
-        if until is None or row["sequence"] <= until:
-            # A withdrawn roster lists nobody.
-            players = (
-                [] if row["body"] is None else decode_tables(unit_of_body(row), row["body"])["players"].to_pylist()
-            )
-            known = _next(known, players, row["served_at"] or row["stored_at"])
-    return _arrow.table(list(known.values()), to_storage_types(_arrow.empty(public_schema("players"))).schema)
+    players: list[Row] = []
+    for rows in _rosters(store, units, [UNDATED]):
+        known: dict[Key, Row] = {}
+        for row in rows:
+            if until is None or row["sequence"] <= until:
+                known = _next(known, _listed(row), row["served_at"] or row["stored_at"])
+        players += known.values()
+    return _arrow.table(players, to_storage_types(_arrow.empty(public_schema("players"))).schema)
+
+
+def _rosters(store: Store, units: Iterable[str], months: Iterable[str] | None = None) -> Iterable[list[Row]]:
+    """Return the stored rosters of each team, the oldest first."""
+    by_team: dict[str, list[Row]] = {}
+    for row in bodies(store, units, months=months):
+        if row["status"] != "undecodable":
+            by_team.setdefault(row["unit"], []).append(row)
+    return [sorted(rows, key=itemgetter("sequence")) for rows in by_team.values()]
 
 
 def _next(known: Mapping[Key, Row], players: Iterable[Row], at: datetime) -> dict[Key, Row]:
@@ -63,17 +70,10 @@ def stints(store: Store, at: datetime | None) -> "pyarrow.Table":
     """
     pa: Any = library("pyarrow", "archive")
     units = [row["unit"] for row in coverage(store, ("unit", "operation")) if row["operation"] == "roster"]
-    by_team: dict[str, list[Row]] = {}
-    for row in bodies(store, units):
-        if row["status"] != "undecodable":
-            by_team.setdefault(row["unit"], []).append(row)
     names = dict(scan(store, "team").select("team_id", "name").collect().iter_rows())
     found = []
-    for rows in by_team.values():
-        rosters = (
-            (row["served_at"] or row["stored_at"], _listed(row))
-            for row in sorted(rows, key=lambda row: row["sequence"])
-        )
+    for rows in _rosters(store, units):
+        rosters = ((row["served_at"] or row["stored_at"], _listed(row)) for row in rows)
         found += [{**row, "team_name": names.get(row["team_id"])} for row in _stints(rosters)]
     found = [
         row

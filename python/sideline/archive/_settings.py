@@ -39,9 +39,8 @@ class Settings:
     max_part_bytes: int = 6 * _MIB
     """Bytes of bodies that are added to `raw` at once. Writing them takes three times as much memory."""
 
-    max_bodies_decoded: int = 8
-    max_bytes_decoded: int = 8 * _MIB
-    """Bodies, or their bytes, whose rows of one table are in memory at once."""
+    max_bytes_decoded: int = 1 * _MIB
+    """Bytes of bodies whose rows of one table are in memory at once, unless one body has more."""
 
     max_write_attempts: int = 100
     """Attempts to store a chunk, of which each fails because another writer has changed the same rows."""

@@ -1,6 +1,7 @@
 """Converts rows to the types that Delta Lake has, and refuses what cannot be stored and read again."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
@@ -23,20 +24,20 @@ def to_storage_types(table: "pyarrow.Table") -> "pyarrow.Table":
     Raises `ValueError` for a time or a column name that cannot be stored and read again.
     """
     pa: Any = library("pyarrow", "archive")
-    check_storable(table)
+    check_names(table.column_names)
+    check_times(table)
     return table.cast(pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema]))
 
 
-def check_storable(table: "pyarrow.Table") -> None:
-    """Raise `ValueError` for a time or a column name that cannot be stored and read again."""
-    if len({name.lower() for name in table.column_names}) < len(table.column_names):
+def check_names(columns: Sequence[str]) -> None:
+    """Raise `ValueError` for a column name that cannot be stored and read again."""
+    if len({name.lower() for name in columns}) < len(columns):
         raise ValueError("two columns have names that differ only in case")
-    for field in table.schema:
-        if _CONTROL.search(field.name):
-            raise ValueError(f"a column is named {field.name[:80]!r}, with a control character")
-        if field.name.lower() in (MONTH, CHANGE):
-            raise ValueError(f"a column is named {field.name!r}, as one of the archive's own")
-    check_times(table)
+    for name in columns:
+        if _CONTROL.search(name):
+            raise ValueError(f"a column is named {name[:80]!r}, with a control character")
+        if name.lower() in (MONTH, CHANGE):
+            raise ValueError(f"a column is named {name!r}, as one of the archive's own")
 
 
 def check_times(table: "pyarrow.Table") -> None:

@@ -22,7 +22,7 @@ from .._core import __version__
 from .._rows import library
 from . import _arrow, _commits, _corrections, _rosters
 from ._body import Body
-from ._decode import column_names, decode_tables, decode_together, stored_schema
+from ._decode import decode_tables, decode_together, stored_schema
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, Unit, is_final, partition
@@ -244,20 +244,14 @@ def _is_tie(outcome: Outcome, row: Row) -> bool:
 
 def _reject_case_conflicts(store: Store, outcomes: Sequence[Outcome]) -> None:
     """Fail bodies with a stat code that differs from a column only in case, which cannot be a column."""
-    names: dict[str, str] = {}
-    for outcome in outcomes:
-        if "box_score" not in outcome.tables:
-            continue
-        columns = column_names("box_score", outcome.unit, outcome.body.raw) if outcome.body else []
-        if not names:
-            stored = columns
-            if (table := store.reopen("box_score")) is not None:
-                stored = [field.name for field in table.schema().fields]
-                store.keep(table)
-            names = {name.lower(): name for name in stored}
-        odd = next((name for name in columns if names.get(name.lower(), name) != name), None)
+    with_stat_codes = [outcome for outcome in outcomes if outcome.extra_columns and outcome.is_stored]
+    table = store.reopen("box_score") if with_stat_codes else None
+    store.keep(table)
+    names = {} if table is None else {field.name.lower(): field.name for field in table.schema().fields}
+    for outcome in with_stat_codes:
+        odd = next((name for name in outcome.extra_columns if names.get(name.lower(), name) != name), None)
         if odd is None:
-            names |= {name.lower(): name for name in columns}
+            names |= {name.lower(): name for name in outcome.extra_columns}
         else:
             outcome.status, outcome.rows = "failed", 0
             outcome.error = f"ValueError: the stat code {odd!r} has the name of the column {names[odd.lower()]!r}"
@@ -414,46 +408,61 @@ def _write(
         for name in outcome.tables:
             changed.setdefault(name, []).append((outcome, month))
 
-    def decoded(name: str) -> "Iterator[pyarrow.Table]":
-        yield in_month(_arrow.empty(stored_schema(name)), "")
+    def decoded(name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
+        """Yield the rows of each month, a part at a time."""
         if name == "players":
-            yield from (in_month(_rosters.history(store, outcome.unit), month) for outcome, month in changed[name])
+            yield UNDATED, _rosters.history(store, [outcome.unit.name for outcome, _ in changed[name]])
             return
         for month, same in groupby(changed[name], key=itemgetter(1)):
             bodies = (
                 (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
             )
-            for some in _parts(bodies, store.settings):
-                yield in_month(decode_together(name, ((unit, body.raw) for unit, body in some)), month)
+            parts = (
+                decode_together(name, ((unit, body.raw) for unit, body in some))
+                for some in _parts(bodies, store.settings)
+            )
+            if name != "box_score":
+                yield from ((month, rows) for rows in parts)
+            # Each has columns of its own.
+            elif tables := [*parts]:
+                yield month, pa.concat_tables(tables, promote_options="default")
 
     def rows_of(name: str) -> "pyarrow.Table | pyarrow.RecordBatchReader":
+        none = in_month(_arrow.empty(stored_schema(name)), "")
+        tables = (in_month(rows, month) for month, rows in decoded(name))
         # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
         if name in ("box_score", "players"):
-            return pa.concat_tables(decoded(name), promote_options="default")
-        tables = decoded(name)
-        batches = (batch for rows in tables for batch in rows.to_batches())
-        return pa.RecordBatchReader.from_batches(next(tables).schema, batches)
+            return pa.concat_tables([none, *tables], promote_options="default")
+        return pa.RecordBatchReader.from_batches(none.schema, (batch for rows in tables for batch in rows.to_batches()))
 
-    def is_added(name: str) -> bool:
-        table = (tables_before or {}).get(name)
-        if touched or table is None or name in ("box_score", "players") or not store.can_add_files:
+    def is_added(name: str, table: "DeltaTable | None") -> bool:
+        schema = stored_schema(name)
+        if name == "box_score":
+            for column in dict.fromkeys(column for outcome, _ in changed[name] for column in outcome.extra_columns):
+                schema = schema.append(pa.field(column, pa.float64()))
+        if table is None:
+            table = store.open_or_create(name, in_month(_arrow.empty(schema), "").schema)
+            if table.version() > 0:
+                return False
+        # Only deltalake adds a new column.
+        elif not {*schema.names} <= {field.name for field in table.schema().fields}:
             return False
-        # Only deltalake adds a column that is new in this version.
-        if not {*stored_schema(name).names} <= {field.name for field in table.schema().fields}:
-            return False
-        return _commits.try_commit(
-            store,
-            table,
-            _commits.add_files(store, table, (pair for rows in decoded(name) for pair in _commits.by_month(rows))),
-        )
+        batches = ((month, batch) for month, rows in decoded(name) for batch in rows.to_batches())
+        is_done = _commits.try_commit(store, table, _commits.add_files(store, table, batches))
+        store.keep(table)
+        return is_done
 
     def write(name: str) -> None:
-        if is_added(name):
-            store.keep((tables_before or {})[name])
-        elif touched or name == "players" or any(outcome.counts.get(name) for outcome, _ in changed[name]):
-            key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-            keys = [outcome.unit.key for outcome, _ in changed[name]]
-            store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
+        table = (tables_before or {}).get(name)
+        if not touched and name != "players":
+            if not any(outcome.counts.get(name) for outcome, _ in changed[name]):
+                store.keep(table)
+                return
+            if store.can_add_files and is_added(name, table):
+                return
+        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
+        keys = [outcome.unit.key for outcome, _ in changed[name]]
+        store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
 
     with ThreadPoolExecutor(_MAX_THREADS) as pool:
         list(pool.map(write, changed))
@@ -464,7 +473,7 @@ def _parts(bodies: Iterable[tuple[Unit, Body]], settings: Settings) -> Iterator[
     part: list[tuple[Unit, Body]] = []
     size = 0
     for unit, body in bodies:
-        if part and (len(part) == settings.max_bodies_decoded or size + body.size > settings.max_bytes_decoded):
+        if part and size + body.size > settings.max_bytes_decoded:
             yield part
             part, size = [], 0
         part.append((unit, body))
