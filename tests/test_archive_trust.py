@@ -757,6 +757,27 @@ def test_a_stat_code_that_can_be_no_column_is_one_units_hole(archive: sideline.A
     assert untrue(archive, league, ("player_stats", "box_score")) == {}
 
 
+@pytest.mark.parametrize("is_stored_before", [False, True])
+def test_a_stat_code_in_another_case_than_that_of_other_bodies_is_one_units_hole(archive: sideline.Archive, league: Service, is_stored_before: bool) -> None:
+    """Delta Lake does not tell the columns `HUSTLE` and `hustle` apart."""
+
+    def with_code(code: str) -> Callable[[Json], Json]:
+        return lambda body: json.loads(json.dumps(body).replace('"stats": {', f'"stats": {{"{code}": 1, '))
+
+    (game, first), *_, (_, last) = league.season.sessions()
+    span = {**SPAN, "tables": ("player_stats",)}
+    league.faults.add("stats", change=with_code("HUSTLE"), path=first.id)
+    if is_stored_before:
+        archive.sync(game_ids=[game.id], tables=["player_stats"])
+    fault = league.faults.add("stats", change=with_code("hustle"), path=last.id)
+    [hole] = sync(archive, **span).holes
+    assert (hole["unit"], hole["status"]) == (f"stats/{last.id}", "failed")
+    assert "'hustle' has the name of the column 'HUSTLE'" in hole["error"]
+    assert archive.scan("box_score").collect()["HUSTLE"].sum() > 0
+    league.faults.remove(fault)
+    assert archive.sync(**span).complete
+
+
 def test_an_id_that_cannot_be_sent_is_a_hole_of_its_units(archive: sideline.Archive, league: Service) -> None:
     session = league.season.sessions()[0][1]
     odd = "a/../b"
