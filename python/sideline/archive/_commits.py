@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _MAX_ROW_GROUP_SIZE = 8 * 1024 * 1024
 """Bytes of a row group, which its writer and its readers have in memory, unless one batch has more."""
 
+_BATCH_SIZE = 1024 * 1024
+"""Bytes of the rows that are in memory at once while files are joined, unless one row has more."""
+
 _LOG_ENTRY = re.compile(r"(\d{20})\.")
 
 
@@ -255,8 +258,8 @@ def replace_units(
 
 
 def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, Any]]) -> bool:
-    """Replace files of one month by one, a row in memory at a time: a body may have megabytes. Returns false if another
-    writer was active."""
+    """Replace files of one month by one, a few rows in memory at a time: a body may have megabytes. Returns false if
+    another writer was active."""
     schema = internal_schemas()[name_of(table)]
     schema = schema.remove(schema.get_field_index(MONTH))
 
@@ -265,11 +268,15 @@ def join_files(store: Store, table: "DeltaTable", files: Sequence[Mapping[str, A
         parquet: Any = library("pyarrow.parquet", "archive")
         for file in files:
             with store.open_file(table, file) as input_file:
-                for batch in parquet.ParquetFile(input_file).iter_batches(1, use_threads=False):
-                    row = with_columns(batch, schema.names, schema, None)
-                    # deltalake's own update writes views of strings.
-                    for stored_row in pa.Table.from_batches([row]).cast(schema).to_batches():
-                        yield file[MONTH_OF_FILE], stored_row
+                parquet_file = parquet.ParquetFile(input_file)
+                for number in range(parquet_file.num_row_groups):
+                    group = parquet_file.metadata.row_group(number)
+                    size = max(1, _BATCH_SIZE * group.num_rows // (group.total_byte_size or 1))
+                    for batch in parquet_file.iter_batches(size, [number], use_threads=False):
+                        part = pa.Table.from_batches([with_columns(batch, schema.names, schema, None)])
+                        # deltalake's own update writes views of strings.
+                        for stored_rows in part.cast(schema).to_batches():
+                            yield file[MONTH_OF_FILE], stored_rows
 
     new_files = add_files(store, table, rows(), has_same_rows=True)
     return try_commit(store, table, new_files, files, has_same_rows=True)
