@@ -674,6 +674,7 @@ def _contents(payload: Payload) -> list[tuple[TableName, int, list[str], bool]]:
 
     Raises the errors of `all_tables`.
     """
+
 def _batch_table(shape: Payload, payloads: Sequence[Payload], name: str | None, columns: Sequence[str] | None) -> Table:
     """Return one table over many payloads; `shape` gives the schema if there are none."""
 

@@ -1,4 +1,4 @@
-"""Holds entries of lists, and rows of `coverage`, compressed: those of many seasons would take 200 MB."""
+"""Holds entries of lists, rows of `coverage` and positions that wait to be stored, compressed."""
 
 import pickle
 import zlib
@@ -53,9 +53,14 @@ def pack(rows: "pyarrow.Table") -> "pyarrow.Buffer":
     return sink.getvalue()
 
 
-def unpack(stream: "pyarrow.Buffer", schema: "pyarrow.Schema", columns: Sequence[str]) -> "pyarrow.Table":
-    """Return columns of the rows of a compressed stream, which has this schema. Only they are decompressed."""
+def unpack(
+    stream: "pyarrow.Buffer", schema: "pyarrow.Schema | None" = None, columns: Sequence[str] = ()
+) -> "pyarrow.Table":
+    """Return the rows of a compressed stream, or columns of them: of its schema, only they are decompressed."""
     ipc: Any = library("pyarrow", "archive").ipc
+    if schema is None:
+        table: pyarrow.Table = ipc.open_stream(stream).read_all()
+        return table
     options = ipc.IpcReadOptions(included_fields=[schema.get_field_index(name) for name in columns])
     rows: pyarrow.Table = ipc.open_stream(stream, options=options).read_all().select(columns)
     return rows

@@ -413,6 +413,9 @@ def _write(
         if name == "players":
             yield UNDATED, _rosters.history(store, [outcome.unit.name for outcome, _ in changed[name]])
             return
+        if name == "locations":
+            yield from ((month, outcome.decode()[name]) for outcome, month in changed[name])
+            return
         for month, same in groupby(changed[name], key=itemgetter(1)):
             bodies = (
                 (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
