@@ -107,17 +107,22 @@ def folder_size(root: Path) -> dict[str, Any]:
     }
 
 
-def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return a row for each sync of an archive of so many games."""
-    spawn = multiprocessing.get_context("spawn")
-    pipe, other = spawn.Pipe()
-    league = {
+def league_of(games: int, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a league."""
+    return {
         "games": games,
         "days": arguments.days,
         "possessions": arguments.possessions,
         "sessions": arguments.sessions,
         "frames_per_second": arguments.frames,
     }
+
+
+def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a row for each sync of an archive of so many games."""
+    spawn = multiprocessing.get_context("spawn")
+    pipe, other = spawn.Pipe()
+    league = league_of(games, arguments)
     service = spawn.Process(target=serve, args=(other, league), daemon=True)
     service.start()
     environ = pipe.recv()
@@ -157,6 +162,26 @@ def grow(games: int, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
+def beside(games: int, arguments: argparse.Namespace) -> None:
+    """Print a line for the first sync of each version, in turns; each is NAME=FOLDER of a built package."""
+    spawn = multiprocessing.get_context("spawn")
+    pipe, other = spawn.Pipe()
+    service = spawn.Process(target=serve, args=(other, league_of(games, arguments)), daemon=True)
+    service.start()
+    environ = pipe.recv()
+    options = {"start": arguments.start, "end": "2027-03-03"} | (
+        {"tables": arguments.tables.split(",")} if arguments.tables else {}
+    )
+    for _ in range(3):
+        for version in arguments.beside:
+            name, _, folder = version.partition("=")
+            with tempfile.TemporaryDirectory() as root:
+                row = sync(Path(root) / "season", {**environ, "PYTHONPATH": folder}, options)
+            print(json.dumps({"version": name, "games": games, **row}), flush=True)
+    pipe.send(None)
+    service.join()
+
+
 def store(rows: list[dict[str, Any]], path: Path) -> None:
     """Replace the rows of the same games, size and sync in a file, and add the others."""
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
@@ -175,10 +200,19 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=2, help="of a game")
     parser.add_argument("--frames", type=int, default=0, help="of locations in a second; without them, none are synced")
     parser.add_argument("--only", nargs="+", help='what is measured, such as "first sync"; default: all')
+    parser.add_argument(
+        "--beside",
+        nargs="+",
+        metavar="NAME=FOLDER",
+        help="versions whose first syncs are measured in turns, and nothing else",
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     start = time.perf_counter()
     for games in arguments.games:
+        if arguments.beside:
+            beside(games, arguments)
+            continue
         rows = grow(games, arguments)
         if arguments.json:
             store(rows, arguments.json)
