@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from archives import MONTH, UNDATED, Body, Commit, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
+from archives import MONTH, UNDATED, Body, Commit, Killed, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
 from needs import ARCHIVE, library, require
 
 import sideline
@@ -35,6 +36,12 @@ def outcome(session: str, points: int, served: int) -> Outcome:
     body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": served, "stats": {"PTS": points}}]}]}
     unit = Unit("stats", session, game_id="g", session_id=session)
     return read(unit, json.dumps(body).encode(), now(), served_at=datetime(2027, 1, 1, 12, 0, served, tzinfo=UTC))
+
+
+def outcome_with(code: str, session: str) -> Outcome:
+    """A box score that has another stat code than all others."""
+    body = {"teams": [{"id": 1, "player_stats": [{"id": 2, "version": 1, "stats": {"PTS": 1, code: 5}}]}]}
+    return read(Unit("stats", session, game_id="g", session_id=session), json.dumps(body).encode(), now())
 
 
 def outcome_in(month: int, session: str, points: int, served: int) -> Outcome:
@@ -375,6 +382,50 @@ def test_a_unit_that_another_writer_moved_is_not_stored_twice(tmp_path: Path) ->
     assert points(own_store) == {"a": 3.0}
 
 
+def test_a_stat_code_is_stored_also_if_another_writer_creates_the_table_meanwhile(stores: tuple[Store, Store]) -> None:
+    store, other_store = stores
+
+    def kill() -> None:
+        raise Killed
+
+    def create() -> None:
+        with between(other_store, "box_score", 1, kill), pytest.raises(Killed):
+            write(other_store, outcome_with("HUSTLE", "b"))
+
+    with between(store, "raw", 1, create):
+        write(store, outcome_with("GRIT", "a"))
+    write(other_store, outcome_with("HUSTLE", "b"))
+    table = store.open("box_score")
+    assert table is not None
+    rows = table.to_pyarrow_table().to_pylist()
+    assert {(row["session_id"], row["GRIT"], row["HUSTLE"]) for row in rows} == {("a", 5, None), ("b", None, 5)}
+
+
+def test_each_new_file_of_box_scores_has_every_column_of_the_table(tmp_path: Path) -> None:
+    """Programs that do not read Delta Lake take the columns of one file for those of all."""
+    store = store_of(tmp_path)
+    for part in ([outcome_with("HUSTLE", "a"), outcome_in(1, "b", 1, served=1)], [outcome_in(2, "c", 1, served=1)]):
+        write(store, *part)
+    columns = [library("pyarrow.parquet").ParquetFile(file).schema.names for file in tmp_path.glob("box_score/**/*.parquet")]
+    assert len(columns) == 3
+    assert "HUSTLE" in columns[0] == columns[1] == columns[2]
+
+
+def test_the_rosters_of_few_teams_are_in_memory_at_once(tmp_path: Path) -> None:
+    rosters = []
+    for team in range(64):
+        raw = json.dumps({"id": team, "players": [{"id": 7}], "padding": " " * 200_000}).encode()
+        rosters.append(read(Unit("roster", str(team), team_id=team), raw, now()))
+    assert {roster.status for roster in rosters} == {"fetched"}, rosters[0].error
+    store = store_of(tmp_path)
+    write(store, outcome("a", 1, served=1))
+    tracemalloc.start()
+    write(store, *rosters)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+
+
 def test_a_session_that_has_another_game_in_another_month_is_not_stored_twice(tmp_path: Path) -> None:
     """The sync read only the month of the game that has the session now."""
     store = unkept_store(tmp_path)
@@ -391,6 +442,8 @@ def test_bodies_are_handed_over_without_a_column_that_grows(tmp_path: Path) -> N
     assert [batch.num_rows for batch in batches] == [16, 16, 13]
     table = pa.Table.from_batches(batches)
     table.validate(full=True)
+    large = {**waiting[0], "body": Body(bytes(2_000_000))}
+    assert [batch.num_rows for _, batch in batches_of(store_of(tmp_path), [waiting[0], large, waiting[1]])] == [1, 1, 1]
     assert table.equals(writer.rows_to_arrow(rows, "raw").drop_columns([MONTH]))
 
 

@@ -88,11 +88,12 @@ def _parts(rows: Iterable[Row], max_bytes: int, max_rows: float = inf) -> "Itera
     part: list[Row] = []
     size = 0
     for row in rows:
-        part.append(row)
-        size += row["body"].size if row["body"] else 0
-        if size >= max_bytes or len(part) >= max_rows:
+        row_size = row["body"].size if row["body"] else 0
+        if part and (size + row_size > max_bytes or len(part) >= max_rows):
             yield part
             part, size = [], 0
+        part.append(row)
+        size += row_size
     if part:
         yield part
 

@@ -4,7 +4,7 @@ The table `players` has every player of any stored roster once per team; `stints
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Key = tuple[int, int]
 
+_BATCH_SIZE = 16
+"""Teams whose rosters are in memory at once."""
 
-def history(store: Store, units: Collection[str], until: int | None = None) -> "pyarrow.Table":
+
+def history(store: Store, units: Sequence[str], until: int | None = None) -> "pyarrow.Table":
     """Return the rows of `players` of some teams, from all their rosters in `raw`, or those up to a sequence.
 
     Each player has the values of the last roster that lists them. `listed_from` is the time of the first roster that
     did, and `listed_until` that of the first roster after the last: null for players who are listed now.
     """
     players: list[Row] = []
-    for rows in _rosters(store, units, [UNDATED]):
-        known: dict[Key, Row] = {}
-        for row in rows:
-            if until is None or row["sequence"] <= until:
-                known = _next(known, _listed(row), row["served_at"] or row["stored_at"])
-        players += known.values()
+    for first in range(0, len(units), _BATCH_SIZE):
+        for rows in _rosters(store, units[first : first + _BATCH_SIZE], [UNDATED]):
+            known: dict[Key, Row] = {}
+            for row in rows:
+                if until is None or row["sequence"] <= until:
+                    known = _next(known, _listed(row), row["served_at"] or row["stored_at"])
+            players += known.values()
     return _arrow.table(players, to_storage_types(_arrow.empty(public_schema("players"))).schema)
 
 

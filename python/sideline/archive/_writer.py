@@ -447,10 +447,14 @@ def _write(
             table = store.open_or_create(name, in_month(_arrow.empty(schema), "").schema)
             if table.version() > 0:
                 return False
-        # Only deltalake adds a new column.
-        elif not {*schema.names} <= {field.name for field in table.schema().fields}:
+        columns = [field.name for field in table.schema().fields if field.name != MONTH]
+        # Only deltalake adds a new column. Another writer may have created the table without it.
+        if not {*schema.names} <= {*columns}:
             return False
-        batches = ((month, batch) for month, rows in decoded(name) for batch in rows.to_batches())
+
+        # Programs that do not read Delta Lake take the columns of one file for those of all.
+        tables = ((month, _with_codes(rows, columns) if name == "box_score" else rows) for month, rows in decoded(name))
+        batches = ((month, batch) for month, rows in tables for batch in rows.to_batches())
         is_done = _commits.try_commit(store, table, _commits.add_files(store, table, batches))
         store.keep(table)
         return is_done
@@ -469,6 +473,14 @@ def _write(
 
     with ThreadPoolExecutor(_MAX_THREADS) as pool:
         list(pool.map(write, changed))
+
+
+def _with_codes(rows: "pyarrow.Table", columns: Sequence[str]) -> "pyarrow.Table":
+    """Return box scores with the columns of the table, of which they lack stat codes."""
+    pa = library("pyarrow", "archive")
+    lacks = pa.nulls(rows.num_rows, pa.float64())
+    names = {*rows.column_names}
+    return pa.Table.from_arrays([rows[column] if column in names else lacks for column in columns], list(columns))
 
 
 def _parts(bodies: Iterable[tuple[Unit, Body]], settings: Settings) -> Iterator[list[tuple[Unit, Body]]]:
