@@ -401,6 +401,14 @@ def test_a_stat_code_is_stored_also_if_another_writer_creates_the_table_meanwhil
     assert {(row["session_id"], row["GRIT"], row["HUSTLE"]) for row in rows} == {("a", 5, None), ("b", None, 5)}
 
 
+def test_a_stat_code_in_another_case_than_that_of_another_writer_is_a_clear_error(tmp_path: Path) -> None:
+    store, other_store = store_of(tmp_path), store_of(tmp_path)
+    with between(store, "raw", 1, lambda: write(other_store, outcome_with("HUSTLE", "b"))), pytest.raises(TimeoutError, match="sync again"):
+        write(store, outcome_with("hustle", "a"))
+    write(store, outcome_with("hustle", "a"))
+    assert [row["status"] for row in coverage(store) if row["unit"] == "stats/a"] == ["failed"]
+
+
 def test_each_new_file_of_box_scores_has_every_column_of_the_table(tmp_path: Path) -> None:
     """Programs that do not read Delta Lake take the columns of one file for those of all."""
     store = store_of(tmp_path)

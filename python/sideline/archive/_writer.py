@@ -443,15 +443,18 @@ def _write(
         if name == "box_score":
             for column in dict.fromkeys(column for outcome, _ in changed[name] for column in outcome.extra_columns):
                 schema = schema.append(pa.field(column, pa.float64()))
+        has_other_rows = False
         if table is None:
             table = store.open_or_create(name, in_month(_arrow.empty(schema), "").schema)
-            if table.version() > 0:
-                return False
+            has_other_rows = table.version() > 0
         columns = [field.name for field in table.schema().fields if field.name != MONTH]
+        new_columns = {*schema.names} - {*columns}
+        if {column.lower() for column in new_columns} & {column.lower() for column in columns}:
+            # Another writer has stored the stat code in another case. The next sync makes a hole of the unit.
+            raise store.error_of_contention(name)
         # Only deltalake adds a new column. Another writer may have created the table without it.
-        if not {*schema.names} <= {*columns}:
+        if new_columns or has_other_rows:
             return False
-
         # Programs that do not read Delta Lake take the columns of one file for those of all.
         tables = ((month, _with_codes(rows, columns) if name == "box_score" else rows) for month, rows in decoded(name))
         batches = ((month, batch) for month, rows in tables for batch in rows.to_batches())
