@@ -100,6 +100,6 @@ def require(*names: str, extra: str | None = None) -> None:
 
 def reason_in(text: str) -> str | None:
     """What to install, if a failure's text says that a library is not installed, and so it is."""
-    matches = re.findall(r"ModuleNotFoundError(?:\x1b\[0m)?: (?:No module named \\?'(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
+    matches = re.findall(r"ModuleNotFoundError(?:\x1b\[\d+m)?: (?:No module named \\?'(\w+)|(\w+) is not installed)|sideline: (\w+) is not installed", text)
     absent = missing({name for names in matches for name in names} & {*EXTRAS, *TOOLS})
     return reason(absent) if absent else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import library, needs
+from needs import ARCHIVE, library, needs
 from service import Service
 from trust import shown, untrue
 
@@ -79,7 +79,7 @@ def at_once(store: Bucket, seconds: float, **options: Any) -> Leases:
     return Leases(obstore.store.from_url(ROOT, config=given, client_options={"allow_http": True}), seconds, **options)
 
 
-@needs("obstore")
+@needs("obstore", *ARCHIVE, extra="bucket")
 def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp_path: Path) -> None:
     league.faults.add("stats", delay=0.05)
     running = [machine(league, store, tmp_path / str(number)) for number in range(2)]
@@ -98,6 +98,7 @@ def test_two_machines_request_each_unit_once(league: Service, store: Bucket, tmp
     assert len({lease for commit in commits for lease in re.findall(r'"lease":"(\d+)"', commit)}) > 1, "both committed"
 
 
+@needs("obstore", *ARCHIVE, extra="bucket")
 def test_a_machine_that_is_killed_is_replaced_within_its_lease(league: Service, store: Bucket, tmp_path: Path) -> None:
     fault = league.faults.add("stats", delay=30.0, skip=3)
     first = machine(league, store, tmp_path / "first")
