@@ -7,6 +7,7 @@ vacuum.
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -18,6 +19,7 @@ from .._rows import library
 from ..errors import DecodeError
 from . import _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
+from ._memory import returned_blocks
 from ._plan import RESOURCES, TABLES, Unit
 from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
@@ -198,13 +200,15 @@ def changed_units(
         tables = RESOURCES[operation].tables if table is None else (table,)
         months = [month] if month else None
         # A body of locations has about 100 times the rows of another.
-        size = 1 if operation == "locations" else _BATCH_SIZE
-        for first in range(0, len(names), size):
-            some = names[first : first + size]
-            if had_body or "players" in tables:
-                yield from _one_by_one(store, some, (then, now), tables, months)
-            else:
-                yield _together(store, some, now, tables, months)
+        is_large = operation == "locations"
+        size = 1 if is_large else _BATCH_SIZE
+        with returned_blocks() if is_large else nullcontext():
+            for first in range(0, len(names), size):
+                some = names[first : first + size]
+                if had_body or "players" in tables:
+                    yield from _one_by_one(store, some, (then, now), tables, months)
+                else:
+                    yield _together(store, some, now, tables, months)
 
 
 def _together(
