@@ -82,13 +82,19 @@ def test_pyarrow_allocates_from_the_system(tmp_path: Path) -> None:
     assert run(code, str(tmp_path)) != "system", "of a program that has imported it"
 
 
+MEASUREMENT = """
+        from sideline.archive._memory import returned_blocks, trim
+        def held():
+            return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+"""
+"""The beginning of programs that measure how many MB of memory a process holds."""
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have nothing to trim")
 def test_freed_memory_is_returned_to_the_system() -> None:
     output = run(
-        """
-        from sideline.archive._memory import trim
-        def held():
-            return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
+        MEASUREMENT
+        + """
         rows = [bytes(60_000) + b"%d" % number for number in range(2_000)]
         kept = rows[::50]
         del rows
@@ -236,12 +242,11 @@ def test_large_bodies_are_decoded_one_at_a_time(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no such threshold")
 def test_large_blocks_are_returned_when_they_are_freed() -> None:
-    program = """
+    program = (
+        MEASUREMENT
+        + """
         import sys
         from contextlib import nullcontext
-        from sideline.archive._memory import returned_blocks
-        def held():
-            return next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("RssAnon"))
         # The first block of a size raises glibc's threshold when it is freed.
         bytearray(8 << 20)
         with returned_blocks() if sys.argv[1] == "returned" else nullcontext():
@@ -251,7 +256,8 @@ def test_large_blocks_are_returned_when_they_are_freed() -> None:
             small = [pair[1] for pair in pairs]
             del pairs
             print(before - held())
-    """
+        """
+    )
     assert int(run(program, "kept")) < 8 < 40 < int(run(program, "returned")), "MB of 48 that were freed"
 
 

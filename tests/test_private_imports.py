@@ -29,7 +29,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "test_archive_export.py": (3, "the target as an export sees it, the rules of its values, and a kill before any statement"),
     "test_archive_lakehouse.py": (1, "rows that a key does not tell apart, which no service sends"),
     "test_archive_leases.py": (1, "leases with a clock of the test's"),
-    "test_archive_memory.py": (7, "when memory is returned and how many bodies are decoded at once, which no result shows; what a sync holds packed"),
+    "test_archive_memory.py": (6, "when memory is returned and how many bodies are decoded at once, which no result shows; what a sync holds packed"),
     "test_archive_pipeline.py": (1, "chunks without an archive"),
     "test_archive_trust.py": (3, "a decoder of last year; rules of what is settled, on rows by hand"),
     "test_archive_writers.py": (8, "another writer between two steps of ours, and how often files are read"),
