@@ -115,10 +115,17 @@ def test_a_run_gives_the_committed_outputs(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("spark", [False, pytest.param(True, marks=[pytest.mark.extended, NEEDS_SPARK])], ids=["without Spark", "with Spark"])
-def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(spark: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All in one kernel, one after the other; the test above runs each on its own."""
-    runnable = [path for path in NOTEBOOKS if spark or "spark" not in path.stem]
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param("01|02|12", id="three"),
+        pytest.param("(?!.*spark)", marks=pytest.mark.extended, id="without Spark"),
+        pytest.param("", marks=[pytest.mark.extended, NEEDS_SPARK], id="with Spark"),
+    ],
+)
+def test_notebooks_use_the_service_of_the_environment_and_show_no_secret(names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one kernel, one after the other; the test above runs each on its own."""
+    runnable = [path for path in NOTEBOOKS if re.match(names, path.stem)]
     together = nbformat.v4.new_notebook(cells=[cell for path in runnable for cell in code(read(path))])
     nbformat.write(together, tmp_path / "all.ipynb")
     # By the real clock, as the real service is.
