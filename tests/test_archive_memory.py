@@ -231,7 +231,7 @@ def test_large_bodies_are_decoded_one_at_a_time(tmp_path: Path, monkeypatch: pyt
         counts.append(len(bodies))
         return decode_together(name, bodies)
 
-    monkeypatch.setattr("sideline.archive._writer.decode_together", count)
+    monkeypatch.setattr("sideline.archive._table_rows.decode_together", count)
     with small_season() as season, season.client() as client:
         for max_bytes, name in ((1, "one"), (1 << 20, "several")):
             archive = archive_with(tmp_path / name, client, max_bytes_decoded=max_bytes)

@@ -124,8 +124,8 @@ def test_two_writers_of_one_entry_lose_no_body_where_bodies_are_written_in_parts
     ours.settings = theirs.settings = settings(max_part_bytes=1)
     ours.open_or_create("raw", internal_schemas()["raw"])
     first, mine, other = outcome("a", 1, served=1), outcome("b", 2, served=1), outcome("b", 3, served=2)
-    with between(ours, "raw", 1, lambda: writer._store_bodies(theirs, [other], {}, now())):
-        places = writer._store_bodies(ours, [first, mine], {}, now())
+    with between(ours, "raw", 1, lambda: writer.store_bodies(theirs, [other], {}, now())):
+        places = writer.store_bodies(ours, [first, mine], {}, now())
     stored = {row["entry"]: row["body"] for row in bodies(ours)}
     assert stored == {entry: one.body.raw for entry, one in (("stats/a#1", first), ("stats/b#1", other), ("stats/b#2", mine)) if one.body}
     assert {unit: sequence for unit, (sequence, _) in places.bodies.items()} == {"stats/a": 1, "stats/b": 2}
@@ -139,13 +139,13 @@ def test_parts_are_added_however_often_another_writer_commits(stores: tuple[Stor
 
     def interrupted(store: Store, table: Any, rows: Any, commit: Commit) -> bool:
         if store is ours:
-            writer._store_bodies(theirs, [outcome(f"other-{next(count)}", 1, served=1)], {}, now())
+            writer.store_bodies(theirs, [outcome(f"other-{next(count)}", 1, served=1)], {}, now())
         return commit()
 
     ours.open_or_create("raw", internal_schemas()["raw"])
     mine = [outcome(f"mine-{number}", 1, served=1) for number in range(5)]
     with around_commits(interrupted):
-        places = writer._store_bodies(ours, mine, {}, now())
+        places = writer.store_bodies(ours, mine, {}, now())
     stored = {row["unit"] for row in bodies(ours)}
     assert {one.unit.name for one in mine} <= stored
     assert len(places.bodies) == 5

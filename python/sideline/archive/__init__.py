@@ -8,6 +8,8 @@
     _decode.py           decodes a body into the stored rows
     _sync.py             runs one sync: discover, plan, fetch, store
     _writer.py           writes outcomes, safe against kills and other writers
+    _stored_bodies.py    stores bodies in `raw`, each once
+    _table_rows.py       writes the rows of bodies into the tables
     _life.py             is the life of a unit, as a state machine: pure
     _ledger.py           writes rows of `coverage` that have no body
     _rosters.py          tells who was on a roster, and when

@@ -30,7 +30,8 @@ from ._schemas import internal_schemas
 from ._settings import Settings
 from ._settled import Ledger
 from ._store import Store, now
-from ._writer import Context, version, write_outcomes, write_undecodable
+from ._stored_bodies import write_undecodable
+from ._writer import Context, version, write_outcomes
 
 if TYPE_CHECKING:
     import pyarrow

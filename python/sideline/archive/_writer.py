@@ -10,27 +10,24 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
-from .._rows import library
-from . import _arrow, _commits, _corrections, _rosters
+from . import _arrow, _commits, _corrections
 from ._body import Body
-from ._decode import decode_tables, decode_together, stored_schema
+from ._decode import decode_tables
 from ._fetch import Outcome
 from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
-from ._plan import RESOURCES, TABLES, UNDATED, UNDATED_OPERATIONS, Unit, is_final, partition
-from ._raw import UNDECODABLE, WITHDRAWN, add_bodies
+from ._plan import RESOURCES, TABLES, UNDATED_OPERATIONS, is_final, partition
+from ._raw import WITHDRAWN
 from ._read import bodies, coverage_of, to_dicts, unit_of_body
-from ._schemas import LINEAGE, MONTH, in_month, internal_schemas
-from ._settings import Settings
+from ._schemas import LINEAGE, MONTH, internal_schemas
 from ._store import Store, is_in
+from ._stored_bodies import entry, places_of, sequence_of, store_bodies, units_with_same_rows
+from ._table_rows import write_rows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -40,11 +37,6 @@ Row = dict[str, Any]
 
 _BODY_COLUMNS = ("body_id", "sequence", "stored_at", "served_at", "rows", *LINEAGE)
 """Columns of `coverage` about the stored body."""
-
-_MAX_THREADS = 2
-"""Tables written at once. Each takes memory."""
-
-_PLACE_COLUMNS = ("unit", "sequence", "status", "body_id", "stored_at", "game_id", MONTH)
 
 
 @dataclass(frozen=True)
@@ -57,17 +49,6 @@ class Context:
     """The time by which the sync plans."""
     known: Mapping[str, Mapping[str, Any]]
     """Rows of `coverage` before the requests."""
-
-
-class _BodyPlaces(NamedTuple):
-    """The places of bodies in `raw`, and of their rows in the tables."""
-
-    bodies: dict[str, tuple[int, datetime]]
-    """For each stored unit, the sequence of its body and when it was stored."""
-    interrupted_units: set[str]
-    """Units whose last body is not accounted for."""
-    months: dict[str, set[str]]
-    """The months that may have rows of any of a unit's bodies."""
 
 
 @dataclass
@@ -187,20 +168,6 @@ def _reserved(outcomes: Sequence[Outcome], context: Context) -> "pyarrow.Table |
     return rows_to_arrow(rows, "coverage") if rows else None
 
 
-def write_undecodable(store: Store, outcomes: Sequence[Outcome], at: datetime) -> None:
-    """Add undecodable bodies to `raw`."""
-    _store_bodies(store, outcomes, {}, at)
-
-
-def entry(unit: str, sequence: int) -> str:
-    """Return the id of a row of `raw`."""
-    return f"{unit}#{sequence}"
-
-
-def _sequence(row: Mapping[str, Any] | None) -> int:
-    return (row["sequence"] or 0) if row else 0
-
-
 def _is_withdrawn(row: Row | None) -> bool:
     """Return whether the unit's last entry in `raw` is a withdrawal; a later request may have failed."""
     return row is not None and bool(row["sequence"]) and row["body_id"] is None
@@ -268,13 +235,13 @@ def _write_units(
 ) -> _WriteResult:
     """Store bodies and their rows. No rows are stored of `new_units`, which were reserved after `tables_before` were
     opened."""
-    places, interrupted_before, months = _store_bodies(store, outcomes, seen, at)
+    places, interrupted_before, months = store_bodies(store, outcomes, seen, at)
     changed = {
         outcome.unit.name: outcome
         for outcome in outcomes
         if outcome.unit.name in places
         and (
-            places[outcome.unit.name][0] != _sequence(seen.get(outcome.unit.name))
+            places[outcome.unit.name][0] != sequence_of(seen.get(outcome.unit.name))
             or outcome.unit.name in interrupted_before
         )
     }
@@ -283,7 +250,7 @@ def _write_units(
         return stored
     is_touched = not changed.keys() <= {*new_units} or bool(interrupted_before & changed.keys())
     of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
-    _write(store, of_units, months, touched=is_touched, tables_before=tables_before)
+    write_rows(store, of_units, months, touched=is_touched, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -295,227 +262,22 @@ def _write_units(
     return stored
 
 
-def _store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, Row], at: datetime) -> _BodyPlaces:
-    """Store each body once, even if two writers bring it."""
-    # A unit that was never reserved needs no withdrawal.
-    begun = {name for name, row in seen.items() if row["sequence"] is not None}
-    rows = (
-        _body(outcome, at)
-        for outcome in outcomes
-        if outcome.body or (outcome.status == WITHDRAWN and outcome.unit.name in begun)
-    )
-    wanted = {row["unit"]: row for row in rows}
-    names = {name for unit in wanted for name in _units_with_same_rows(unit)}
-    attempt = 0
-    while True:
-        table = store.open_or_create("raw", internal_schemas()["raw"]) if wanted else None
-        last: dict[str, Row] = {}
-        number: dict[str, int] = {}
-        months = {name: {row[MONTH]} for name, row in wanted.items()}
-        for row in _places(store, table, names) if table is not None else ():
-            name = row["unit"]
-            for same in wanted.keys() & _units_with_same_rows(name):
-                months[same].add(row[MONTH])
-            if name not in wanted:
-                continue
-            number[name] = max(number.get(name, 0), row["sequence"])
-            is_same_kind = (row["status"] == UNDECODABLE) == (wanted[name]["status"] == UNDECODABLE)
-            if is_same_kind and (name not in last or last[name]["sequence"] < row["sequence"]):
-                last[name] = row
-        new = []
-        for name, row in wanted.items():
-            if name not in last or any(
-                last[name][what] != row[what] for what in ("body_id", "status", "game_id", MONTH)
-            ):
-                row["sequence"] = number.get(name, 0) + 1
-                new.append({**row, "entry": entry(name, row["sequence"])})
-        is_last = attempt == store.settings.max_write_attempts
-        added = (
-            len(new)
-            if table is None
-            else add_bodies(store, table, new, is_contended=attempt > 0 or not store.can_add_files, last=is_last)
-        )
-        store.keep(table)
-        if added == len(new):
-            break
-        if not added:
-            attempt += 1
-            store.wait(attempt)
-    new_units = {row["unit"] for row in new}
-    places = {
-        name: (row["sequence"], at) if name in new_units else (last[name]["sequence"], last[name]["stored_at"])
-        for name, row in wanted.items()
-        if row["status"] != UNDECODABLE
-    }
-    interrupted_before = {
-        name
-        for name, row in last.items()
-        if row["status"] != UNDECODABLE and row["sequence"] > _sequence(seen.get(name))
-    }
-    return _BodyPlaces(places, interrupted_before, months)
-
-
-def _places(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:
-    """Return the rows of units in an opened table `raw`, without their bodies."""
-    is_undated = all(unit.partition("/")[0] in UNDATED_OPERATIONS for unit in units)
-    batches = store.select(table, _PLACE_COLUMNS, ("unit", units), [UNDATED] if is_undated else None)
-    return [row for batch in batches for row in to_dicts(batch)]
-
-
-def _units_with_same_rows(unit: str) -> set[str]:
-    """Return the units whose rows have the same key: an event may be requested as a game or as a practice."""
-    operation, _, key = unit.partition("/")
-    return {f"game/{key}", f"team_events/{key}"} if operation in ("game", "team_events") else {unit}
-
-
-def _body(outcome: Outcome, at: datetime) -> Row:
-    unit = outcome.unit
-    status = WITHDRAWN if outcome.status == WITHDRAWN else "stored" if outcome.is_stored else UNDECODABLE
-    return {
-        # An unreadable entry of a list is stored under the name of its unit.
-        "unit": f"{unit.operation}/{unit.id}",
-        MONTH: unit.month,
-        "status": status,
-        "operation": unit.operation,
-        "id": unit.id,
-        "team_id": unit.team_id,
-        "game_id": unit.game_id,
-        "session_id": unit.session_id,
-        "body_id": None if outcome.body is None or status == WITHDRAWN else outcome.body.id,
-        "served_at": outcome.served_at,
-        "stored_at": at,
-        "body": None if status == WITHDRAWN else outcome.body,
-    }
-
-
-def _write(
-    store: Store,
-    outcomes: Sequence[tuple[Outcome, str]],
-    months: Mapping[str, set[str]],
-    *,
-    touched: bool,
-    tables_before: "Mapping[str, DeltaTable | None] | None" = None,
-) -> None:
-    """Replace the rows of earlier bodies in each table, by key within the months.
-
-    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
-    are added to the `tables_before` tables, unless another writer has changed one since.
-    """
-    pa = library("pyarrow", "archive")
-    within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
-    changed: dict[str, list[tuple[Outcome, str]]] = {}
-    for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
-        for name in outcome.tables:
-            changed.setdefault(name, []).append((outcome, month))
-
-    def decoded(name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
-        """Yield the rows of each month, a part at a time."""
-        if name == "players":
-            yield UNDATED, _rosters.history(store, [outcome.unit.name for outcome, _ in changed[name]])
-            return
-        if name == "locations":
-            yield from ((month, outcome.decode()[name]) for outcome, month in changed[name])
-            return
-        for month, same in groupby(changed[name], key=itemgetter(1)):
-            bodies = (
-                (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
-            )
-            parts = (
-                decode_together(name, ((unit, body.raw) for unit, body in some))
-                for some in _parts(bodies, store.settings)
-            )
-            if name != "box_score":
-                yield from ((month, rows) for rows in parts)
-            # Each has columns of its own.
-            elif tables := [*parts]:
-                yield month, pa.concat_tables(tables, promote_options="default")
-
-    def rows_of(name: str) -> "pyarrow.Table | pyarrow.RecordBatchReader":
-        none = in_month(_arrow.empty(stored_schema(name)), "")
-        tables = (in_month(rows, month) for month, rows in decoded(name))
-        # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
-        if name in ("box_score", "players"):
-            return pa.concat_tables([none, *tables], promote_options="default")
-        return pa.RecordBatchReader.from_batches(none.schema, (batch for rows in tables for batch in rows.to_batches()))
-
-    def is_added(name: str, table: "DeltaTable | None") -> bool:
-        schema = stored_schema(name)
-        if name == "box_score":
-            for column in dict.fromkeys(column for outcome, _ in changed[name] for column in outcome.extra_columns):
-                schema = schema.append(pa.field(column, pa.float64()))
-        has_other_rows = False
-        if table is None:
-            table = store.open_or_create(name, in_month(_arrow.empty(schema), "").schema)
-            has_other_rows = table.version() > 0
-        columns = [field.name for field in table.schema().fields if field.name != MONTH]
-        new_columns = {*schema.names} - {*columns}
-        if {column.lower() for column in new_columns} & {column.lower() for column in columns}:
-            # Another writer has stored the stat code in another case. The next sync makes a hole of the unit.
-            raise store.error_of_contention(name)
-        # Only deltalake adds a new column. Another writer may have created the table without it.
-        if new_columns or has_other_rows:
-            return False
-        # Programs that do not read Delta Lake take the columns of one file for those of all.
-        tables = ((month, _with_codes(rows, columns) if name == "box_score" else rows) for month, rows in decoded(name))
-        batches = ((month, batch) for month, rows in tables for batch in rows.to_batches())
-        is_done = _commits.try_commit(store, table, _commits.add_files(store, table, batches))
-        store.keep(table)
-        return is_done
-
-    def write(name: str) -> None:
-        table = (tables_before or {}).get(name)
-        if not touched and name != "players":
-            if not any(outcome.counts.get(name) for outcome, _ in changed[name]):
-                store.keep(table)
-                return
-            if store.can_add_files and is_added(name, table):
-                return
-        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-        keys = [outcome.unit.key for outcome, _ in changed[name]]
-        store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
-
-    with ThreadPoolExecutor(_MAX_THREADS) as pool:
-        list(pool.map(write, changed))
-
-
-def _with_codes(rows: "pyarrow.Table", columns: Sequence[str]) -> "pyarrow.Table":
-    """Return box scores with the columns of the table, of which they lack stat codes."""
-    pa = library("pyarrow", "archive")
-    lacks = pa.nulls(rows.num_rows, pa.float64())
-    names = {*rows.column_names}
-    return pa.Table.from_arrays([rows[column] if column in names else lacks for column in columns], list(columns))
-
-
-def _parts(bodies: Iterable[tuple[Unit, Body]], settings: Settings) -> Iterator[list[tuple[Unit, Body]]]:
-    """Yield bodies that are decoded together."""
-    part: list[tuple[Unit, Body]] = []
-    size = 0
-    for unit, body in bodies:
-        if part and size + body.size > settings.max_bytes_decoded:
-            yield part
-            part, size = [], 0
-        part.append((unit, body))
-        size += body.size
-    if part:
-        yield part
-
-
 def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
     """Restore the rows of bodies of another writer that are newer than ours."""
     if not rows:
         return
     found = []
     months: dict[str, set[str]] = {row["unit"]: set() for row in rows}
-    names = {name for unit in months for name in _units_with_same_rows(unit)}
+    names = {name for unit in months for name in units_with_same_rows(unit)}
     for row in bodies(store, names, columns=("unit", MONTH)):
-        for same in months.keys() & _units_with_same_rows(row["unit"]):
+        for same in months.keys() & units_with_same_rows(row["unit"]):
             months[same].add(row[MONTH])
     for row in bodies(store, entries=[entry(row["unit"], row["sequence"]) for row in rows]):
         body = Body.of(row["body"] or b"")
         status = "fetched" if body else WITHDRAWN
         found.append((Outcome(unit_of_body(row), status, row["stored_at"], body=body), row[MONTH]))
     if found:
-        _write(store, found, months, touched=True)
+        write_rows(store, found, months, touched=True)
 
 
 def _find_corrections(
@@ -536,7 +298,7 @@ def _find_corrections(
         ):
             before[entry(name, row["sequence"])] = row
     raw = store.reopen("raw") if before else None
-    places = [] if raw is None else _places(store, raw, {row["unit"] for row in before.values()})
+    places = [] if raw is None else places_of(store, raw, {row["unit"] for row in before.values()})
     store.keep(raw)
     months = {row[MONTH] for row in places if entry(row["unit"], row["sequence"]) in before}
     for row in bodies(store, entries=before, months=months):
@@ -573,7 +335,7 @@ def _status_corrections(outcome: Outcome, was: str) -> list[Row]:
 
 def _change_id(name: str, before: Row) -> str:
     """Return the id of the change from one body to the next, so that recording it again replaces it."""
-    return entry(name, _sequence(before))
+    return entry(name, sequence_of(before))
 
 
 def _coverage_after(outcome: Outcome, seen: Row | None, stored: _WriteResult, context: Context) -> Row:
