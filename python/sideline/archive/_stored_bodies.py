@@ -40,23 +40,10 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
         if outcome.body or (outcome.status == WITHDRAWN and outcome.unit.name in reserved_units)
     )
     requested_rows = {row["unit"]: row for row in rows}
-    names = {name for unit in requested_rows for name in units_with_same_rows(unit)}
     attempt = 0
     while True:
         table = store.open_or_create("raw", internal_schemas()["raw"]) if requested_rows else None
-        last: dict[str, Row] = {}
-        number: dict[str, int] = {}
-        months = {name: {row[MONTH]} for name, row in requested_rows.items()}
-        for row in places_of(store, table, names) if table is not None else ():
-            name = row["unit"]
-            for same in requested_rows.keys() & units_with_same_rows(name):
-                months[same].add(row[MONTH])
-            if name not in requested_rows:
-                continue
-            number[name] = max(number.get(name, 0), row["sequence"])
-            is_same_kind = (row["status"] == UNDECODABLE) == (requested_rows[name]["status"] == UNDECODABLE)
-            if is_same_kind and (name not in last or last[name]["sequence"] < row["sequence"]):
-                last[name] = row
+        last, number, months = _places_before(store, table, requested_rows)
         new = []
         for name, row in requested_rows.items():
             if name not in last or any(
@@ -88,6 +75,27 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
         if row["status"] != UNDECODABLE and row["sequence"] > sequence_of(seen.get(name))
     }
     return BodyPlaces(places, interrupted_before, months)
+
+
+def _places_before(
+    store: Store, table: "DeltaTable | None", rows: Mapping[str, Row]
+) -> tuple[dict[str, Row], dict[str, int], dict[str, set[str]]]:
+    """Return the last place of the same kind, the last sequence, and the months of each unit of `rows`."""
+    last: dict[str, Row] = {}
+    number: dict[str, int] = {}
+    months = {name: {row[MONTH]} for name, row in rows.items()}
+    names = {name for unit in rows for name in units_with_same_rows(unit)}
+    for place in places_of(store, table, names) if table is not None else ():
+        name = place["unit"]
+        for same in rows.keys() & units_with_same_rows(name):
+            months[same].add(place[MONTH])
+        if name not in rows:
+            continue
+        number[name] = max(number.get(name, 0), place["sequence"])
+        is_same_kind = (place["status"] == UNDECODABLE) == (rows[name]["status"] == UNDECODABLE)
+        if is_same_kind and (name not in last or last[name]["sequence"] < place["sequence"]):
+            last[name] = place
+    return last, number, months
 
 
 def places_of(store: Store, table: "DeltaTable", units: Collection[str]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -30,89 +31,114 @@ def write_rows(
     outcomes: Sequence[tuple[Outcome, str]],
     months: Mapping[str, set[str]],
     *,
-    touched: bool,
+    has_rows: bool,
     tables_before: "Mapping[str, DeltaTable | None] | None" = None,
 ) -> None:
     """Replace the rows of earlier bodies in each table, by key within the months.
 
-    `touched`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
+    `has_rows`: whether there may be such rows, so that they are deleted even if the new bodies have none. If not, rows
     are added to the `tables_before` tables, unless another writer has changed one since.
     """
-    pa = library("pyarrow", "archive")
-    within = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
-    changed: dict[str, list[tuple[Outcome, str]]] = {}
-    for outcome, month in sorted(outcomes, key=lambda one: (one[1], one[0].unit.id)):
+    outcomes_of: dict[str, list[tuple[Outcome, str]]] = {}
+    for outcome, month in sorted(outcomes, key=lambda pair: (pair[1], pair[0].unit.id)):
         for name in outcome.tables:
-            changed.setdefault(name, []).append((outcome, month))
+            outcomes_of.setdefault(name, []).append((outcome, month))
+    all_months = {month for outcome, _ in outcomes for month in months[outcome.unit.name]}
 
-    def decoded(name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
+    def write(name: str) -> None:
+        rows, table = _NewRows(store, name, outcomes_of[name]), (tables_before or {}).get(name)
+        if not has_rows and name != "players":
+            if not any(outcome.counts.get(name) for outcome, _ in outcomes_of[name]):
+                store.keep(table)
+                return
+            if store.can_add_files and rows.add_to(table):
+                return
+        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
+        keys = [outcome.unit.key for outcome, _ in outcomes_of[name]]
+        store.replace(name, rows.to_arrow, f"{is_in(MONTH, all_months)} AND {is_in(key, keys)}")
+
+    with ThreadPoolExecutor(_MAX_THREADS) as pool:
+        list(pool.map(write, outcomes_of))
+
+
+@dataclass(frozen=True)
+class _NewRows:
+    """The rows of outcomes in one table."""
+
+    store: Store
+    name: str
+    outcomes: Sequence[tuple[Outcome, str]]
+    """Each with the month of its rows, in the order of the months."""
+
+    def decode(self) -> "Iterator[tuple[str, pyarrow.Table]]":
         """Yield the rows of each month, a part at a time."""
-        if name == "players":
-            yield UNDATED, _rosters.history(store, [outcome.unit.name for outcome, _ in changed[name]])
+        if self.name == "players":
+            yield UNDATED, _rosters.history(self.store, [outcome.unit.name for outcome, _ in self.outcomes])
             return
-        if name == "locations":
-            yield from ((month, outcome.decode()[name]) for outcome, month in changed[name])
+        if self.name == "locations":
+            yield from ((month, outcome.decode()[self.name]) for outcome, month in self.outcomes)
             return
-        for month, same in groupby(changed[name], key=itemgetter(1)):
+        for month, same in groupby(self.outcomes, key=itemgetter(1)):
             bodies = (
                 (outcome.unit, outcome.body) for outcome, _ in same if outcome.body and outcome.status != WITHDRAWN
             )
             parts = (
-                decode_together(name, ((unit, body.raw) for unit, body in some))
-                for some in _parts(bodies, store.settings)
+                decode_together(self.name, ((unit, body.raw) for unit, body in part))
+                for part in _parts(bodies, self.store.settings)
             )
-            if name != "box_score":
+            if self.name != "box_score":
                 yield from ((month, rows) for rows in parts)
             # Each has columns of its own.
             elif tables := [*parts]:
-                yield month, pa.concat_tables(tables, promote_options="default")
+                yield month, _concat(tables)
 
-    def rows_of(name: str) -> "pyarrow.Table | pyarrow.RecordBatchReader":
-        none = in_month(_arrow.empty(stored_schema(name)), "")
-        tables = (in_month(rows, month) for month, rows in decoded(name))
+    def to_arrow(self) -> "pyarrow.Table | pyarrow.RecordBatchReader":
+        pa = library("pyarrow", "archive")
+        no_rows = in_month(_arrow.empty(stored_schema(self.name)), "")
+        tables = (in_month(rows, month) for month, rows in self.decode())
         # Box scores have columns of their own, and rosters read the archive, which is impossible while it is written.
-        if name in ("box_score", "players"):
-            return pa.concat_tables([none, *tables], promote_options="default")
-        return pa.RecordBatchReader.from_batches(none.schema, (batch for rows in tables for batch in rows.to_batches()))
+        if self.name in ("box_score", "players"):
+            return _concat([no_rows, *tables])
+        batches = (batch for rows in tables for batch in rows.to_batches())
+        return pa.RecordBatchReader.from_batches(no_rows.schema, batches)
 
-    def is_added(name: str, table: "DeltaTable | None") -> bool:
-        schema = stored_schema(name)
-        if name == "box_score":
-            for column in dict.fromkeys(column for outcome, _ in changed[name] for column in outcome.extra_columns):
-                schema = schema.append(pa.field(column, pa.float64()))
+    def add_to(self, table: "DeltaTable | None") -> bool:
+        """Add the rows as files to an opened table, or to a new one; return False if only deltalake can."""
+        schema = self._schema()
         has_other_rows = False
         if table is None:
-            table = store.open_or_create(name, in_month(_arrow.empty(schema), "").schema)
+            table = self.store.open_or_create(self.name, in_month(_arrow.empty(schema), "").schema)
             has_other_rows = table.version() > 0
         columns = [field.name for field in table.schema().fields if field.name != MONTH]
         new_columns = {*schema.names} - {*columns}
         if {column.lower() for column in new_columns} & {column.lower() for column in columns}:
             # Another writer has stored the stat code in another case. The next sync makes a hole of the unit.
-            raise store.error_of_contention(name)
+            raise self.store.error_of_contention(self.name)
         # Only deltalake adds a new column. Another writer may have created the table without it.
         if new_columns or has_other_rows:
             return False
+        tables = self.decode()
         # Programs that do not read Delta Lake take the columns of one file for those of all.
-        tables = ((month, _with_codes(rows, columns) if name == "box_score" else rows) for month, rows in decoded(name))
+        if self.name == "box_score":
+            tables = ((month, _with_codes(rows, columns)) for month, rows in tables)
         batches = ((month, batch) for month, rows in tables for batch in rows.to_batches())
-        is_done = _commits.try_commit(store, table, _commits.add_files(store, table, batches))
-        store.keep(table)
+        is_done = _commits.try_commit(self.store, table, _commits.add_files(self.store, table, batches))
+        self.store.keep(table)
         return is_done
 
-    def write(name: str) -> None:
-        table = (tables_before or {}).get(name)
-        if not touched and name != "players":
-            if not any(outcome.counts.get(name) for outcome, _ in changed[name]):
-                store.keep(table)
-                return
-            if store.can_add_files and is_added(name, table):
-                return
-        key = next(resource.key for resource in RESOURCES.values() if name in resource.tables)
-        keys = [outcome.unit.key for outcome, _ in changed[name]]
-        store.replace(name, lambda: rows_of(name), f"{is_in(MONTH, within)} AND {is_in(key, keys)}")
+    def _schema(self) -> "pyarrow.Schema":
+        """Return the columns of the rows, with the stat codes of box scores."""
+        pa = library("pyarrow", "archive")
+        schema = stored_schema(self.name)
+        if self.name == "box_score":
+            for column in dict.fromkeys(column for outcome, _ in self.outcomes for column in outcome.extra_columns):
+                schema = schema.append(pa.field(column, pa.float64()))
+        return schema
 
-    with ThreadPoolExecutor(_MAX_THREADS) as pool:
-        list(pool.map(write, changed))
+
+def _concat(tables: "Sequence[pyarrow.Table]") -> "pyarrow.Table":
+    """Return tables together, each of which may have columns of its own."""
+    return library("pyarrow", "archive").concat_tables(tables, promote_options="default")
 
 
 def _with_codes(rows: "pyarrow.Table", columns: Sequence[str]) -> "pyarrow.Table":

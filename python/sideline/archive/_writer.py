@@ -83,17 +83,7 @@ def write_outcomes(
         tables_before = {name: store.reopen(name) for name in names}
         if reserved is not None:
             rows_of_reserved = {row["unit"]: row for row in to_dicts(reserved)}
-            before = table.version()
-            # Of a contended table, other writers may change other rows meanwhile.
-            if is_contended:
-                is_done = store.try_replace(table, reserved, is_in("unit", rows_of_reserved))
-            else:
-                is_done = _commits.try_commit(
-                    store, table, _commits.add_files(store, table, _commits.by_month(reserved))
-                )
-                table.update_incremental()
-            # Between the two versions another writer may have changed other units.
-            if not is_done or table.version() != before + 1:
+            if not _reserve(store, table, reserved, rows_of_reserved, is_contended=is_contended):
                 is_contended = True
                 continue
             seen |= rows_of_reserved
@@ -139,6 +129,21 @@ def _rows_of_units(store: Store, table: "DeltaTable", outcomes: Mapping[str, Out
     rows = coverage_of(store, table, outcomes, months=months)
     moved_units = dated_units - {row["unit"] for row in rows}
     return rows + (coverage_of(store, table, moved_units) if moved_units else [])
+
+
+def _reserve(
+    store: Store, table: "DeltaTable", rows: "pyarrow.Table", units: Collection[str], *, is_contended: bool
+) -> bool:
+    """Add the rows of reserved units; return whether nobody else changed the table `coverage` meanwhile."""
+    before = table.version()
+    # Of a contended table, other writers may change other rows meanwhile.
+    if is_contended:
+        is_done = store.try_replace(table, rows, is_in("unit", units))
+    else:
+        is_done = _commits.try_commit(store, table, _commits.add_files(store, table, _commits.by_month(rows)))
+        table.update_incremental()
+    # Between the two versions another writer may have changed other units.
+    return is_done and table.version() == before + 1
 
 
 def _replace_coverage(
@@ -248,9 +253,9 @@ def _write_units(
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    is_touched = not changed.keys() <= {*new_units} or bool(interrupted_before & changed.keys())
+    has_rows = not changed.keys() <= {*new_units} or bool(interrupted_before & changed.keys())
     of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
-    write_rows(store, of_units, months, touched=is_touched, tables_before=tables_before)
+    write_rows(store, of_units, months, has_rows=has_rows, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
     changes = {name: _change_id(name, seen[name]) for name in changed if name in seen}
     if changes and (stored.corrections or interrupted_before & changes.keys()):
@@ -277,7 +282,7 @@ def _restore_newer(store: Store, rows: Sequence[Row]) -> None:
         status = "fetched" if body else WITHDRAWN
         found.append((Outcome(unit_of_body(row), status, row["stored_at"], body=body), row[MONTH]))
     if found:
-        write_rows(store, found, months, touched=True)
+        write_rows(store, found, months, has_rows=True)
 
 
 def _find_corrections(
