@@ -1,17 +1,17 @@
 """Positions of players and ball."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from ..court import Court
 from ._court import Football, Rules, court as draw_court, nothing
-from ._data import Columns, Named, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
+from ._data import Columns, Named, Names, Numbers, Rows, epoch_ms, moment_text, names_of, plain, team_label, teams_of
 from ._fit import fit
 from ._look import BALL, OTHER, team_colours, text_on
 
@@ -59,84 +59,94 @@ def tracking(
         raise ValueError(f"trail is {trail}; it must be 0 or more seconds")
     there = np.isfinite(t) & np.isfinite(x) & np.isfinite(y)
     ax = draw_court(ax, court, half=False)
-    # A field is three times as long as a court, and its players are as close to each other.
-    is_field = court == "football"
     if not there.any():
         nothing(ax, "positions")
         return ax
     moment = float(t[there].max()) if at is None else epoch_ms(at)
     order = teams_of(team)
-    fills = team_colours(order, colors)
-    labels = columns.team_names(teams)
-    players = names_of(players, "player")
+    fills = dict(zip(order, team_colours(order, colors), strict=True))
+    names, labels = columns.team_names(teams), names_of(players, "player")
     columns = columns.only(there & (t <= moment) & (t >= moment - max(length, MAX_AGE_MS)))
-    t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
-    kinds, clocks, whose = columns.texts("type"), columns.texts("game_clock"), _whose(columns, player)
-    rows = np.argsort(t, kind="stable")
-    seen: set[str] = set()
-    shown, clock = 0, None
-    # By number: NumPy ignores NULs at the end of strings.
-    sensors = {one: number for number, one in enumerate(dict.fromkeys(whose[rows].tolist()))}
-    numbers = np.array([sensors[one] for one in whose[rows].tolist()], dtype=np.int64)
-    for number in sensors.values():
-        own = rows[numbers == number]
-        last = own[-1]
-        is_ball = kinds[last] == "BALL"
-        place = order.index(team[last]) if team[last] in order else None
-        colour = BALL if is_ball else OTHER if place is None else fills[place]
-        if length:
-            _trail(ax, t[own], x[own], y[own], moment - length, "0.25" if is_ball else colour)
-        if t[last] < moment - MAX_AGE_MS:
-            continue
-        shown += 1
-        clock = clock or clocks[last]
-        name = "ball" if is_ball else team_label(team[last], labels)
-        ax.scatter(
-            x[last],
-            y[last],
-            s=(22 if is_ball else 75) if is_field else (40 if is_ball else 190),
-            c=[colour],
-            edgecolors="black" if is_ball else "white",
-            linewidths=0.8,
-            zorder=4 if is_ball else 3,
-            label=None if name in seen else name,
-        )
-        seen.add(name)
-        if not is_ball and np.isfinite(player[last]):
-            text = plain(players.get(int(player[last]), str(int(player[last]))))
-            _mark(ax, x[last], y[last], text, 5.0 if is_field else 7.0, text_on(to_rgb(colour)))
-    if shown:
-        ax.legend(
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=3,
-            fontsize=8,
-            frameon=False,
-            handletextpad=0.2,
-            columnspacing=1,
-        )
-    else:
-        nothing(ax, "positions at this moment")
+    sensors = list(_sensors(columns, fills, names, labels))
+    if length:
+        for sensor in sensors:
+            _trail(ax, sensor, moment - length)
+    current = [sensor for sensor in sensors if sensor.t[-1] >= moment - MAX_AGE_MS]
+    # A field is three times as long as a court, and its players are as close to each other.
+    _dots(ax, current, is_field=court == "football")
     when = moment_text(moment, "milliseconds")
-    on_clock = f"game clock {plain(clock)}" if clock else ""
-    ax.set_xlabel(f"{when}\n" + "; ".join(filter(None, [f"{shown} positions", on_clock])), fontsize=8, color="0.35")
+    clock = next((sensor.clock for sensor in current if sensor.clock), None)
+    on_clock = f"; game clock {plain(clock)}" if clock else ""
+    ax.set_xlabel(f"{when}\n{len(current)} positions{on_clock}", fontsize=8, color="0.35")
     return fit(ax)
 
 
-def _whose(columns: Columns, player: Numbers) -> npt.NDArray[np.object_]:
-    """Return the column that identifies a sensor: the tag, or the player."""
-    whose = np.empty(len(player), dtype=np.object_)
-    whose[:] = [str(one) if tag is None else tag for tag, one in zip(columns.texts("tag"), player, strict=True)]
-    return whose
+@dataclass(frozen=True)
+class _Sensor:
+    """The positions of a sensor by time, up to the moment, and how it is drawn."""
+
+    t: Numbers
+    x: Numbers
+    y: Numbers
+    is_ball: bool
+    colour: Any
+    name: str
+    """The ball, or the team."""
+    player: str | None
+    clock: Any
 
 
-def _trail(ax: Axes, t: Numbers, x: Numbers, y: Numbers, since: float, colour: str) -> None:
-    on_it = t >= since
-    t, x, y = t[on_it], x[on_it], y[on_it]
+def _sensors(columns: Columns, fills: Mapping[float, Any], teams: Names, players: Names) -> Iterator[_Sensor]:
+    """Yield each sensor: a tag, or a player."""
+    t, x, y, team, player = (columns.numbers(name) for name in ("t", "x", "y", "team_id", "player_id"))
+    kinds, clocks, tags = columns.texts("type"), columns.texts("game_clock"), columns.texts("tag")
+    # In lists: NumPy ignores NULs at the end of strings.
+    rows_by_sensor: dict[Any, list[int]] = {}
+    for row in np.argsort(t, kind="stable").tolist():
+        rows_by_sensor.setdefault(str(player[row]) if tags[row] is None else tags[row], []).append(row)
+    for rows in rows_by_sensor.values():
+        last = rows[-1]
+        is_ball = kinds[last] == "BALL"
+        colour = BALL if is_ball else fills.get(team[last], OTHER)
+        name = "ball" if is_ball else team_label(team[last], teams)
+        has_label = not is_ball and np.isfinite(player[last])
+        label = plain(players.get(int(player[last]), str(int(player[last])))) if has_label else None
+        yield _Sensor(t[rows], x[rows], y[rows], is_ball, colour, name, label, clocks[last])
+
+
+def _trail(ax: Axes, sensor: _Sensor, since: float) -> None:
+    on_it = sensor.t >= since
+    t, x, y = sensor.t[on_it], sensor.x[on_it], sensor.y[on_it]
     breaks = np.flatnonzero(np.diff(t) > MAX_AGE_MS) + 1
+    colour = "0.25" if sensor.is_ball else sensor.colour
     ax.plot(
         np.insert(x, breaks, np.nan), np.insert(y, breaks, np.nan), color=colour, linewidth=1.4, alpha=0.55, zorder=2
     )
+
+
+def _dots(ax: Axes, sensors: Sequence[_Sensor], *, is_field: bool) -> None:
+    """Draw the last position of each sensor, and the legend."""
+    if not sensors:
+        nothing(ax, "positions at this moment")
+        return
+    seen: set[str] = set()
+    for sensor in sensors:
+        x, y, is_ball = sensor.x[-1], sensor.y[-1], sensor.is_ball
+        ax.scatter(
+            x,
+            y,
+            s=(22 if is_ball else 75) if is_field else (40 if is_ball else 190),
+            c=[sensor.colour],
+            edgecolors="black" if is_ball else "white",
+            linewidths=0.8,
+            zorder=4 if is_ball else 3,
+            label=None if sensor.name in seen else sensor.name,
+        )
+        seen.add(sensor.name)
+        if sensor.player is not None:
+            _mark(ax, x, y, sensor.player, 5.0 if is_field else 7.0, text_on(to_rgb(sensor.colour)))
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3}
+    ax.legend(**place, fontsize=8, frameon=False, handletextpad=0.2, columnspacing=1)
 
 
 def _mark(ax: Axes, x: float, y: float, text: str, size: float, inside: str) -> None:
