@@ -122,17 +122,7 @@ def shot_chart(
     >>> axes.get_title(loc="left")
     'Elkhorn Mariners'
     """
-    check_axes(ax, "kind")
-    if kind not in ("scatter", "hexbin", "heatmap", "zones"):
-        raise ValueError(
-            f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"
-        )
-    if not cell > 0:
-        raise ValueError(f"cell is {cell}; it must be more than 0")
-    if color not in ("make", "openness") or (color == "openness" and kind != "scatter"):
-        raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
-    if labels and kind != "hexbin":
-        raise ValueError('labels=True writes in hexagons: pass kind="hexbin"; kind="zones" always has labels')
+    _check_arguments(ax, kind, color, cell, labels=labels)
     team, player = select_id("team", team, team_id), select_id("player", player, player_id)
     if kind == "zones":
         return zones(shots, ax, court=court, team=team, player=player, teams=teams, players=players, **options)
@@ -150,12 +140,24 @@ def shot_chart(
     elif kind == "scatter":
         _marks(ax, selection, options)
     elif kind == "heatmap":
-        _heat(ax, selection, rules(court), options)
-        notes.append("darker: more of the shots")
+        notes += _heat(ax, selection, rules(court), options)
     else:
-        few = _hexagons(ax, selection, rules(court), cell, min_count, options, labels=labels)
-        notes.append(f"grey: fewer than {min_count} shots" if few else "")
+        notes += _hexagons(ax, selection, rules(court), cell, min_count, options, labels=labels)
     return _titled(ax, selection, *notes)
+
+
+def _check_arguments(ax: Axes | None, kind: str, color: str, cell: float, *, labels: bool) -> None:
+    check_axes(ax, "kind")
+    if kind not in ("scatter", "hexbin", "heatmap", "zones"):
+        raise ValueError(
+            f"kind is {kind!r}; it must be one of scatter, hexbin, heatmap, zones; court= selects the court"
+        )
+    if not cell > 0:
+        raise ValueError(f"cell is {cell}; it must be more than 0")
+    if color not in ("make", "openness") or (color == "openness" and kind != "scatter"):
+        raise ValueError(f'color is {color!r}; it must be "make", or "openness" with kind="scatter"')
+    if labels and kind != "hexbin":
+        raise ValueError('labels=True writes in hexagons: pass kind="hexbin"; kind="zones" always has labels')
 
 
 def select_id(what: str, named: One | None, by_id: One | None) -> One | None:
@@ -224,8 +226,8 @@ def _floor(ax: Axes, of: Court) -> Rectangle:
 
 def _hexagons(
     ax: Axes, shots: Shots, of: Court, cell: float, min_count: int, options: dict[str, Any], *, labels: bool
-) -> bool:
-    """Draw the hexagons; return whether any have too few shots."""
+) -> list[str]:
+    """Draw the hexagons; return a note if any have too few shots."""
     centres, whose = hexagons(shots["hoop_player_x"], shots["hoop_player_y"], cell)
     count = np.bincount(whose)
     worth = np.bincount(whose, weights=shots["points"]) / count
@@ -250,7 +252,7 @@ def _hexagons(
         _hexagon_labels(ax, centres[enough], makes[enough], count[enough], cell)
     efficiency_scale(ax)
     _size_key(ax, of, cell, min_count, bound)
-    return not bool(enough.all())
+    return [] if enough.all() else [f"grey: fewer than {min_count} shots"]
 
 
 def _size(count: npt.NDArray[Any], bound: float) -> Numbers:
@@ -296,8 +298,8 @@ def _size_key(ax: Axes, of: Court, cell: float, min_count: int, bound: float) ->
     ax.text(float(x.mean()), y + 0.62 * cell + 280, "shots", va="center", **words)
 
 
-def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
-    """Draw the density of shots, smoothed by a Gaussian of two feet."""
+def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> list[str]:
+    """Draw the density of shots, smoothed by a Gaussian of two feet; return a note."""
     step, width = 200.0, 600.0
     low, high = -of.baseline_to_hoop, reach(of)
     across = np.arange(-of.width / 2, of.width / 2 + step, step)
@@ -322,6 +324,7 @@ def _heat(ax: Axes, shots: Shots, of: Court, options: dict[str, Any]) -> None:
     image = ax.imshow(count, origin="lower", extent=extent, **look | options)
     image.set_clip_path(_floor(ax, of))
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
+    return ["darker: more of the shots"]
 
 
 def hexagons(x: Numbers, y: Numbers, cell: float) -> tuple[Numbers, npt.NDArray[np.intp]]:
@@ -377,11 +380,17 @@ def zones(
     if not len(selection):
         nothing(ax, "shots")
         return _titled(ax, selection)
-    x, y = selection["hoop_player_x"], selection["hoop_player_y"]
-    ax.scatter(x, y, s=3, c="0.6", linewidths=0, zorder=1.5)
-    numbers, of = np.unique(selection[column], return_inverse=True)
+    ax.scatter(selection["hoop_player_x"], selection["hoop_player_y"], s=3, c="0.6", linewidths=0, zorder=1.5)
+    _write_zones(ax, selection, column, options)
+    efficiency_scale(ax)
+    return _titled(ax, selection, "zone borders are not published:\neach zone is at the mean place of its shots")
+
+
+def _write_zones(ax: Axes, shots: Shots, column: str, options: dict[str, Any]) -> None:
+    """Write the numbers of each zone near the mean place of its shots."""
+    numbers, of = np.unique(shots[column], return_inverse=True)
     count = np.bincount(of)
-    sums: dict[str, Any] = {name: np.bincount(of, weights=selection[name]) for name in (*FRAME, "is_make", "points")}
+    sums: dict[str, Any] = {name: np.bincount(of, weights=shots[name]) for name in (*FRAME, "is_make", "points")}
     centres = np.column_stack([sums["hoop_player_x"] / count, sums["hoop_player_y"] / count])
     colours = EFFICIENCY.to_rgba(sums["points"] / count)
     makes = sums["is_make"].astype(int)
@@ -395,8 +404,6 @@ def zones(
             gid=f"{column} {int(zone)}",
             **_label_look(colours[position]) | options,
         )
-    efficiency_scale(ax)
-    return _titled(ax, selection, "zone borders are not published:\neach zone is at the mean place of its shots")
 
 
 def _label_look(colour: Any) -> dict[str, Any]:
