@@ -1,6 +1,6 @@
 """The score margin as a line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -11,10 +11,10 @@ from matplotlib.ticker import FuncFormatter
 from .._rows import library
 from ..metrics import game_state
 from ._court import new_axes, nothing
-from ._data import Columns, Named, Rows, names_of, plain, team_label
+from ._data import Columns, Named, Rows, names_of, team_label
 from ._fit import fit
 from ._look import team_colours, text_on
-from ._possessions import period_order
+from ._possessions import mark_period, period_order
 
 MINUTE = 60.0
 
@@ -59,34 +59,42 @@ def score_margin(
     if states["game_id"].n_unique() > 1:
         raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())
-    sign = np.where(states["team_id"].to_numpy() == first, 1, -1)
-    before = sign * states["margin"].to_numpy()
-    gained = sign * (states["points"] - states["opponent_points"]).to_numpy()
-    own = np.where(sign == 1, states["points"].to_numpy(), states["opponent_points"].to_numpy())
-    total, difference = int(own.sum()), int(before[-1] + gained[-1])
+    margin, total = _margins(states, first)
     at, begins = _elapsed(states)
     x = np.append(at, max(begins[-1][2], float(at[-1]))) / MINUTE
-    margin = np.append(before, difference)
     lines = ax.step(x, margin, **{"where": "post", "color": "0.2", "linewidth": 1.0, **options})
     fills = team_colours((first, second), colors)
     for colour, is_leading in zip(fills, (margin > 0, margin < 0), strict=True):
         ax.fill_between(x, 0, np.where(is_leading, margin, 0), step="post", color=colour, alpha=0.45, linewidth=0)
     ax.axhline(0, color="0.4", linewidth=0.8, zorder=lines[0].get_zorder() - 0.5)
     for name, start, _ in begins:
-        ax.axvline(start / MINUTE, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
-        ax.annotate(plain(name), (start / MINUTE, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
+        mark_period(ax, start / MINUTE, name)
     labels = columns.team_names(names_of(teams, "team"))
     names = [team_label(team, labels) for team in (first, second)]
     limit = max(4.0, float(np.abs(margin).max()) * 1.15)
     ax.set(xlim=(0, float(x[-1])), ylim=(-limit, limit), xlabel="minutes played")
-    ax.set_title(f"{names[0]} {total}, {names[1]} {total - difference}", loc="left", fontsize=11, pad=16)
+    ax.set_title(f"{names[0]} {total}, {names[1]} {total - int(margin[-1])}", loc="left", fontsize=11, pad=16)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.0f}"))
+    _write_leads(ax, names, fills)
+    return fit(ax)
+
+
+def _margins(states: Any, team_id: int) -> tuple[Any, int]:
+    """Return the margin of a team before each possession and after the last one, and its points."""
+    sign = np.where(states["team_id"].to_numpy() == team_id, 1, -1)
+    before = sign * states["margin"].to_numpy()
+    gained = sign * (states["points"] - states["opponent_points"]).to_numpy()
+    own = np.where(sign == 1, states["points"].to_numpy(), states["opponent_points"].to_numpy())
+    return np.append(before, before[-1] + gained[-1]), int(own.sum())
+
+
+def _write_leads(ax: Axes, names: Sequence[str], fills: Sequence[Any]) -> None:
+    """Write above and below the middle who leads there."""
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": 8}
     # A light colour cannot be read on white.
     above, below = (fill if text_on(to_rgb(fill)) == "white" else "0.25" for fill in fills)
     ax.annotate(f"{names[0]} lead", (0, 1), (4, -12), va="top", color=above, **place)
     ax.annotate(f"{names[1]} lead", (0, 0), (4, 4), va="bottom", color=below, **place)
-    return fit(ax)
 
 
 def _elapsed(states: Any) -> tuple[Any, list[tuple[str, float, float]]]:

@@ -55,8 +55,8 @@ def possession_timeline(
         raise ValueError(f"clock is {clock!r}; it must be game or wall")
     names = ("start_game_clock_s", "end_game_clock_s") if clock == "game" else ("start_timestamp", "end_timestamp")
     columns = Columns(possessions, "possessions", ["team_id", *names])
-    team, start, end, turnover = (columns.numbers(name) for name in ("team_id", *names, "turnover"))
-    period = columns.texts("period")
+    team, start, end = (columns.numbers(name) for name in ("team_id", *names))
+    period, is_turnover = columns.texts("period"), columns.numbers("turnover") > 0
     if ax is None:
         ax = new_axes(10, 2.6)
     whole = np.isfinite(team) & np.isfinite(start) & np.isfinite(end)
@@ -69,26 +69,33 @@ def possession_timeline(
         return ax
     if clock == "game" and len(games := set(columns.texts("game_id")[whole].tolist())) > 1:
         raise ValueError(f"these are possessions of {len(games)} games: pass those of one game")
-    team, start, end, turnover, period = team[whole], start[whole], end[whole], turnover[whole], period[whole]
-    if clock == "game":
-        begin, length, axis = _on_the_game_clock(ax, start, end, period)
-    else:
-        begin, length, axis = _on_the_wall(ax, start, end, period)
+    team, start, end, period, is_turnover = team[whole], start[whole], end[whole], period[whole], is_turnover[whole]
+    place = _on_the_game_clock if clock == "game" else _on_the_wall
+    begin, length, axis = place(ax, start, end, period)
     labels = columns.team_names(teams)
     order = teams_of(team)
-    for row, (one, colour) in enumerate(zip(order, team_colours(order, colors), strict=True)):
-        own = team == one
-        bars = list(zip(begin[own].tolist(), length[own].tolist(), strict=True))
-        ax.broken_barh(bars, (row - 0.3, 0.6), **{"facecolors": colour, "linewidths": 0, **options})
-        is_turnover = own & (turnover > 0)
-        middle = begin[is_turnover] + length[is_turnover] / 2
-        ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)
-    ax.set_yticks(range(len(order)), [team_label(one, labels) for one in order])
-    ax.set(ylim=(len(order) - 0.4, -0.6))
-    ax.tick_params(axis="y", length=0)
-    marks = "x: turnover" if bool((turnover > 0).any()) else ""
+    for row, (team_id, colour) in enumerate(zip(order, team_colours(order, colors), strict=True)):
+        own = team == team_id
+        look = {"facecolors": colour, "linewidths": 0, **options}
+        _draw_row(ax, row, np.column_stack([begin, length])[own], is_turnover[own], look)
+    _name_rows(ax, [team_label(team_id, labels) for team_id in order])
+    marks = "x: turnover" if is_turnover.any() else ""
     ax.set_xlabel("; ".join(filter(None, [axis, marks, note])), fontsize=9, color="0.25")
     return fit(ax)
+
+
+def _draw_row(ax: Axes, row: int, bars: Numbers, is_turnover: npt.NDArray[np.bool_], look: dict[str, Any]) -> None:
+    """Draw the possessions of a team, each with its begin and length, and crosses over its turnovers."""
+    ax.broken_barh([(begin, length) for begin, length in bars.tolist()], (row - 0.3, 0.6), **look)
+    begin, length = bars[is_turnover].T
+    middle = begin + length / 2
+    ax.scatter(middle, np.full(len(middle), row - 0.4), marker="x", s=12, c="0.15", linewidths=0.9, zorder=3)
+
+
+def _name_rows(ax: Axes, names: list[str]) -> None:
+    ax.set_yticks(range(len(names)), names)
+    ax.set(ylim=(len(names) - 0.4, -0.6))
+    ax.tick_params(axis="y", length=0)
 
 
 def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tuple[Numbers, Numbers, str]:
@@ -100,7 +107,7 @@ def _on_the_game_clock(ax: Axes, start: Numbers, end: Numbers, period: Objects) 
         # The length of a period is rounded up to whole minutes.
         minutes = math.ceil(float(start[own].max()) / MINUTE)
         begin[own] = offset + minutes - start[own] / MINUTE
-        _begins(ax, offset, name)
+        mark_period(ax, offset, name)
         step = 5 if minutes % 5 == 0 else 3 if minutes % 3 == 0 else 1
         step = max(step, minutes // _MAX_TICKS)
         for left in range(minutes, 0, -step):
@@ -116,7 +123,7 @@ def _on_the_wall(ax: Axes, start: Numbers, end: Numbers, period: Objects) -> tup
     origin = start.min()
     begin, length = (start - origin) / 1000 / MINUTE, (end - start) / 1000 / MINUTE
     for name in dict.fromkeys(one for one in period.tolist() if one is not None):
-        _begins(ax, float(begin[_is(period, name)].min()), name)
+        mark_period(ax, float(begin[_is(period, name)].min()), name)
     last = float((begin + length).max())
     ax.set_xlim(0, last if last > 0 else 1.0)
     return begin, length, f"minutes from {moment_text(origin)}"
@@ -127,7 +134,7 @@ def _is(period: Objects, name: str) -> npt.NDArray[np.bool_]:
     return np.array([one == name for one in period.tolist()], dtype=bool)
 
 
-def _begins(ax: Axes, at: float, name: str | None) -> None:
+def mark_period(ax: Axes, at: float, name: str | None) -> None:
     """Draw a line at the start of a period."""
     if name is not None:
         ax.axvline(at, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
