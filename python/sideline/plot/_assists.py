@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 
 from ._court import new_axes, nothing
-from ._data import Columns, Named, One, Rows, chosen_id, plain, team_label, teams_of
+from ._data import Columns, Named, Names, One, Rows, chosen_id, plain, team_label, teams_of
 from ._fit import fit
 from ._look import MAKE, OTHER
 from ._shots import select_id
@@ -55,13 +55,8 @@ def assist_network(
     columns = Columns(possession_events, "possession_events", REQUIRED)
     columns.check_once("possession_events", ("team_id", "possession", "position"))
     labels = columns.team_names(teams)
-    wanted_id = chosen_id("team", select_id("team", team, team_id), columns.numbers("team_id"), labels)
-    if wanted_id is not None:
-        columns = columns.only(columns.numbers("team_id") == wanted_id)
+    columns = _select_team(columns, select_id("team", team, team_id), labels)
     present = teams_of(columns.numbers("team_id"))
-    if len(present) > 1:
-        names = ", ".join(team_label(number, labels) for number in present)
-        raise ValueError(f"these are possessions of {len(present)} teams, {names}: pass team=")
     if ax is None:
         ax = new_axes(6, 5.8)
     ax.set(xlim=(-1.55, 1.55), ylim=(-1.25, 1.25), aspect="equal", xticks=[], yticks=[])
@@ -81,6 +76,19 @@ def assist_network(
     ax.set_title(title, loc="left", fontsize=11)
     ax.set_xlabel("; ".join(notes), fontsize=8, color="0.35")
     return fit(ax)
+
+
+def _select_team(columns: Columns, team: One | None, labels: Names) -> Columns:
+    """Select the rows of a team, which can only be omitted if all are of one."""
+    ids = columns.numbers("team_id")
+    selected_id = chosen_id("team", team, ids, labels)
+    if selected_id is not None:
+        return columns.only(ids == selected_id)
+    present = teams_of(ids)
+    if len(present) > 1:
+        names = ", ".join(team_label(number, labels) for number in present)
+        raise ValueError(f"these are possessions of {len(present)} teams, {names}: pass team=")
+    return columns
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ._court import new_axes
-from ._data import Columns, Named, One, Rows, chosen_id, plain
+from ._data import Columns, Named, Names, Numbers, One, Rows, chosen_id, plain
 from ._fit import fit
 from ._look import TEAMS
 
@@ -58,12 +58,7 @@ def compare_players(
     columns = Columns(rows, table, ["player_id"])
     labels = columns.player_names(names)
     present = columns.numbers("player_id")
-    ids = [chosen_id("player", player, present, labels) for player in players]
-    if ids[0] == ids[1]:
-        raise ValueError(f"players is {players!r}, the same player twice: name two")
-    for player_id in ids:
-        if not (present == player_id).any():
-            raise ValueError(f"player {labels.get(int(player_id or 0), player_id)} has no row")
+    ids = _ids(players, present, labels)
     if stats is not None:
         codes = [code for stat in stats for code in SHARES.get(stat, (stat,))]
         Columns(rows, table, codes)
@@ -83,6 +78,17 @@ def compare_players(
     ax.set_xlabel("; ".join(filter(None, notes)), fontsize=8, color="0.35")
     ax.set_title(" and ".join(people), loc="left", fontsize=11)
     return fit(ax)
+
+
+def _ids(players: Sequence[One], present: Numbers, labels: Names) -> list[int | None]:
+    """Return the ids of two players with rows."""
+    ids = [chosen_id("player", player, present, labels) for player in players]
+    if ids[0] == ids[1]:
+        raise ValueError(f"players is {players!r}, the same player twice: name two")
+    for player_id in ids:
+        if not (present == player_id).any():
+            raise ValueError(f"player {labels.get(int(player_id or 0), player_id)} has no row")
+    return ids
 
 
 def _with_values(columns: Columns, stats: Sequence[str]) -> list[str]:

@@ -140,12 +140,7 @@ def matchups(
     columns = Columns(matchups, "tracking_matchups", required)
     if limit < 1:
         raise ValueError(f"limit is {limit}; it must be at least 1")
-    is_drawn = columns.numbers("shots") > 0
-    if player_id is not None:
-        attackers, defenders = columns.numbers(required[0]), columns.numbers(required[1])
-        player = chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
-        is_drawn &= (attackers == player) | (defenders == player)
-    columns = columns.only(is_drawn)
+    columns = _select_pairs(columns, player_id)
     attacker, defender, shots, makes, low, high = (columns.numbers(name) for name in required)
     order = np.argsort(-shots, kind="stable")[:limit][::-1]
     if ax is None:
@@ -169,3 +164,13 @@ def matchups(
     ax.set_xlabel("makes / shots, with 90 % interval", fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return fit(ax)
+
+
+def _select_pairs(columns: Columns, player_id: One | None) -> Columns:
+    """Select the pairs with a shot, of a player or of all."""
+    is_drawn = columns.numbers("shots") > 0
+    if player_id is not None:
+        attackers, defenders = columns.numbers("offense_player_id"), columns.numbers("defense_player_id")
+        player = chosen_id("player", player_id, np.concatenate([attackers, defenders]), {})
+        is_drawn &= (attackers == player) | (defenders == player)
+    return columns.only(is_drawn)
