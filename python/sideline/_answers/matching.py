@@ -142,73 +142,91 @@ def crosswalk(
     """
     pl = library("polars", "polars")
     rows = frame_of("other", other)
-    names = [name] if isinstance(name, str) else list(name)
-    requested_columns: dict[str, Sequence[str | None]] = {
-        "name": names,
-        "team": [team],
-        "jersey": [jersey],
-        "birth_date": [birth_date],
-    }
-    for argument, columns in requested_columns.items():
-        for column in columns:
+    columns = _Columns([name] if isinstance(name, str) else list(name), team, jersey, birth_date)
+    columns.check(rows)
+    known_players = _players(players)
+    are_ids = team is not None and _are_ids(rows[team])
+    ids, people = _people(known_players, birth_date, are_team_ids=are_ids, needs_team=team is not None)
+    decisions = _decide(people, columns.people(rows, are_team_ids=are_ids))
+    rows = rows.rename(
+        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
+    )
+    kind = known_players["player_id"].dtype
+    matches = pl.concat([rows, _matches(decisions, ids, kind)], how="horizontal")
+    complete_frame = pl.concat([matches, _unmatched_players(decisions, ids, kind)], how="diagonal")
+    return of_kind(players, "crosswalk", complete_frame.select("player_id", *rows.columns, *_RESULT_COLUMNS))
+
+
+_RESULT_COLUMNS = ("method", "confidence", "candidates")
+
+_Decision = tuple[int | None, str, float | None, list[int]]
+"""The player, the method, the confidence, and the candidates without a player."""
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of the other source that distinguish people."""
+
+    names: list[str]
+    team: str | None
+    jersey: str | None
+    birth_date: str | None
+
+    def check(self, rows: "polars.DataFrame") -> None:
+        arguments = {"team": self.team, "jersey": self.jersey, "birth_date": self.birth_date}
+        for argument, column in (*(("name", name) for name in self.names), *arguments.items()):
             if column is not None and column not in rows.columns:
                 hint = did_you_mean(column, rows.columns)
                 raise ValueError(
                     f"other has no column {column!r} for {argument}; it has {', '.join(rows.columns)}{hint}"
                 )
-    if not names:
-        raise ValueError("name must be the column of other with the names, or a list of several")
-    known_players = _players(players)
-    are_ids = team is not None and _are_ids(rows[team])
-    ids, people = _people(known_players, birth_date, are_team_ids=are_ids, needs_team=team is not None)
-    others = [
-        _Person(
-            _parse_names([" ".join(str(row[column]) for column in names if row[column] is not None)]),
-            _values(row[team] if team else None, _team_id if are_ids else _plain),
-            _values(row[jersey] if jersey else None, _jersey),
-            _values(row[birth_date] if birth_date else None, _day),
-        )
-        for row in rows.select(*dict.fromkeys([*names, *filter(None, (team, jersey, birth_date))])).to_dicts()
-    ]
-    decisions = _decide(people, others)
+        if not self.names:
+            raise ValueError("name must be the column of other with the names, or a list of several")
+
+    def people(self, rows: "polars.DataFrame", *, are_team_ids: bool) -> list[_Person]:
+        """Return the person of each row."""
+        optional = (self.team, self.jersey, self.birth_date)
+        return [
+            _Person(
+                _parse_names([" ".join(str(row[column]) for column in self.names if row[column] is not None)]),
+                _values(row[self.team] if self.team else None, _team_id if are_team_ids else _plain),
+                _values(row[self.jersey] if self.jersey else None, _jersey),
+                _values(row[self.birth_date] if self.birth_date else None, _day),
+            )
+            for row in rows.select(*dict.fromkeys([*self.names, *filter(None, optional)])).to_dicts()
+        ]
+
+
+def _matches(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
+    """Return the decision for each row, with `ids` of the players."""
+    pl = library("polars", "polars")
+    columns = {
+        "player_id": [None if player is None else ids[player] for player, *_ in decisions],
+        "method": [method for _, method, _, _ in decisions],
+        "confidence": [confidence for _, _, confidence, _ in decisions],
+        "candidates": [[ids[player] for player in candidates] for *_, candidates in decisions],
+    }
+    schema = {"player_id": kind, "method": pl.String, "confidence": pl.Float64, "candidates": pl.List(kind)}
+    frame: polars.DataFrame = pl.DataFrame(columns, schema)
+    return frame
+
+
+def _unmatched_players(decisions: Sequence[_Decision], ids: Sequence[Any], kind: Any) -> "polars.DataFrame":
+    """Return the id and method of each player without a row."""
+    pl = library("polars", "polars")
     taken_players = {player for player, *_ in decisions if player is not None}
     listed_players = {
         candidate for _, method, _, candidates in decisions if method == "ambiguous" for candidate in candidates
     }
-    left = [number for number in range(len(people)) if number not in taken_players]
-    kind = known_players["player_id"].dtype
-    found_rows = rows.rename(
-        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
-    )
-    matches = pl.DataFrame(
-        {
-            "player_id": pl.Series([None if one is None else ids[one] for one, *_ in decisions], dtype=kind),
-            "method": pl.Series([method for _, method, _, _ in decisions], dtype=pl.String),
-            "confidence": pl.Series([confidence for _, _, confidence, _ in decisions], dtype=pl.Float64),
-            "candidates": pl.Series(
-                [[ids[one] for one in found_rows] for *_, found_rows in decisions], dtype=pl.List(kind)
-            ),
-        }
-    )
-    unmatched_players = pl.DataFrame(
-        {
-            "player_id": pl.Series([ids[number] for number in left], dtype=kind),
-            "method": pl.Series(
-                ["ambiguous" if number in listed_players else "unmatched" for number in left], dtype=pl.String
-            ),
-        }
-    )
-    complete_frame = pl.concat([pl.concat([found_rows, matches], how="horizontal"), unmatched_players], how="diagonal")
-    return of_kind(players, "crosswalk", complete_frame.select("player_id", *found_rows.columns, *_RESULT_COLUMNS))
+    left = [player for player in range(len(ids)) if player not in taken_players]
+    methods = ["ambiguous" if player in listed_players else "unmatched" for player in left]
+    columns = {"player_id": [ids[player] for player in left], "method": methods}
+    frame: polars.DataFrame = pl.DataFrame(columns, {"player_id": kind, "method": pl.String})
+    return frame
 
 
-_RESULT_COLUMNS = ("method", "confidence", "candidates")
-
-
-def _decide(
-    people: Sequence[_Person], others: Sequence[_Person]
-) -> list[tuple[int | None, str, float | None, list[int]]]:
-    """Decide for each row of `others`: the player, the method, the confidence, and the candidates without a player."""
+def _decide(people: Sequence[_Person], others: Sequence[_Person]) -> list[_Decision]:
+    """Decide for each row of `others`."""
     counts = _NameCounts.of(people, others)
     index: dict[object, list[int]] = {}
     for number, person in enumerate(people):
@@ -228,26 +246,27 @@ def _decide(
     for candidates in claims.values():
         for player, match in candidates.items():
             rivals.setdefault(player, []).append(match.doubt)
-    decisions: dict[int, tuple[int | None, str, float | None, list[int]]] = {}
+    decisions: dict[int, _Decision] = {}
     for group in groups.values():
-        candidates = claims[group[0]]
-        ordered_players = sorted(candidates, key=lambda player: candidates[player].doubt)
-        verdict: tuple[int | None, str, float | None, list[int]] = (None, "unmatched", None, ordered_players)
-        if ordered_players:
-            best = candidates[ordered_players[0]]
-            seconds = [candidates[player].doubt for player in ordered_players[1:]]
-            others_claims = sorted(rivals[ordered_players[0]])
-            others_claims.remove(best.doubt)
-            is_good = 1 - best.doubt >= MIN_CONFIDENCE
-            is_clear = all(doubt >= _MIN_DOUBT_RATIO * best.doubt for doubt in (*seconds, *others_claims))
-            is_beaten = bool(others_claims) and others_claims[0] * _MIN_DOUBT_RATIO <= best.doubt
-            if is_good and is_clear:
-                verdict = ordered_players[0], best.method, round(1 - best.doubt, 4), []
-            elif is_good and not is_beaten:
-                verdict = None, "ambiguous", None, ordered_players
-        for row in group:
-            decisions[row] = verdict
+        decisions |= dict.fromkeys(group, _verdict(claims[group[0]], rivals))
     return [decisions[row] for row in range(len(others))]
+
+
+def _verdict(candidates: Mapping[int, _Match], rivals: Mapping[int, Sequence[float]]) -> _Decision:
+    """Decide between the candidates of a person; `rivals` are the doubts of all who may be the same player."""
+    ordered_players = sorted(candidates, key=lambda player: candidates[player].doubt)
+    if not ordered_players:
+        return None, "unmatched", None, []
+    best = candidates[ordered_players[0]]
+    seconds = [candidates[player].doubt for player in ordered_players[1:]]
+    others_claims = sorted(rivals[ordered_players[0]])
+    others_claims.remove(best.doubt)
+    is_good = 1 - best.doubt >= MIN_CONFIDENCE
+    is_clear = all(doubt >= _MIN_DOUBT_RATIO * best.doubt for doubt in (*seconds, *others_claims))
+    is_beaten = bool(others_claims) and others_claims[0] * _MIN_DOUBT_RATIO <= best.doubt
+    if is_good and is_clear:
+        return ordered_players[0], best.method, round(1 - best.doubt, 4), []
+    return None, "ambiguous" if is_good and not is_beaten else "unmatched", None, ordered_players
 
 
 @dataclass(frozen=True)
