@@ -32,6 +32,9 @@ class BaseClient(Streams):
     _service: object = None
     """The simulator that made the client, if one did."""
 
+    _options: dict[str, Any]
+    """What `repr` and `pickle` may see; the secrets stay in the core."""
+
     def __init__(
         self,
         *,
@@ -60,8 +63,7 @@ class BaseClient(Streams):
         token_parameter: str | None = None,
     ) -> None:
         try:
-            # What `repr` and `pickle` may see; the secrets stay in the core.
-            self._options: dict[str, Any] = {
+            self._options = {
                 "username": username,
                 "environment": environment,
                 "sport": sport,
