@@ -27,6 +27,7 @@ from .pseudonyms import MASK, Pseudonyms
 
 if TYPE_CHECKING:
     from .._client import Client
+    from .._core import CoreStream
     from ..live import LiveStream
 
 MAX_REQUESTS = 200
@@ -39,6 +40,8 @@ _MAX_RETRY_WAIT = 30.0
 _GAME_LENGTH = timedelta(hours=3)
 _MAX_GAMES_TRIED = 3
 _MIN_SECRET_LENGTH = 4
+_REPEATED_STEPS = ("stats", "stats_details", "possessions", "shots", "team_game_stats")
+"""Steps of several requests, whose names have the ids."""
 
 
 def capture(
@@ -67,16 +70,7 @@ def capture(
         core_of(client).sport,
         round(time.time() * 1000),
     )
-    state = store.read()
-    if state is None:
-        if folder.exists() and any(folder.iterdir()):
-            raise ValueError(f"{folder} is not empty and holds no capture: name a new folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        state = fresh
-    elif (state.mode, state.service) != (fresh.mode, fresh.service):
-        raise ValueError(
-            f"{folder} holds the capture of another service, mode or key: name a new folder, or delete this one"
-        )
+    state = _resume(store, fresh)
     state.requests = 0
     walk = _Walk(client, store, state, pseudonyms, [secret for secret in secrets if secret], max_requests, write_line)
     if settings["username"] is None and settings["api_key"] is None:
@@ -93,6 +87,21 @@ def capture(
     content = report(store, state)
     store.write(state, content)
     (folder / PAGE).write_text(page(state, content), encoding="utf-8")
+    return state
+
+
+def _resume(store: CaptureFolder, fresh: Capture) -> Capture:
+    """Return the capture in the folder, or a fresh one in a new folder."""
+    state = store.read()
+    if state is None:
+        if store.path.exists() and any(store.path.iterdir()):
+            raise ValueError(f"{store.path} is not empty and holds no capture: name a new folder")
+        store.path.mkdir(parents=True, exist_ok=True)
+        return fresh
+    if (state.mode, state.service) != (fresh.mode, fresh.service):
+        raise ValueError(
+            f"{store.path} holds the capture of another service, mode or key: name a new folder, or delete this one"
+        )
     return state
 
 
@@ -309,13 +318,9 @@ class _Walk:
         stream = open_stream()
         core = core_of_stream(stream)
         start = time.monotonic()
-        size = 0
         try:
             core.open()
-            while (elapsed := time.monotonic() - start) < seconds:
-                item = core.next_within(min(_TICK, seconds - elapsed))
-                after = round((time.monotonic() - start) * 1000)
-                size_now = core.stats["bytes"]
+            for after, item, size in _items(core, start, seconds):
                 if isinstance(item, Update):
                     raw = self._replace(item.raw)
                     line = {"after_ms": after, "event": item.event, "seq": item.seq}
@@ -325,11 +330,8 @@ class _Walk:
                     status = getattr(item, "status", None) or status
                     outcome = "fetched" if name == "Connected" else outcome
                     lines.append({"after_ms": after, "notice": name, **self._reason(item)})
-                elif size_now > size:
-                    lines.append({"after_ms": after, "heartbeat": size_now - size})
-                elif core.ended:
-                    break
-                size = size_now
+                else:
+                    lines.append({"after_ms": after, "heartbeat": size})
         except (SidelineError, StreamClosed) as error:
             finding = self._error(error)
             status = getattr(error, "status", None) or status
@@ -338,11 +340,16 @@ class _Walk:
         if outcome != "fetched" and status is not None:
             outcome = "refused"
         name = self._store.write_lines(f"{step}.jsonl", lines)
-        stream_ = Stream(step, path, self._text(game_id), outcome, name, round(time.monotonic() - start, 1), finding)
-        self._state.streams = [other for other in self._state.streams if other.step != step] + [stream_]
+        duration = round(time.monotonic() - start, 1)
+        self._note_stream(Stream(step, path, self._text(game_id), outcome, name, duration, finding), status)
+
+    def _note_stream(self, stream: Stream, status: int | None) -> None:
+        step, outcome = stream.step, stream.outcome
+        self._state.streams = [other for other in self._state.streams if other.step != step] + [stream]
         if outcome != "fetched":
-            parameter = [("schedule_id", self._text(game_id))] if path == _LIVE_STATS else []
-            self._add(Exchange(step, step, outcome, path, parameter, status, finding or "the stream did not open"))
+            query = [("schedule_id", stream.game_id)] if stream.path == _LIVE_STATS else []
+            finding = stream.finding or "the stream did not open"
+            self._add(Exchange(step, step, outcome, stream.path, query, status, finding))
         else:
             self._state.exchanges = [other for other in self._state.exchanges if other.step != step]
             self._store.write(self._state)
@@ -374,12 +381,8 @@ class _Walk:
     ) -> Payload | None:
         context = {name: self._id(value) for name, value in options.pop("context", {}).items()}
         ids = "/".join(str(value) for value in context.values())
-        name = (
-            f"{step}/{ids}"
-            if ids and step in ("stats", "stats_details", "possessions", "shots", "team_game_stats")
-            else step
-        )
-        earlier = next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
+        name = f"{step}/{ids}" if ids and step in _REPEATED_STEPS else step
+        earlier = self._earlier(name)
         if not is_list and earlier is not None and earlier.outcome in ("fetched", "refused", "broken"):
             return None
         if self._state.requests >= self._max_requests:
@@ -418,10 +421,8 @@ class _Walk:
                 self._secrets.append(token)
             raw = mask_body(raw)
         raw = self._replace(raw)
-        number = len(self._state.exchanges) + 1
-        earlier = next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
-        slug = re.sub(r"[^a-z_]+", "", name.partition("/")[0])
-        file = earlier.body if earlier and earlier.body else f"bodies/{number:03}-{slug}.json"
+        earlier = self._earlier(name)
+        file = earlier.body if earlier and earlier.body else f"{self._slug(name)}.json"
         file = self._store.write_body(file.removeprefix("bodies/"), raw)
         elapsed = payload.elapsed
         pairs = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key != "apikey"]
@@ -456,9 +457,8 @@ class _Walk:
             document: dict[str, Any] = {"message": error.message}
             if error.request_id is not None:
                 document = {"status": status, **document, "shottrackerRequestId": error.request_id}
-            slug = re.sub(r"[^a-z_]+", "", name.partition("/")[0])
             raw = self._replace(json.dumps(document, ensure_ascii=False).encode())
-            file = self._store.write_body(f"{len(self._state.exchanges) + 1:03}-{slug}-{status}.json", raw)
+            file = self._store.write_body(f"{self._slug(name)}-{status}.json", raw)
         self._add(
             Exchange(
                 name,
@@ -472,6 +472,13 @@ class _Walk:
                 context=context,
             )
         )
+
+    def _earlier(self, name: str) -> Exchange | None:
+        return next((exchange for exchange in self._state.exchanges if exchange.step == name), None)
+
+    def _slug(self, name: str) -> str:
+        """Return the next number of an exchange and its step, for the name of a file."""
+        return f"{len(self._state.exchanges) + 1:03}-{re.sub(r'[^a-z_]+', '', name.partition('/')[0])}"
 
     def _skip(self, step: str, finding: str) -> None:
         if not any(exchange.step == step and exchange.outcome != "skipped" for exchange in self._state.exchanges):
@@ -532,6 +539,19 @@ class _Walk:
         if names is not None:
             path = re.sub(r"[^\W\d]\w*", lambda match: names.object_key(match[0]), path)
         return f"unreadable at {path}"
+
+
+def _items(core: "CoreStream", start: float, seconds: float) -> Iterator[tuple[int, Any, int]]:
+    """Yield the items of a stream, each with its milliseconds since the start and its bytes; `None` is a heartbeat."""
+    size = 0
+    while (elapsed := time.monotonic() - start) < seconds:
+        item = core.next_within(min(_TICK, seconds - elapsed))
+        after = round((time.monotonic() - start) * 1000)
+        size_before, size = size, core.stats["bytes"]
+        if item is not None or size > size_before:
+            yield after, item, size - size_before
+        elif core.ended:
+            break
 
 
 def _decode_error(payload: Payload) -> DecodeError | None:
