@@ -21,34 +21,16 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
         [stream.step, stream.outcome, f"{stream.seconds:g} s", stream.finding or stream.file]
         for stream in capture.streams
     ]
-    audit = report["audit"]
+    unknown_fields = [[row["operation"], row["path"]] for row in report["unknown_fields"]]
+    values = [[name, ", ".join(values)] for name, values in report["values"].items()]
     sections = [
         _section("What was unknown", [_table(["name", "question", "finding"], _unknowns(report))]),
         _section("Requests", [_table(["step", "outcome", "status", "ms", "bytes", "finding"], outcomes)]),
         _section("Streams", [_table(["stream", "outcome", "watched", "items"], streams)]),
-        _section(
-            "Unknown fields",
-            [_table(["operation", "path"], [[row["operation"], row["path"]] for row in report["unknown_fields"]])],
-        ),
-        _section(
-            "Values of open sets",
-            [_table(["column", "values"], [[name, ", ".join(values)] for name, values in report["values"].items()])],
-        ),
+        _section("Unknown fields", [_table(["operation", "path"], unknown_fields)]),
+        _section("Values of open sets", [_table(["column", "values"], values)]),
         _section("Headers", [], [", ".join(report["headers"])]),
-        _section(
-            "Audit",
-            [
-                _table(
-                    ["rule", "rows", "violations"],
-                    [[rule["rule"], rule["rows"], rule["violations"]] for rule in audit["rules"] if rule["is_checked"]],
-                ),
-                _table(
-                    ["rule", "message"],
-                    [[violation["rule"], violation["message"]] for violation in audit["violations"]],
-                ),
-            ],
-            [audit["finding"]] if audit["finding"] else [],
-        ),
+        _audit_section(report["audit"]),
         _section("First rows of each table", [_rows(name, table) for name, table in report["tables"].items()]),
     ]
     return html(
@@ -61,6 +43,13 @@ def page(capture: Capture, report: dict[str, Any]) -> str:
 
 def _unknowns(report: dict[str, Any]) -> list[list[Any]]:
     return [[item["name"], item["question"], item["finding"]] for item in report["unknowns"]]
+
+
+def _audit_section(audit: dict[str, Any]) -> dict[str, Any]:
+    rules = [[rule["rule"], rule["rows"], rule["violations"]] for rule in audit["rules"] if rule["is_checked"]]
+    violations = [[violation["rule"], violation["message"]] for violation in audit["violations"]]
+    tables = [_table(["rule", "rows", "violations"], rules), _table(["rule", "message"], violations)]
+    return _section("Audit", tables, [audit["finding"]] if audit["finding"] else [])
 
 
 def _section(title: str, tables: list[dict[str, Any]], texts: list[str] | None = None) -> dict[str, Any]:
