@@ -199,11 +199,25 @@ class _Doctor:
             self.note(name, "failed", str(error), _SETTINGS_ADVICE[name])
             self.skip(tuple(step for step in steps if step != name), "no connection to the service is possible")
             return False
-        address = urlsplit(self.settings["base_url"][0] or "")
-        host, plain = address.hostname or "", address.scheme == "http"
         stage, text, hint = probe["stopped"] or ("", "", "")
-        behind = f"through {proxy[0]}" if proxy else "directly"
+        self.check_route(probe, proxy)
+        await self.check_encryption(probe, has_proxy=proxy is not None)
+        if stage == "answer":
+            self.note("answer", "failed", text, hint)
+        elif stage:
+            self.note("answer", "skipped", "there is no connection")
+        else:
+            self.note("answer", "ok", f"responds with status {probe['status']} to a request without a signature")
+        if stage:
+            self.note("clock", "skipped", "the service did not respond")
+        else:
+            self.check_clock(probe["ahead"])
+        return not stage
 
+    def check_route(self, probe: dict[str, Any], proxy: tuple[str, str] | None) -> None:
+        """Check the proxy, the name and the connection."""
+        host = urlsplit(self.settings["base_url"][0] or "").hostname or ""
+        stage, text, hint = probe["stopped"] or ("", "", "")
         if stage == "proxy":
             self.note("proxy", "failed", text, hint)
         else:
@@ -222,28 +236,23 @@ class _Doctor:
         elif stage in ("name", "proxy"):
             self.note("TCP", "skipped", "the name is unknown" if stage == "name" else "the proxy does not connect")
         else:
+            behind = f"through {proxy[0]}" if proxy else "directly"
             self.note("TCP", "ok", f"connected {behind}" + (f" to {probe['peer']}" if probe["peer"] else ""))
-        if plain:
+
+    async def check_encryption(self, probe: dict[str, Any], *, has_proxy: bool) -> None:
+        address = urlsplit(self.settings["base_url"][0] or "")
+        stage, text, hint = probe["stopped"] or ("", "", "")
+        if address.scheme == "http":
             self.note("TLS", "skipped", "plain HTTP is not encrypted")
         elif stage == "tls":
-            issuer = None if proxy else await self.run_blocking(_fetch_certificate, host, address.port or 443)
+            server = address.hostname or "", address.port or 443
+            issuer = None if has_proxy else await self.run_blocking(_fetch_certificate, *server)
             by = f" (the certificate was issued by {issuer[0]!r}, until {_day(issuer[1])})" if issuer else ""
             self.note("TLS", "failed", text + by, hint)
         elif stage in ("name", "connection", "proxy"):
             self.note("TLS", "skipped", "there is no connection")
         else:
             self.note("TLS", *_describe_certificate(probe["certificate"]))
-        if stage == "answer":
-            self.note("answer", "failed", text, hint)
-        elif stage:
-            self.note("answer", "skipped", "there is no connection")
-        else:
-            self.note("answer", "ok", f"responds with status {probe['status']} to a request without a signature")
-        if stage:
-            self.note("clock", "skipped", "the service did not respond")
-        else:
-            self.check_clock(probe["ahead"])
-        return not stage
 
     def check_clock(self, offset: float | None) -> None:
         if offset is None:
