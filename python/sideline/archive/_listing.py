@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
 
@@ -157,33 +157,15 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     attributes = item.get("game_attributes")
     is_game = _is_game(item, team_id)
     starts_at, over_at, problem = _span(item)
-    ends = [over_at]
-    is_over_known = problem is None and not _is_backwards(starts_at, over_at)
-    sessions = []
-    results = item.get("results")
-    are_known = isinstance(results, list)
-    if not are_known:
-        what = "missing" if "results" not in item else "null" if results is None else f"a {type(results).__name__}"
-        problem = problem or f"results is {what}, not a list of sessions"
-    for position, result in enumerate(results if isinstance(results, list) else ()):
-        session_id, wrong = _session_id(result)
-        if session_id is None:
-            are_known = False
-            problem = problem or f"results[{position}]: {wrong}"
-            continue
-        start, end, unreadable = _span(result)
-        if unreadable:
-            problem = problem or f"results[{position}]: {unreadable}"
-        if unreadable or _is_backwards(start, end):
-            is_over_known = False
-        ends.append(end)
-        links = frozenset(operation for operation, link in _LINKS.items() if result.get(link))
-        sessions.append(Session(session_id, start, end, links))
+    results = _results(item)
+    is_over_known = problem is None and not _is_backwards(starts_at, over_at) and results.has_ends
+    problem = problem or results.problem
+    sessions, are_known = results.sessions, results.is_complete
+    last = max((end for end in (over_at, *(session.end for session in sessions)) if end is not None), default=None)
     if is_game is None:
         # Its sessions may belong to a game or not: those that are stored keep what they have.
         sessions, are_known = [], False
         problem = problem or "neither is_game_event nor is_practice_event is true or false"
-    last = max((end for end in ends if end is not None), default=None)
     if last is None and starts_at is not None:
         last = starts_at + _MAX_EVENT_LENGTH
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
@@ -199,8 +181,41 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
         tuple(sessions),
         problem,
         are_known,
-        results is not None,
+        item.get("results") is not None,
     )
+
+
+class _Results(NamedTuple):
+    """What an event says of its sessions."""
+
+    sessions: list[Session]
+    is_complete: bool
+    has_ends: bool
+    """Whether no time of a session is unreadable, or contradicts another."""
+    problem: str | None
+
+
+def _results(item: Mapping[str, Any]) -> _Results:
+    """Read the sessions of an event; the problem is that of the first one with any."""
+    results = item.get("results")
+    if not isinstance(results, list):
+        kind = "missing" if "results" not in item else "null" if results is None else f"a {type(results).__name__}"
+        return _Results([], False, True, f"results is {kind}, not a list of sessions")
+    sessions: list[Session] = []
+    is_complete, has_ends, problems = True, True, []
+    for position, result in enumerate(results):
+        session_id, problem = _session_id(result)
+        if session_id is None:
+            is_complete = False
+            problems.append(f"results[{position}]: {problem}")
+            continue
+        start, end, unreadable = _span(result)
+        if unreadable:
+            problems.append(f"results[{position}]: {unreadable}")
+        has_ends = has_ends and not unreadable and not _is_backwards(start, end)
+        links = frozenset(operation for operation, link in _LINKS.items() if result.get(link))
+        sessions.append(Session(session_id, start, end, links))
+    return _Results(sessions, is_complete, has_ends, next(iter(problems), None))
 
 
 def moment(milliseconds: float) -> datetime:
