@@ -69,7 +69,7 @@ class Settled:
         self._table = table
         self._find_interrupted = find_interrupted
         self._operations = operations
-        self._window = window
+        self._window_us = window // timedelta(microseconds=1)
         self._holes = holes
         self._session_operations = [name for name in SESSION_OPERATIONS if name in operations]
         self._game_operations = [name for name in GAME_OPERATIONS if name in operations]
@@ -185,52 +185,55 @@ class Settled:
         schema = internal_schemas()["coverage"]
         batches = self._store.select(self._table, _COLUMNS, months=_plan.partitions(month))
         rows = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in _COLUMNS]))
-        operation, status, unit = rows["operation"], rows["status"], rows["unit"]
-        interrupted_units_of_month = _arrow.array(self._find_interrupted(month, rows), pa.string())
-        # Times are compared as microseconds.
-        starts_at, over_at, planned_at = (
-            rows[name].cast(pa.int64()) for name in ("starts_at", "over_at", "planned_at")
-        )
-        window = self._window // timedelta(microseconds=1)
-        last = round(clock.timestamp() * 1e6) - window
-
-        def number(value: int) -> Any:
-            return _arrow.scalar(value, pa.int64())
-
-        def text(value: str) -> Any:
-            return _arrow.scalar(value, pa.string())
-
-        def is_one_of(column: Any, values: Collection[str]) -> Any:
-            return pc.is_in(column, _arrow.array(values, pa.string()))
-
-        is_complete = is_one_of(status, COMPLETE)
-        is_entry = is_one_of(operation, LIST_OPERATIONS)
-        is_stored = pc.invert(pc.is_in(unit, interrupted_units_of_month))
-        is_over = _arrow.is_true(pc.less(pc.coalesce(over_at, starts_at), number(last)))
-        is_final = pc.or_(_arrow.is_true(rows["final"]), pc.equal(operation, text("schedule")))
+        is_stored = pc.invert(_is_one_of(rows["unit"], self._find_interrupted(month, rows)))
+        over_at, last = _microseconds(rows["over_at"]), round(clock.timestamp() * 1e6) - self._window_us
+        is_over = _arrow.is_true(pc.less(pc.coalesce(over_at, _microseconds(rows["starts_at"])), _number(last)))
+        is_final = pc.or_(_arrow.is_true(rows["final"]), pc.equal(rows["operation"], _text("schedule")))
         is_ok = pc.and_(pc.and_(is_over, is_final), is_stored)
+        is_entry = pc.and_(_is_one_of(rows["operation"], LIST_OPERATIONS), _is_one_of(rows["status"], COMPLETE))
         entries = rows.select(["unit", "body_id", "team_id"]).append_column("over_at", over_at)
-        entries = entries.filter(pc.and_(is_ok, pc.and_(is_entry, is_complete))).combine_chunks()
-        # Units of events: none that a later request may still change.
-        is_too_early = _arrow.is_true(pc.less(pc.subtract(planned_at, over_at), number(window)))
-        is_unavailable = pc.equal(status, text("unavailable"))
+        self._entries[month] = entries.filter(pc.and_(is_ok, is_entry)).combine_chunks()
+        self._units[month] = self._units_among(rows, is_ok, self._entries[month])
+        trim()
+
+    def _units_among(self, rows: "pyarrow.Table", is_ok: Any, entries: "pyarrow.Table") -> _Units:
+        """Return the units of events of a month; none is settled that a later request may still change."""
+        pc: Any = library("pyarrow.compute", "archive")
+        operation, status, over_at = rows["operation"], rows["status"], _microseconds(rows["over_at"])
+        age = pc.subtract(_microseconds(rows["planned_at"]), over_at)
+        is_too_early = _arrow.is_true(pc.less(age, _number(self._window_us)))
+        is_unavailable = pc.equal(status, _text("unavailable"))
         is_linked = _arrow.is_true(rows["linked"])
-        is_ended = pc.or_(is_complete, pc.and_(is_unavailable, pc.invert(is_linked)))
+        is_ended = pc.or_(_is_one_of(status, COMPLETE), pc.and_(is_unavailable, pc.invert(is_linked)))
         key = pc.replace_substring_regex(entries["unit"], "^(game|team_events)/", "")
         ends = entries["over_at"].take(pc.index_in(rows["event_id"], _arrow.whole(key)))
         is_current = _arrow.is_true(pc.equal(over_at, ends))
-        is_unit = pc.and_(is_one_of(operation, self._operations), pc.is_valid(rows["event_id"]))
-        is_unit = pc.and_(is_unit, pc.not_equal(status, text("withdrawn")))
+        is_unit = pc.and_(_is_one_of(operation, self._operations), pc.is_valid(rows["event_id"]))
+        is_unit = pc.and_(is_unit, pc.not_equal(status, _text("withdrawn")))
         is_settled = pc.and_(pc.and_(is_unit, is_ok), pc.and_(pc.and_(is_ended, pc.invert(is_too_early)), is_current))
         counts = pc.value_counts(_arrow.whole(rows["event_id"].filter(is_unit)))
-        self._entries[month] = entries
-        self._units[month] = _Units(
-            _arrow.whole(unit.filter(is_settled)),
+        return _Units(
+            _arrow.whole(rows["unit"].filter(is_settled)),
             _arrow.whole(is_unavailable.filter(is_settled)),
             counts.field("values"),
             counts.field("counts"),
         )
-        trim()
+
+
+def _microseconds(times: Any) -> Any:
+    return times.cast(library("pyarrow", "archive").int64())
+
+
+def _number(value: int) -> Any:
+    return _arrow.scalar(value, library("pyarrow", "archive").int64())
+
+
+def _text(value: str) -> Any:
+    return _arrow.scalar(value, library("pyarrow", "archive").string())
+
+
+def _is_one_of(column: Any, values: Iterable[str]) -> Any:
+    return library("pyarrow.compute", "archive").is_in(column, _texts(values))
 
 
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:

@@ -46,9 +46,7 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
         last, number, months = _places_before(store, table, requested_rows)
         new = []
         for name, row in requested_rows.items():
-            if name not in last or any(
-                last[name][column] != row[column] for column in ("body_id", "status", "game_id", MONTH)
-            ):
+            if _is_new(row, last.get(name)):
                 row["sequence"] = number.get(name, 0) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         is_last = attempt == store.settings.max_write_attempts
@@ -69,12 +67,13 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
         for name, row in requested_rows.items()
         if row["status"] != UNDECODABLE
     }
-    interrupted_before = {
-        name
-        for name, row in last.items()
-        if row["status"] != UNDECODABLE and row["sequence"] > sequence_of(seen.get(name))
-    }
+    decodable = {name: row for name, row in last.items() if row["status"] != UNDECODABLE}
+    interrupted_before = {name for name, row in decodable.items() if row["sequence"] > sequence_of(seen.get(name))}
     return BodyPlaces(places, interrupted_before, months)
+
+
+def _is_new(row: Row, last: Row | None) -> bool:
+    return last is None or any(last[column] != row[column] for column in ("body_id", "status", "game_id", MONTH))
 
 
 def _places_before(
