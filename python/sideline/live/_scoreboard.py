@@ -182,27 +182,33 @@ class Scoreboard:
             "is_over": self._is_over,
             "columns": list(columns),
             "teams": teams,
-            "shots": [
-                {
-                    "team": ids.index(team),
-                    "x": shot["x"],
-                    "y": shot["y"],
-                    "made": shot["made"],
-                    "text": f"{_named(players, team, player)}, {shot['text']}",
-                }
-                for (team, player, _), shot in self._shots.items()
-                if team in ids
-            ],
-            "plays": [
-                {
-                    "at": at,
-                    "team": "" if team is None else names.get(team, f"team {team}"),
-                    "text": text if not player else f"{_named(players, team, player)}: {text}",
-                }
-                for at, team, player, text in reversed(self._plays)
-            ],
+            "shots": self._shot_views(ids, players),
+            "plays": self._play_views(names, players),
             "notices": [dict(notice) for _, notice in reversed(self._notices)],
         }
+
+    def _shot_views(self, ids: Sequence[int], players: Mapping[tuple[int, int], str]) -> list[Shot]:
+        return [
+            {
+                "team": ids.index(team),
+                "x": shot["x"],
+                "y": shot["y"],
+                "made": shot["made"],
+                "text": f"{_named(players, team, player)}, {shot['text']}",
+            }
+            for (team, player, _), shot in self._shots.items()
+            if team in ids
+        ]
+
+    def _play_views(self, teams: Mapping[int, str], players: Mapping[tuple[int, int], str]) -> list[Play]:
+        return [
+            {
+                "at": at,
+                "team": "" if team is None else teams.get(team, f"team {team}"),
+                "text": text if not player else f"{_named(players, team, player)}: {text}",
+            }
+            for at, team, player, text in reversed(self._plays)
+        ]
 
     def _read(self, data: Mapping[str, Any]) -> None:
         team, player = whole(data.get("team_id")), whole(data.get("player_id"))
