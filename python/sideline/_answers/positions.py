@@ -61,27 +61,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     if before < 0 or after < 0:
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")
-    frame = frame_of("rows", rows)
-    time = time_column("rows", frame)
-    needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
-    if missing := [name for name in needed_columns if name not in frame.columns]:
-        reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
-        raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
-    at = pl.col(time).dt.epoch("ms")
-    windows = (
-        frame.with_row_index("row")
-        .select(
-            pl.col("row").cast(pl.Int32),
-            pl.col("session_id").cast(pl.String),
-            at=at,
-            start=at - round(before * 1000),
-            end=at + round(after * 1000),
-            turn=pl.when(pl.col("hoop_y") < 0).then(-1.0).when(pl.col("hoop_y") > 0).then(1.0)
-            if normalize
-            else pl.lit(1.0),
-        )
-        .drop_nulls(["session_id", "at"])
-    )
+    windows = _windows(rows, before, after, normalize=normalize)
     lazy = _locations(locations)
     # Equal strings are stored once, because a season's frames have millions of rows.
     sessions = pl.Enum(windows["session_id"].unique(maintain_order=True))
@@ -103,6 +83,33 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
         for part in _around(windows, lazy, is_lazy=isinstance(locations, pl.LazyFrame))
     )
     return table_of_kind(rows, table_from_arrow("moments", _join_parts(parts)))
+
+
+def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "polars.DataFrame":
+    """Return session and time of each row, with start and end of the time around it and the turn of the court."""
+    pl = library("polars", "polars")
+    frame = frame_of("rows", rows)
+    time = time_column("rows", frame)
+    needed_columns = ["session_id", *(["hoop_y"] if normalize else [])]
+    if missing := [name for name in needed_columns if name not in frame.columns]:
+        reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
+        raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
+    at = pl.col(time).dt.epoch("ms")
+    windows: polars.DataFrame = (
+        frame.with_row_index("row")
+        .select(
+            pl.col("row").cast(pl.Int32),
+            pl.col("session_id").cast(pl.String),
+            at=at,
+            start=at - round(before * 1000),
+            end=at + round(after * 1000),
+            turn=pl.when(pl.col("hoop_y") < 0).then(-1.0).when(pl.col("hoop_y") > 0).then(1.0)
+            if normalize
+            else pl.lit(1.0),
+        )
+        .drop_nulls(["session_id", "at"])
+    )
+    return windows
 
 
 def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":

@@ -223,11 +223,15 @@ def clips(
                 "game_clock": _text(row.get("game_clock") or row.get("start_game_clock")),
             }
         )
+    return Clips(arrow_of(pl.DataFrame(found_rows, _schema())))
+
+
+def _schema() -> dict[str, Any]:
+    pl = library("polars", "polars")
     texts = ("game_id", "session_id", "video", "reason", "label", "team", "period", "game_clock")
     kinds = dict.fromkeys(texts, pl.String) | {"start_s": pl.Float64, "end_s": pl.Float64, "row": pl.Int64}
     order = ("row", *texts[:3], "start_s", "end_s", *texts[3:6], "player_ids", *texts[6:])
-    schema = {name: kinds.get(name, pl.List(pl.Int64)) for name in order}
-    return Clips(arrow_of(pl.DataFrame(found_rows, schema)))
+    return {name: kinds.get(name, pl.List(pl.Int64)) for name in order}
 
 
 def _place(

@@ -99,21 +99,15 @@ def possessions_follow_each_other(tables: Tables) -> Rows:
         "session_id", "start_timestamp", "end_timestamp"
     )
     within = "session_id"
-    steps = clocked_possessions.with_columns(
-        gap=pl.col("end_game_clock_s").shift(1).over(within) - start,
-        pair=pl.col("is_known") & pl.col("is_known").shift(1).over(within),
-        before=pl.col("end_game_clock_s").shift(1).over(within),
-    )
-    pairs = steps.filter(pl.col("pair"))
+    end_before = end.shift(1).over(within)
+    are_known = pl.col("is_known") & pl.col("is_known").shift(1).over(within)
+    pairs = clocked_possessions.with_columns(gap=end_before - start, before=end_before).filter(are_known)
     tiled_periods = pairs.group_by(within).agg(
         share=(pl.col("gap").abs() <= ADJACENT_TOLERANCE_S).mean(), count=pl.len()
     )
     tiled_periods = tiled_periods.filter(pl.col("share") >= 0.9, pl.col("count") >= 9)
-    for row in (
-        pairs.join(tiled_periods, on=within, how="semi")
-        .filter(pl.col("gap") > ADJACENT_TOLERANCE_S)
-        .iter_rows(named=True)
-    ):
+    holes = pairs.join(tiled_periods, on=within, how="semi").filter(pl.col("gap") > ADJACENT_TOLERANCE_S)
+    for row in holes.iter_rows(named=True):
         before, after = number(row["before"]), number(row["start_game_clock_s"])
         message = (
             f"the possession before ends at {before} s on the game clock, the next starts at {after} s: one is missing"
