@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -378,3 +379,12 @@ def test_nothing_is_lost_silently(part: int) -> None:
     """Part 0 has the histories of `make test`; the 20 others have 50 each: one test of a thousand reached the time limit."""
     machine = seed(part)(type(TrustMachine.__name__, (TrustMachine,), {"is_extended": True})) if part else TrustMachine
     run_state_machine_as_test(machine, settings=settings(MACHINE, max_examples=50 if part else MACHINE.max_examples))
+
+
+@pytest.mark.source
+def test_each_planted_fault_changes_one_place() -> None:
+    """A fault whose line has changed is planted nowhere, and nobody notices what it no longer proves."""
+    root = Path(__file__).parents[1]
+    faults = tomllib.loads((root / "tests" / "trust_faults.toml").read_text(encoding="utf-8"))["fault"]
+    counts = {fault["name"]: (root / "python" / "sideline" / fault["file"]).read_text(encoding="utf-8").count(fault["before"]) for fault in faults}
+    assert len(counts) >= 29 and {name: count for name, count in counts.items() if count != 1} == {}
