@@ -42,16 +42,13 @@ pub enum Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Configuration(error) => f.write_str(&shown(&error.text)),
-            Error::Argument(text) | Error::UnknownName { text, .. } => f.write_str(&shown(text)),
-            Error::Api(error) => error.fmt(f),
-            Error::Request(error) => error.fmt(f),
-            Error::Decode(error) => error.fmt(f),
-            Error::File(error) => write!(f, "{}: {}", shown(&error.path), shown(&error.message)),
-            Error::GivenUp { text, .. } => text.fmt(f),
-            Error::Internal(error) => write!(f, "internal error, please report it: {}", shown(&error.text)),
-            Error::Closed => f.write_str("the client is closed; create a new one"),
+        let problem = self.problem();
+        match self.advice() {
+            // The message includes it, or that of its cause.
+            (Advice::SeeMessage, _) => f.write_str(&problem),
+            _ if matches!(self, Error::GivenUp { .. }) => f.write_str(&problem),
+            (_, hint) if hint.is_empty() => f.write_str(&problem),
+            (_, hint) => Scrubbed::local(format!("{problem}. {hint}")).fmt(f),
         }
     }
 }
@@ -106,6 +103,21 @@ impl Error {
 
     pub fn internal(text: impl Into<String>) -> Self {
         Error::Internal(LocalError { text: text.into(), source: None })
+    }
+
+    /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
+    pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
+        let text = error.to_string();
+        match error {
+            DecodeError::Body { message, path, offset } => {
+                let (message, path) = (scrubber.message(message), scrubber.id(path));
+                Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
+            }
+            // The caller passed an unknown name.
+            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
+                Self::UnknownName { text, name, candidates }
+            }
+        }
     }
 
     /// The same error with its cause, which the text of a request's error is composed of if it has no other.
@@ -190,10 +202,15 @@ impl Error {
     /// The message without the advice.
     pub fn problem(&self) -> String {
         match self {
+            Error::Configuration(error) => shown(&error.text).into(),
+            Error::Argument(text) | Error::UnknownName { text, .. } => shown(text).into(),
             Error::Api(error) => error.problem(),
             Error::Request(error) => error.problem().into(),
-            Error::Decode(error) => error.problem(),
-            other => other.to_string(),
+            Error::Decode(error) => format!("{} at {} (byte {})", error.message, error.path, error.offset),
+            Error::File(error) => format!("{}: {}", shown(&error.path), shown(&error.message)),
+            Error::GivenUp { text, .. } => text.to_string(),
+            Error::Internal(error) => format!("internal error, please report it: {}", shown(&error.text)),
+            Error::Closed => "the client is closed; create a new one".into(),
         }
     }
 }
@@ -242,9 +259,8 @@ impl RequestErrorKind {
         advice: Advice,
         request: Option<RequestContext>,
     ) -> Error {
-        let (message, request) = (Some(message.into()), request.map(Box::new));
-        let scrubber = Scrubber::default();
-        Error::Request(RequestError { kind: self, message, advice, request, source: None, scrubber })
+        let (message, request) = (message.into(), request.map(Box::new));
+        Error::Request(RequestError { kind: self, message, advice, request, source: None })
     }
 }
 
@@ -252,58 +268,45 @@ impl RequestErrorKind {
 #[derive(Debug, Clone)]
 pub struct RequestError {
     pub kind: RequestErrorKind,
-    /// What happened; `None`: the source says it.
-    message: Option<Scrubbed>,
+    /// What happened: that of the source, if it has one.
+    message: Scrubbed,
     pub advice: Advice,
     pub request: Option<Box<RequestContext>>,
     source: Option<Source>,
-    scrubber: Scrubber,
 }
 
 impl RequestError {
     /// The error of a request that failed for this cause.
     pub(crate) fn failed(
         kind: RequestErrorKind,
-        source: impl StdError + Send + Sync + 'static,
         advice: Advice,
+        source: impl StdError + Send + Sync + 'static,
         request: RequestContext,
         scrubber: &Scrubber,
     ) -> Self {
-        let source = Some(Arc::new(source) as Source);
-        let (request, scrubber) = (Some(Box::new(request)), scrubber.clone());
-        RequestError { kind, message: None, advice, request, source, scrubber }
+        let (message, request) = (scrubber.message(source.to_string()), Some(Box::new(request)));
+        RequestError { kind, message, advice, request, source: Some(Arc::new(source)) }
     }
 
     /// What the network or a library reported.
     pub fn cause(&self) -> Option<Scrubbed> {
-        self.source.as_ref().map(|source| self.scrubber.message(source.to_string()))
+        self.source.as_ref().map(|_| self.message.clone())
     }
 
     /// The message without the advice.
     pub fn problem(&self) -> Scrubbed {
-        if let Some(message) = &self.message {
-            return message.clone();
-        }
-        let cause = self.cause().unwrap_or_default();
-        let Some(RequestContext { url, attempts, .. }) = self.request.as_deref() else { return cause };
+        let (Some(_), Some(RequestContext { url, attempts, .. })) = (&self.source, self.request.as_deref()) else {
+            return self.message.clone();
+        };
         let after = if *attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        self.scrubber.composed(format!("GET {url} failed{after}: {cause}"))
+        Scrubbed::local(format!("GET {url} failed{after}: {}", self.message))
     }
 
     fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let message = Some(scrubber.composed(self.problem()));
+        let message = scrubber.composed(&self.message);
         let request =
             self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
-        RequestError { message, request, scrubber: scrubber.clone(), ..self }
-    }
-}
-
-impl Display for RequestError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.advice {
-            Advice::SeeMessage => self.problem().fmt(f),
-            advice => Scrubbed::local(format!("{}. {}", self.problem(), advice.text())).fmt(f),
-        }
+        RequestError { message, request, ..self }
     }
 }
 
@@ -315,40 +318,6 @@ pub struct Undecodable {
     pub path: Scrubbed,
     pub offset: usize,
     pub advice: Advice,
-}
-
-impl Undecodable {
-    /// The message without the advice.
-    fn problem(&self) -> String {
-        format!("{} at {} (byte {})", self.message, self.path, self.offset)
-    }
-}
-
-impl Display for Undecodable {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.problem())?;
-        if self.advice != Advice::SeeMessage {
-            write!(f, ". {}", self.advice.text())?;
-        }
-        Ok(())
-    }
-}
-
-impl Error {
-    /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
-    pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
-        let text = error.to_string();
-        match error {
-            DecodeError::Body { message, path, offset } => {
-                let (message, path) = (scrubber.message(message), scrubber.id(path));
-                Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
-            }
-            // The caller passed an unknown name.
-            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
-                Self::UnknownName { text, name, candidates }
-            }
-        }
-    }
 }
 
 /// The class of an `ApiError`.
@@ -388,28 +357,24 @@ impl ApiErrorKind {
 
     /// The advice, unless details of the response call for another one.
     pub(crate) fn advice(self) -> Advice {
-        use ApiErrorKind::*;
-        match self {
-            Authentication => Advice::CheckCredentials,
-            PermissionDenied => Advice::AskForPrivilege,
-            NotFound => Advice::CheckId,
-            InvalidRequest => Advice::CorrectRequest,
-            RateLimited => Advice::SlowDown,
-            Server => Advice::ReportToSupport,
-            Other => Advice::CheckBaseAddress,
-        }
+        self.class().1
     }
 
     fn class_name(self) -> &'static str {
+        self.class().0
+    }
+
+    /// The exception's name and the advice.
+    fn class(self) -> (&'static str, Advice) {
         use ApiErrorKind::*;
         match self {
-            Authentication => "AuthenticationError",
-            PermissionDenied => "PermissionDenied",
-            NotFound => "NotFound",
-            InvalidRequest => "InvalidRequest",
-            RateLimited => "RateLimited",
-            Server => "ServerError",
-            Other => "ApiError",
+            Authentication => ("AuthenticationError", Advice::CheckCredentials),
+            PermissionDenied => ("PermissionDenied", Advice::AskForPrivilege),
+            NotFound => ("NotFound", Advice::CheckId),
+            InvalidRequest => ("InvalidRequest", Advice::CorrectRequest),
+            RateLimited => ("RateLimited", Advice::SlowDown),
+            Server => ("ServerError", Advice::ReportToSupport),
+            Other => ("ApiError", Advice::CheckBaseAddress),
         }
     }
 }
@@ -459,16 +424,6 @@ impl ApiError {
     }
 }
 
-impl Display for ApiError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.problem())?;
-        if !self.hint.is_empty() {
-            write!(f, ". {}", self.hint)?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -487,8 +442,8 @@ mod tests {
         let advice = Advice::TryAgain;
         Error::Request(RequestError::failed(
             RequestErrorKind::Transport,
-            io_error(),
             advice,
+            io_error(),
             request(),
             &Scrubber::default(),
         ))

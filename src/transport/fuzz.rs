@@ -93,7 +93,7 @@ pub(crate) fn error_body(bytes: &[u8]) {
     let offsets = ClockOffsets { measured: clock::measure_offset(&value, now, now), applied: i64::from(*low) * 1_000 };
     for auth in [Auth::Signed, Auth::ApiKey] {
         let error = response::error(&response, auth, u32::from(*low), offsets);
-        let text = error.to_string();
+        let text = Error::Api(Box::new(error.clone())).to_string();
         assert!(!text.contains(char::is_control), "{text:?}");
         assert!(text.len() < 2_000 && !error.message.is_empty(), "{text:?}");
         assert!(error.rules.iter().all(|rule| !rule.is_empty()), "{:?}", error.rules);
@@ -168,7 +168,7 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
     assert!(!call.requests.is_empty());
     for request in &call.requests {
         let Ok(authenticated) = AuthenticatedRequest::new(request, &config) else { continue };
-        let url = authenticated.url();
+        let url = &authenticated.url;
         assert_eq!((url.host_str(), url.port()), (Some("host"), Some(8443)));
         assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none(), "{url}");
         let path = url.path().strip_prefix("/prefix").unwrap_or_else(|| panic!("{url}"));
