@@ -8,7 +8,7 @@ mod spelling;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use spelling::{ByteSet, Needle, is_name_part, matches, unit};
+use spelling::{Needle, matches, unit};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
@@ -37,7 +37,7 @@ static SECRET_PARAMETERS: [Needle; 2] = [Needle::folded(b"apikey"), Needle::fold
 const MAX_USERINFO: usize = 16 * 1024;
 
 /// Text without secrets and control characters, and short.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scrubbed(Arc<str>);
 
 impl Scrubbed {
@@ -56,12 +56,6 @@ impl From<&'static str> for Scrubbed {
 impl From<Scrubbed> for String {
     fn from(text: Scrubbed) -> Self {
         text.0.to_string()
-    }
-}
-
-impl Default for Scrubbed {
-    fn default() -> Self {
-        "".into()
     }
 }
 
@@ -91,38 +85,14 @@ impl Debug for Scrubbed {
     }
 }
 
+/// The most recent secrets learned while running, such as tokens, each with its forms. Shared by the clones of a scrubber.
+type LearnedSecrets = VecDeque<(String, Arc<Vec<Needle>>)>;
+
 /// Makes text safe to show. The default one knows no secrets. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Scrubber {
-    needles: Arc<Needles>,
-    /// Shared by clones.
+    needles: Arc<Vec<Needle>>,
     learned: Arc<Mutex<LearnedSecrets>>,
-}
-
-/// Secrets learned while running, such as tokens.
-#[derive(Default)]
-struct LearnedSecrets {
-    /// The most recent ones, each with its forms.
-    secrets: VecDeque<(String, Arc<Needles>)>,
-}
-
-/// The forms of some secrets.
-#[derive(Clone, Default)]
-struct Needles {
-    /// Each with what it may begin with.
-    forms: Vec<(ByteSet, Needle)>,
-    /// What any of them may begin with.
-    first_bytes: ByteSet,
-}
-
-impl Needles {
-    fn add(&mut self, secret: &str) {
-        for form in needles_of(secret) {
-            let first_bytes = form.first_bytes();
-            self.first_bytes.add(first_bytes);
-            self.forms.push((first_bytes, form));
-        }
-    }
 }
 
 /// Characters that end a parameter's value in a URL, and in a sentence.
@@ -149,10 +119,10 @@ impl Scrubber {
 
     /// A scrubber that also knows these secrets.
     pub fn with(&self, secrets: &[String]) -> Self {
-        let mut needles = Needles::clone(&self.needles);
-        for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
-            needles.add(secret);
-        }
+        let mut needles = Vec::clone(&self.needles);
+        needles.extend(
+            secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN).flat_map(|secret| needles_of(secret)),
+        );
         Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
     }
 
@@ -160,22 +130,19 @@ impl Scrubber {
     pub fn learn(&self, secret: &str) {
         const MAX_LEARNED_SECRETS: usize = 16;
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < MIN_SECRET_LEN || learned.secrets.iter().any(|(known, _)| known == secret) {
+        if secret.len() < MIN_SECRET_LEN || learned.iter().any(|(known, _)| known == secret) {
             return;
         }
-        if learned.secrets.len() == MAX_LEARNED_SECRETS {
-            learned.secrets.pop_front();
+        if learned.len() == MAX_LEARNED_SECRETS {
+            learned.pop_front();
         }
-        let mut needles = Needles::default();
-        needles.add(secret);
-        learned.secrets.push_back((secret.to_owned(), Arc::new(needles)));
+        learned.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
     }
 
     /// The forms of all secrets.
-    fn all(&self) -> Vec<Arc<Needles>> {
+    fn all(&self) -> Vec<Arc<Vec<Needle>>> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = learned.secrets.iter().map(|(_, needles)| needles);
-        std::iter::once(&self.needles).chain(met).cloned().collect()
+        std::iter::once(&self.needles).chain(learned.iter().map(|(_, needles)| needles)).cloned().collect()
     }
 
     /// A one-line message of a peer or a library.
@@ -219,9 +186,12 @@ impl Scrubber {
     /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
     fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
         let secrets = self.all();
-        let mut special = ByteSet::of(MARKS);
-        secrets.iter().for_each(|needles| special.add(needles.first_bytes));
-        scrub(text, form, &secrets, |byte| byte.is_ascii_graphic() && !special.contains(byte))
+        let needles = secrets.iter().flat_map(|needles| needles.iter());
+        let mut is_plain: [bool; 256] = std::array::from_fn(|byte| (byte as u8).is_ascii_graphic());
+        for byte in MARKS.iter().copied().chain(needles.flat_map(Needle::first_bytes)) {
+            is_plain[usize::from(byte)] = false;
+        }
+        scrub(text, form, &secrets, |byte| is_plain[usize::from(byte)])
     }
 }
 
@@ -229,7 +199,7 @@ impl Scrubber {
 const MARKS: &[u8] = b"aAtT/%&\\+";
 
 /// Copies bytes for which `is_plain` at once: they are visible, and nothing that is looked for begins with them.
-fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
+fn scrub(text: &str, form: TextForm, secrets: &[Arc<Vec<Needle>>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
     let mut out = String::with_capacity(text.len().min(form.limit));
     // The end of the last encoded unit, and its byte.
     let mut encoded = (0, b' ');
@@ -248,7 +218,8 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
         }
         let before =
             if encoded.0 == at && at > 0 { encoded.1 } else { at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i]) };
-        if let Some(len) = secret_at(secrets, rest, form.is_cut) {
+        let mut needles = secrets.iter().flat_map(|needles| needles.iter());
+        if let Some(len) = needles.find_map(|needle| matches(needle, rest, form.is_cut)) {
             out.push_str(MASK);
             at += len;
             continue;
@@ -283,17 +254,9 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
     Scrubbed(cut(out.into(), form.limit).into())
 }
 
-/// Number of bytes of a secret, in any spelling, at the start of `rest`.
-fn secret_at(secrets: &[Arc<Needles>], rest: &[u8], is_cut: bool) -> Option<usize> {
-    let first = *rest.first()?;
-    let likely = secrets.iter().filter(|needles| needles.first_bytes.contains(first));
-    let forms = likely.flat_map(|needles| &needles.forms).filter(|(first_bytes, _)| first_bytes.contains(first));
-    forms.map(|(_, needle)| needle).find_map(|needle| matches(needle, rest, is_cut))
-}
-
 impl Debug for Scrubber {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scrubber").field("needles", &self.needles.forms.len()).finish_non_exhaustive()
+        f.debug_struct("Scrubber").field("needles", &self.needles.len()).finish_non_exhaustive()
     }
 }
 
@@ -366,7 +329,8 @@ fn needles_of(secret: &str) -> Vec<Needle> {
 
 /// The lengths of a secret parameter's name, including its `=`, and of its value.
 fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> {
-    if before.is_ascii_alphanumeric() || !is_name_part(rest) {
+    let may_begin = rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'));
+    if before.is_ascii_alphanumeric() || !may_begin {
         return None;
     }
     let (name, equals) = SECRET_PARAMETERS.iter().find_map(|name| {
