@@ -112,18 +112,9 @@ fn mentions_date(message: &str) -> bool {
 struct ErrorDetails {
     message: Option<String>,
     request_id: Option<String>,
-    origin: BodyOrigin,
-}
-
-/// What wrote the body of an error response.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum BodyOrigin {
-    /// `status`, `message` and a request id (docs/wire.md, "Errors").
-    Service,
-    /// Only `message` (tests/specification.md, facts 3).
-    Gateway,
-    #[default]
-    Unknown,
+    /// Whether the service wrote it: `status`, `message` and a request id (docs/wire.md, "Errors"). A gateway's has only
+    /// `message` (tests/specification.md, facts 3).
+    is_service: bool,
 }
 
 fn parse_error(body: &Body) -> ErrorDetails {
@@ -136,12 +127,7 @@ fn parse_error(body: &Body) -> ErrorDetails {
     let request_id = document.members().find(|(key, _)| is_request_id(key)).and_then(|(_, value)| as_text(&value));
     let request_id = request_id.map(|id| id.trim().to_string()).filter(|id| !id.is_empty());
     let message = document.get("message").and_then(|value| as_text(&value));
-    let origin = match (is_service, &message) {
-        (true, _) => BodyOrigin::Service,
-        (false, Some(_)) => BodyOrigin::Gateway,
-        (false, None) => BodyOrigin::Unknown,
-    };
-    ErrorDetails { message, request_id, origin }
+    ErrorDetails { message, request_id, is_service }
 }
 
 /// The text of a string, or the JSON of another value; `None` for null.
@@ -157,7 +143,7 @@ fn as_text(value: &Value<'_>) -> Option<String> {
 pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offsets: ClockOffsets) -> ApiError {
     use ApiErrorKind::*;
     let details = parse_error(&response.body);
-    let kind = ApiErrorKind::of(response.status, details.origin == BodyOrigin::Gateway);
+    let kind = ApiErrorKind::of(response.status, !details.is_service && details.message.is_some());
     let scrubber = &response.scrubber;
     let message = response.redirect_refusal.clone().or_else(|| Some(scrubber.message(details.message.as_deref()?)));
     // Scrubbing strips whitespace, so a blank message is empty here.
@@ -169,7 +155,7 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
     });
     let full_message = details.message.as_deref().unwrap_or(&message);
     let rules = match response.status {
-        400..=499 if details.origin == BodyOrigin::Service => {
+        400..=499 if details.is_service => {
             let rules = full_message.split(" | ").take(MAX_RULES).map(|rule| scrubber.message(rule));
             rules.filter(|rule| !rule.is_empty()).collect()
         }
@@ -179,7 +165,7 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
     let advice = match (kind, auth.scheme().advice) {
         (Authentication, Some(advice)) => advice,
         (Authentication, None) if offsets.hint(&message).is_some() => Advice::SetClock,
-        (PermissionDenied, _) if details.origin != BodyOrigin::Service => Advice::CheckProxyOrFirewall,
+        (PermissionDenied, _) if !details.is_service => Advice::CheckProxyOrFirewall,
         (Other, _) if matches!(response.status, 408 | 425) => Advice::TryLater,
         (Other, _) if response.status == 407 => Advice::GiveProxyCredentials,
         _ => kind.advice(),
@@ -265,13 +251,10 @@ pub(super) fn check_json(response: &ReceivedResponse) -> Result<(), DecodeError>
     let body = response.body.as_slice();
     // Accept a byte order mark, as Python's `json` does.
     let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    let why = match first {
+    let is_html = content_type.to_ascii_lowercase().contains("html");
+    let why = match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => "is empty".to_string(),
-        Some(_) if content_type.to_ascii_lowercase().contains("html") => {
-            format!("starts with {:?}", scrubber.start(body, MAX_BODY_START))
-        }
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => return Ok(()),
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if !is_html => return Ok(()),
         Some(_) => format!("starts with {:?}", scrubber.start(body, MAX_BODY_START)),
     };
     Err(DecodeError::Body {
