@@ -44,7 +44,7 @@ pub(super) struct Hops<'a> {
 
 impl<'a> Hops<'a> {
     pub(super) fn new(shared: &'a Shared, authenticated: &'a AuthenticatedRequest) -> Self {
-        let url = authenticated.url().clone();
+        let url = authenticated.url.clone();
         Hops { shared, authenticated, url, redirects: 0, sent: UNIX_EPOCH, offset_ms: 0 }
     }
 

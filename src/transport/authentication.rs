@@ -53,7 +53,7 @@ const API_KEY: &str = "apikey";
 #[derive(Debug)]
 pub(super) struct AuthenticatedRequest {
     /// Without the key.
-    url: Url,
+    pub(super) url: Url,
     credential: Credential,
     /// Of `headers=`.
     further_headers: HeaderMap,
@@ -69,10 +69,6 @@ impl AuthenticatedRequest {
         let url = Url::parse(&address)
             .map_err(|error| Error::Argument(format!("the path {:?} cannot be sent: {error}", request.path)))?;
         Ok(AuthenticatedRequest { url, credential, further_headers: further_headers(config)? })
-    }
-
-    pub(super) fn url(&self) -> &Url {
-        &self.url
     }
 
     /// The URL without secrets, for display.
@@ -173,7 +169,7 @@ mod tests {
 
     fn sign(target: &AuthenticatedRequest) -> reqwest::Request {
         let noon = UNIX_EPOCH + Duration::from_secs(1_793_534_400);
-        target.sign(target.url(), noon, 0).unwrap()
+        target.sign(&target.url, noon, 0).unwrap()
     }
 
     #[test]

@@ -62,7 +62,7 @@ use authentication::AuthenticatedRequest;
 use http::ClientSlot;
 use reader::Body;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::sync::SetOnce;
 use url::Url;
@@ -128,7 +128,6 @@ pub struct CallTimeout {
 /// What a call does differently from the client. With other timeouts for connections it needs HTTP clients of its own.
 struct CallLimits {
     total: Duration,
-    max_retries: u32,
     own_clients: Option<(Config, [ClientSlot; Auth::ALL.len()])>,
 }
 
@@ -143,12 +142,13 @@ struct Shared {
     config: Config,
     scrubber: Scrubber,
     calls: [ClientSlot; Auth::ALL.len()],
-    /// The Broadcast API and the websocket.
-    streams: [ClientSlot; 2],
+    event_streams: ClientSlot,
+    websockets: ClientSlot,
     limiter: limiter::RequestLimiter,
     memory: Arc<memory::ResponseMemory>,
     retry_log: retry_log::RetryLog,
-    clock: clock::ServerClock,
+    /// How many milliseconds the service's clock is ahead of this machine's. 0 until it is learned.
+    clock_offset_ms: AtomicI64,
     /// No `watch`: that wakes its receivers in random order, which no simulation can replay.
     closed: SetOnce<()>,
     /// Whether the service has responded to anything.
@@ -167,7 +167,7 @@ impl Shared {
 impl Transport {
     /// Does not connect and needs no runtime. Fails if a CA bundle cannot be read.
     pub fn new(config: Config) -> Result<Self> {
-        http::check_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
+        http::added_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
         let body_limit = config.max_response_bytes.min(MAX_BODY_BYTES);
         Ok(Self::with_body_limit(config, body_limit))
     }
@@ -181,11 +181,12 @@ impl Transport {
             scrubber: config.scrubber(),
             config,
             calls: Default::default(),
-            streams: Default::default(),
+            event_streams: ClientSlot::default(),
+            websockets: ClientSlot::default(),
             limiter,
             memory,
             retry_log: retry_log::RetryLog::default(),
-            clock: clock::ServerClock::default(),
+            clock_offset_ms: AtomicI64::new(0),
             closed: SetOnce::new(),
             reached: AtomicBool::new(false),
             body_limit,
@@ -206,9 +207,7 @@ impl Transport {
         let is_same = |one: Duration, other: Duration| one.min(total) == other.min(total);
         let is_shared = is_same(limits.connect, config.timeouts.connect) && is_same(limits.read, config.timeouts.read);
         let own_clients = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
-        let max_retries = config.max_retries;
-        let call = Some(Arc::new(CallLimits { total, max_retries, own_clients }));
-        Transport { call, ..self.clone() }
+        Transport { call: Some(Arc::new(CallLimits { total, own_clients })), ..self.clone() }
     }
 
     /// Returns a transport whose calls and connections are reported within a span.
@@ -252,7 +251,7 @@ impl Transport {
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let authenticated =
             AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
-        self.shared.client(request.auth, authenticated.url()).map(drop)
+        self.shared.client(request.auth, &authenticated.url).map(drop)
     }
 
     /// Whether the service has responded to any request of this client.
@@ -278,7 +277,8 @@ impl Transport {
     pub fn close(&self) {
         // An error means that it is closed already.
         let _ = self.shared.closed.set(());
-        self.shared.calls.iter().chain(&self.shared.streams).for_each(ClientSlot::close);
+        let streams = [&self.shared.event_streams, &self.shared.websockets];
+        self.shared.calls.iter().chain(streams).for_each(ClientSlot::close);
     }
 }
 

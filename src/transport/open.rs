@@ -2,7 +2,7 @@
 
 use super::attempt::{Exchange, Hops};
 use super::authentication::AuthenticatedRequest;
-use super::http::HttpClient;
+use super::http::{ClientSlot, HttpClient};
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
@@ -53,15 +53,9 @@ impl From<Error> for StreamOpenError {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum StreamKind {
-    Broadcast = 0,
-    Websocket = 1,
-}
-
 impl Shared {
-    fn stream_client(&self, kind: StreamKind, url: &Url) -> Result<HttpClient> {
-        self.streams[kind as usize].client(|| http::build_client(&self.config, url, http::ClientUse::Streams))
+    fn stream_client(&self, slot: &ClientSlot, url: &Url) -> Result<HttpClient> {
+        slot.client(|| http::build_client(&self.config, url, http::ClientUse::Streams))
     }
 }
 
@@ -82,10 +76,10 @@ impl Transport {
         let scrubber = &shared.scrubber;
         let authenticated =
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
-        let client = shared.stream_client(StreamKind::Broadcast, authenticated.url())?;
+        let client = shared.stream_client(&shared.event_streams, &authenticated.url)?;
         let headers = event_stream_headers(last_event_id)?;
         let display_url = authenticated.display_url(scrubber);
-        let span = self.trace().attempt(authenticated.url(), &display_url, 0);
+        let span = self.trace().attempt(&authenticated.url, &display_url, 0);
         let mut hops = Hops::new(shared, &authenticated);
         let Exchange { response, url, redirect_refusal, .. } = loop {
             let mut signed = hops.sign(0)?;
@@ -114,7 +108,7 @@ impl Transport {
         limit: Duration,
     ) -> OpenResult {
         let shared = &*self.shared;
-        let client = shared.stream_client(StreamKind::Websocket, url)?;
+        let client = shared.stream_client(&shared.websockets, url)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = http::further_headers(&shared.config)?;
         request.headers_mut().extend(headers);

@@ -13,10 +13,11 @@ use crate::signer;
 use reqwest::tls::TlsInfo;
 use reqwest::{Method, Request};
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
-use url::{Host, Url};
+use url::Url;
 
 pub use super::attempt_error::Stage;
 
@@ -45,13 +46,6 @@ pub struct ProbeFailure {
     pub stage: Stage,
     pub text: String,
     pub advice: Advice,
-}
-
-impl ProbeFailure {
-    fn proxy_refusal() -> Self {
-        let text = "the proxy requires authentication (status 407)".into();
-        ProbeFailure { stage: Stage::Proxy, text, advice: Advice::GiveProxyCredentials }
-    }
 }
 
 impl Transport {
@@ -83,7 +77,11 @@ impl Transport {
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
                 probe.clock_offset_ms = attempt::measure_offset(&response, sent);
-                probe.failure = (probe.status == Some(407)).then(ProbeFailure::proxy_refusal);
+                probe.failure = (probe.status == Some(407)).then(|| ProbeFailure {
+                    stage: Stage::Proxy,
+                    text: "the proxy requires authentication (status 407)".into(),
+                    advice: Advice::GiveProxyCredentials,
+                });
                 return Ok(probe);
             }
             Ok(Err(error)) => error,
@@ -118,7 +116,7 @@ impl Transport {
     /// The string to sign of a request for the teams at this moment.
     pub fn string_to_sign(&self) -> Result<String> {
         let url = probe_url(&self.shared.config.base_url)?;
-        let date = clock::date_header(machine::now(), self.shared.clock.offset_ms());
+        let date = clock::date_header(machine::now(), self.shared.clock_offset_ms.load(Ordering::Relaxed));
         Ok(signer::string_to_sign(&date, &authentication::host_header(&url), "GET", url.path()))
     }
 }
@@ -130,11 +128,6 @@ fn probe_url(base: &str) -> Result<Url> {
 
 /// Resolves the host with the system's resolver, as the HTTP client does. Empty on failure, which the client reports.
 async fn resolve(url: &Url) -> Vec<SocketAddr> {
-    let port = url.port_or_known_default().unwrap_or(443);
-    match url.host() {
-        Some(Host::Domain(name)) => lookup_host((name, port)).await.map_or_else(|_| Vec::new(), Iterator::collect),
-        Some(Host::Ipv4(ip)) => vec![(ip, port).into()],
-        Some(Host::Ipv6(ip)) => vec![(ip, port).into()],
-        None => Vec::new(),
-    }
+    let address = url.host_str().zip(url.port_or_known_default()).map(|(host, port)| format!("{host}:{port}"));
+    lookup_host(address.unwrap_or_default()).await.map_or_else(|_| Vec::new(), Iterator::collect)
 }

@@ -10,7 +10,7 @@ use super::outage::Attempts;
 use super::response::{self, ClockOffsets, ReceivedResponse};
 use super::retry::{self, FailureKind, RetryState};
 use super::trace::Trace;
-use super::{CallLimits, Response, Shared};
+use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestErrorKind, Result, Undecodable};
 use crate::machine;
@@ -115,14 +115,11 @@ impl<'a> RetryContext<'a> {
         // The timeouts of a call are not those of a stream.
         let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
         let client = match limits {
-            Some(limits) => limits.client(shared, request.auth, authenticated.url())?,
-            None => shared.client(request.auth, authenticated.url())?,
+            Some(limits) => limits.client(shared, request.auth, &authenticated.url)?,
+            None => shared.client(request.auth, &authenticated.url)?,
         };
-        let (total, max_retries) = match (purpose, limits) {
-            (Purpose::GameState, _) => (shared.config.timeouts.total, 0),
-            (_, Some(limits)) => (limits.total, limits.max_retries),
-            (_, None) => (shared.config.timeouts.total, shared.config.max_retries),
-        };
+        let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
+        let max_retries = if matches!(purpose, Purpose::GameState) { 0 } else { shared.config.max_retries };
         Ok(Self {
             shared,
             request,
@@ -151,7 +148,7 @@ impl<'a> RetryContext<'a> {
         if let Some(counter) = self.counter() {
             counter.record_attempt();
         }
-        let span = self.trace.attempt(self.authenticated.url(), &self.display_url, self.attempts - 1);
+        let span = self.trace.attempt(&self.authenticated.url, &self.display_url, self.attempts - 1);
         let outcome = self.attempt_from(start, permit, &span).await;
         match &outcome {
             Ok(AttemptOutcome::Failed(FailedAttempt { error, .. })) | Err(error) => span.record_error(error),
@@ -198,7 +195,7 @@ impl<'a> RetryContext<'a> {
         let shared = self.shared;
         let mut hops = Hops::new(shared, &self.authenticated);
         let Exchange { response, url, redirect_refusal, offsets } = loop {
-            let mut request = hops.sign(shared.clock.offset_ms())?;
+            let mut request = hops.sign(shared.clock_offset_ms.load(Ordering::Relaxed))?;
             span.propagate(request.headers_mut());
             let response = match self.client.execute(request).await {
                 Ok(response) => response,
@@ -208,7 +205,7 @@ impl<'a> RetryContext<'a> {
                 break exchange;
             }
         };
-        let is_redirected = url != *self.authenticated.url();
+        let is_redirected = url != self.authenticated.url;
         let url = if is_redirected { shared.scrubber.url(url.as_str()) } else { self.display_url.clone() };
         let (limit, scrubber, error_timeout) = (shared.body_limit, &shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
         let response = attempt::receive(response, lease, limit, scrubber, url, redirect_refusal, error_timeout).await;
@@ -332,17 +329,11 @@ impl<'a> RetryContext<'a> {
     }
 
     fn counter(&self) -> Option<&'a Attempts<'a>> {
-        match self.purpose {
-            Purpose::Call(counter) => Some(counter),
-            Purpose::Stream(_) | Purpose::GameState => None,
-        }
+        if let Purpose::Call(counter) = self.purpose { Some(counter) } else { None }
     }
 
     fn silence_limit(&self) -> Option<Duration> {
-        match self.purpose {
-            Purpose::Call(_) | Purpose::GameState => None,
-            Purpose::Stream(limit) => Some(limit),
-        }
+        if let Purpose::Stream(limit) = self.purpose { Some(limit) } else { None }
     }
 
     fn remaining(&self) -> Duration {
@@ -382,8 +373,8 @@ pub(crate) fn no_response(limit: Duration) -> Scrubbed {
 
 /// Learns the measured clock offset. Returns whether there is one to learn.
 fn learn_offset(shared: &Shared, offsets: ClockOffsets) -> bool {
-    let Some(offset_ms) = offsets.measured else { return false };
-    let Some(previous_ms) = shared.clock.learn(offset_ms) else { return false };
+    let Some(offset_ms) = offsets.measured.filter(|ms| clock::can_be_learned(*ms)) else { return false };
+    let previous_ms = shared.clock_offset_ms.swap(offset_ms, Ordering::Relaxed);
     // Warn once, even if many concurrent requests are refused.
     if (offset_ms - previous_ms).abs() >= response::MIN_MEASURABLE_MS {
         let skew = response::describe_skew(offset_ms);
