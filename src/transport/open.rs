@@ -9,7 +9,6 @@ use super::trace::Trace;
 use super::{Shared, Transport, attempt, http};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestErrorKind, Result};
-use crate::machine;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use hyper::ext::ReasonPhrase;
@@ -176,14 +175,13 @@ async fn read_error(
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
-    let url = scrubber.url(url.as_str());
     let lease = shared.memory.lease();
-    let (to, error_timeout) = (url.clone(), attempt::ERROR_BODY_TIMEOUT.min(limit));
-    match attempt::receive(response, &lease, shared.body_limit, scrubber, to, redirect_refusal, error_timeout).await {
+    let error_timeout = attempt::ERROR_BODY_TIMEOUT.min(limit);
+    match attempt::receive(shared, response, &lease, scrubber, url, error_timeout).await {
         Ok(received) => {
-            let wait = received.retry_after(machine::now());
-            let mut error = response::error(&received, auth, 1, ClockOffsets::default());
-            error.retry_after = wait;
+            let mut error =
+                response::error(&super::Response { redirect_refusal, ..received }, auth, ClockOffsets::default());
+            let wait = error.retry_after;
             // hyper keeps only non-standard reason phrases, which may explain the error.
             if let Some(phrase) = phrase {
                 error.message = scrubber.message(format!("{}: {}", phrase.trim(), error.message));
@@ -191,7 +189,7 @@ async fn read_error(
             StreamOpenError { error: Error::Api(Box::new(error)), status, wait }
         }
         Err(error) => {
-            let error = error.into_error(scrubber, request_context(url));
+            let error = error.into_error(scrubber, request_context(scrubber.url(url)));
             StreamOpenError { error, status, wait: None }
         }
     }

@@ -1,46 +1,24 @@
 //! Turns responses into errors, and recognizes responses of status 200 that are not data. Pure.
 
-use super::{clock, retry};
+use super::{Response, clock, retry};
 use crate::advice::Advice;
 use crate::error::{ApiError, ApiErrorKind};
 use crate::operation::{Auth, Request};
-use crate::scrub::{Scrubbed, Scrubber};
+use crate::scrub::Scrubbed;
 use memchr::memmem;
 use reader::{Body, Value};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tables::DecodeError;
 
-/// A response as received, before it is interpreted.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ReceivedResponse {
-    pub(super) status: u16,
-    /// Names in lower case.
-    pub(super) headers: Vec<(String, Scrubbed)>,
-    pub(super) body: Body,
-    pub(super) url: Scrubbed,
-    /// Why a redirect was not followed.
-    pub(super) redirect_refusal: Option<Scrubbed>,
-    pub(super) scrubber: Scrubber,
-}
-
-impl ReceivedResponse {
+impl Response {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
 
-    /// The request id from a header. The service's errors have it in their body instead.
-    pub(super) fn request_id(&self) -> Option<Scrubbed> {
-        let is_request_id = |name: &str| name.ends_with("request-id") || name.ends_with("requestid");
-        self.headers
-            .iter()
-            .find(|(name, value)| is_request_id(name) && !value.is_empty())
-            .map(|(_, value)| self.scrubber.id(value))
-    }
-
     /// The delay that `Retry-After` requests. If it is a date, it is compared with the response's own `Date`.
-    pub(super) fn retry_after(&self, local: SystemTime) -> Option<Duration> {
+    pub(super) fn retry_after(&self) -> Option<Duration> {
         let date = self.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
-        retry::parse_retry_after(self.header("retry-after")?, date.unwrap_or(local))
+        retry::parse_retry_after(self.header("retry-after")?, date.unwrap_or(self.fetched_at))
     }
 }
 
@@ -140,7 +118,7 @@ fn as_text(value: &Value<'_>) -> Option<String> {
 }
 
 /// The error of a response with a status other than 200.
-pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offsets: ClockOffsets) -> ApiError {
+pub(super) fn error(response: &Response, auth: Auth, offsets: ClockOffsets) -> ApiError {
     use ApiErrorKind::*;
     let details = parse_error(&response.body);
     let kind = ApiErrorKind::of(response.status, !details.is_service && details.message.is_some());
@@ -184,14 +162,14 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
         status: response.status,
         message,
         rules,
-        request_id: details.request_id.map(|id| scrubber.id(id)).or_else(|| response.request_id()),
+        request_id: details.request_id.map(|id| scrubber.id(id)).or_else(|| response.request_id.clone()),
         method: "GET".into(),
         url: response.url.clone(),
-        attempts,
-        elapsed: Duration::ZERO,
+        attempts: response.attempts,
+        elapsed: response.elapsed,
         advice,
         hint: Scrubbed::local(hint),
-        retry_after: None,
+        retry_after: response.retry_after(),
     }
 }
 
@@ -201,7 +179,7 @@ const MAX_ERROR_DOCUMENT: usize = 64 * 1024;
 /// The status of an error document that was sent with status 200; 200 for a gateway's, which has none. `None`: the body may
 /// be data. `get` is not checked, because its shape is unknown; of a token, whose shape is not documented, only a body that is
 /// nothing but an error.
-pub(super) fn error_document_status(response: &ReceivedResponse, request: &Request) -> Option<u16> {
+pub(super) fn error_document_status(response: &Response, request: &Request) -> Option<u16> {
     let body = response.body.as_slice();
     let is_checked = request.operation != "get";
     let has_message = || memmem::find(body, b"\"message\"").is_some();
@@ -226,14 +204,8 @@ pub(super) fn error_document_status(response: &ReceivedResponse, request: &Reque
 }
 
 /// The error of an error document that was sent with status 200.
-pub(super) fn document_error(
-    response: &ReceivedResponse,
-    status: u16,
-    auth: Auth,
-    attempts: u32,
-    offsets: ClockOffsets,
-) -> ApiError {
-    let mut error = error(&ReceivedResponse { status, ..response.clone() }, auth, attempts, offsets);
+pub(super) fn document_error(response: &Response, status: u16, auth: Auth, offsets: ClockOffsets) -> ApiError {
+    let mut error = error(&Response { status, ..response.clone() }, auth, offsets);
     error.hint = match status {
         200 => "The body is an error message of a gateway, not data, although the status is 200".into(),
         _ => Scrubbed::local(format!("The body reports this error, although the status is 200. {}", error.hint)),
@@ -245,7 +217,7 @@ pub(super) fn document_error(
 }
 
 /// Fails if a response of status 200 is not JSON, such as the log-in page of a proxy.
-pub(super) fn check_json(response: &ReceivedResponse) -> Result<(), DecodeError> {
+pub(super) fn check_json(response: &Response) -> Result<(), DecodeError> {
     let scrubber = &response.scrubber;
     let content_type = response.header("content-type").unwrap_or("unknown");
     let body = response.body.as_slice();
@@ -272,22 +244,13 @@ pub(super) fn check_json(response: &ReceivedResponse) -> Result<(), DecodeError>
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::super::fuzz::response;
     use super::*;
     use crate::operation;
-
-    fn response(status: u16, content_type: &str, body: &str) -> ReceivedResponse {
-        ReceivedResponse {
-            status,
-            headers: vec![("content-type".into(), Scrubbed::local(content_type))],
-            body: Body::from(body.as_bytes()),
-            url: "https://host/v1".into(),
-            redirect_refusal: None,
-            scrubber: Scrubber::default(),
-        }
-    }
+    use std::time::SystemTime;
 
     fn error_of(status: u16, body: &str) -> ApiError {
-        error(&response(status, "application/json", body), Auth::Signed, 1, ClockOffsets::default())
+        error(&response(status, "application/json", body), Auth::Signed, ClockOffsets::default())
     }
 
     #[test]
@@ -327,8 +290,8 @@ mod tests {
         let forged = error_of(500, r#"{"xRequestId":"a\nERROR b\u001b[1m"}"#);
         assert_eq!(forged.request_id.as_deref(), Some("a\\nERROR b\\x1b[1m"), "one line: it is logged");
         let mut bare = response(502, "text/html", "<h1>Bad gateway</h1>");
-        bare.headers.push(("x-request-id".into(), "h-1".into()));
-        assert_eq!(error(&bare, Auth::Signed, 1, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
+        bare.request_id = Some("h-1".into());
+        assert_eq!(error(&bare, Auth::Signed, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
     }
 
     #[test]
@@ -368,7 +331,7 @@ mod tests {
     #[test]
     fn an_error_for_the_date_names_the_clock_skew() {
         let dated = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required"}"#;
-        let refusal = |body: &str, offsets| error(&response(401, "application/json", body), Auth::Signed, 1, offsets);
+        let refusal = |body: &str, offsets| error(&response(401, "application/json", body), Auth::Signed, offsets);
         let skewed = ClockOffsets { measured: Some(600_000), applied: 0 };
         let error = refusal(dated, skewed);
         assert!(skewed.explains(&error));
@@ -427,7 +390,6 @@ mod tests {
             &response(200, "", r#"{"status":404,"message":"m"}"#),
             404,
             Auth::Signed,
-            1,
             ClockOffsets::default(),
         );
         assert_eq!((error.kind, error.status), (ApiErrorKind::NotFound, 404));
@@ -438,7 +400,7 @@ mod tests {
     fn a_clock_off_by_more_than_a_day_must_be_set() {
         let hint = |offset_ms| {
             let offsets = ClockOffsets { measured: Some(offset_ms), applied: 0 };
-            error(&response(401, "application/json", r#"{"message":"no"}"#), Auth::Signed, 1, offsets).hint
+            error(&response(401, "application/json", r#"{"message":"no"}"#), Auth::Signed, offsets).hint
         };
         let day = clock::MAX_OFFSET_MS;
         assert!(hint(day).contains("24.0 hours behind") && !hint(day).contains("24 hours that"));
@@ -451,7 +413,7 @@ mod tests {
         let delay = |headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| (name.to_string(), Scrubbed::local(value))).collect();
             let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(1_793_534_400);
-            ReceivedResponse { headers, ..response(429, "", "") }.retry_after(noon)
+            Response { headers, fetched_at: noon, ..response(429, "", "") }.retry_after()
         };
         let at_9 = ("retry-after", "Sun, 01 Nov 2026 12:00:09 GMT");
         assert_eq!(delay(&[at_9]), Some(Duration::from_secs(9)));

@@ -7,7 +7,7 @@ use super::http::HttpClient;
 use super::limiter::{Permit, Priority};
 use super::memory::Lease;
 use super::outage::Attempts;
-use super::response::{self, ClockOffsets, ReceivedResponse};
+use super::response::{self, ClockOffsets};
 use super::retry::{self, FailureKind, RetryState};
 use super::trace::Trace;
 use super::{CallLimits, Response, Shared, clock};
@@ -66,7 +66,7 @@ enum AttemptOutcome {
 }
 
 /// A response, or why there is none.
-type AttemptResult = std::result::Result<(ReceivedResponse, ClockOffsets), AttemptError>;
+type AttemptResult = std::result::Result<(Response, ClockOffsets), AttemptError>;
 
 struct FailedAttempt {
     kind: FailureKind,
@@ -205,11 +205,12 @@ impl<'a> RetryContext<'a> {
                 break exchange;
             }
         };
-        let is_redirected = url != self.authenticated.url;
-        let url = if is_redirected { shared.scrubber.url(url.as_str()) } else { self.display_url.clone() };
-        let (limit, scrubber, error_timeout) = (shared.body_limit, &shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
-        let response = attempt::receive(response, lease, limit, scrubber, url, redirect_refusal, error_timeout).await;
-        Ok(response.map(|response| (response, offsets)))
+        let (scrubber, error_timeout) = (&shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
+        let received = attempt::receive(shared, response, lease, scrubber, &url, error_timeout).await;
+        Ok(received.map(|received| {
+            let (attempts, elapsed) = (self.attempts, self.elapsed());
+            (Response { redirect_refusal, attempts, elapsed, ..received }, offsets)
+        }))
     }
 
     /// Waits for a turn. Time in the client's own queue does not count towards the timeout.
@@ -225,7 +226,7 @@ impl<'a> RetryContext<'a> {
     }
 
     /// Tells the limiter how the service responded. Returns the status that the body of a 200 reports, if it is an error.
-    fn record_response(&self, received: &ReceivedResponse, permit: &Permit<'_>) -> Option<u16> {
+    fn record_response(&self, received: &Response, permit: &Permit<'_>) -> Option<u16> {
         self.shared.reached.store(true, Ordering::Relaxed);
         let document_status = match received.status {
             200 => response::error_document_status(received, self.request),
@@ -234,7 +235,7 @@ impl<'a> RetryContext<'a> {
         match document_status.unwrap_or(received.status) {
             // A delay beyond the deadline fails this request, but must not delay others.
             429 => {
-                let retry_after = received.retry_after(machine::now());
+                let retry_after = received.retry_after();
                 permit.record_refused(retry_after.filter(|delay| *delay < self.remaining()));
             }
             _ => permit.record_accepted(),
@@ -255,7 +256,7 @@ impl<'a> RetryContext<'a> {
     }
 
     /// A response of status 200. If its body is not JSON, it says so.
-    fn accept(&self, received: ReceivedResponse, lease: Arc<Lease>) -> Response {
+    fn accept(&self, received: Response, lease: Arc<Lease>) -> Response {
         if let Some(counter) = self.counter() {
             counter.record_response();
         }
@@ -269,23 +270,16 @@ impl<'a> RetryContext<'a> {
             Error::Decode(wrong) => Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong })),
             other => Box::new(other),
         });
-        Response { refusal, lease: Some(lease), ..self.response(received) }
+        Response { refusal, lease: Some(lease), ..received }
     }
 
     /// An error of the service, by its status or by the body of a 200.
-    fn refuse(
-        &mut self,
-        received: ReceivedResponse,
-        document_status: Option<u16>,
-        offsets: ClockOffsets,
-    ) -> AttemptOutcome {
+    fn refuse(&mut self, received: Response, document_status: Option<u16>, offsets: ClockOffsets) -> AttemptOutcome {
         let auth = self.request.auth;
-        let mut error = match document_status {
-            Some(status) => response::document_error(&received, status, auth, self.attempts, offsets),
-            None => response::error(&received, auth, self.attempts, offsets),
+        let error = match document_status {
+            Some(status) => response::document_error(&received, status, auth, offsets),
+            None => response::error(&received, auth, offsets),
         };
-        error.retry_after = received.retry_after(machine::now());
-        error.elapsed = self.elapsed();
         // The request is sent again with the right date. This does not count as a retry.
         if auth.scheme().is_dated
             && !self.is_clock_corrected
@@ -296,7 +290,7 @@ impl<'a> RetryContext<'a> {
             return AttemptOutcome::SendAgain;
         }
         let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
-        let document = document_status.map(|_| self.response(received));
+        let document = document_status.map(|_| received);
         AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
     }
 
@@ -346,23 +340,6 @@ impl<'a> RetryContext<'a> {
 
     fn context(&self) -> RequestContext {
         RequestContext { url: self.display_url.clone(), attempts: self.attempts, elapsed: self.elapsed() }
-    }
-
-    fn response(&self, received: ReceivedResponse) -> Response {
-        Response {
-            request_id: received.request_id(),
-            scrubber: self.shared.scrubber.clone(),
-            status: received.status,
-            headers: received.headers,
-            body: Arc::new(received.body),
-            url: received.url,
-            elapsed: self.elapsed(),
-            fetched_at: machine::now(),
-            attempts: self.attempts,
-            refusal: None,
-            lease: None,
-            max_memory: self.shared.config.max_memory,
-        }
     }
 }
 
