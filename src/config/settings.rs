@@ -1,6 +1,6 @@
 //! Settings for display, with their sources. Holds no secrets.
 
-use super::{Config, Environment, Secret};
+use super::{Config, Secret};
 
 /// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +23,9 @@ pub struct Setting {
 impl Config {
     /// The settings in display order.
     pub fn settings(&self) -> Vec<Setting> {
-        let environment = match self.environment {
-            Environment::Production => "production",
-            Environment::Development => "development",
-        };
         let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
         [
-            ("environment", Some(environment.into())),
+            ("environment", Some(self.environment.name().into())),
             ("sport", Some(self.sport.name().into())),
             ("base_url", Some(self.base_url.clone())),
             ("websocket_url", Some(self.websocket_url.clone())),

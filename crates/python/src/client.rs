@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyMapping};
-use sideline::config::{ClientOptions, Config, Environment, FurtherHeader, Secret, SettingSource, Timeouts};
+use sideline::config::{ClientOptions, Config, FurtherHeader, Secret, SettingSource, Timeouts};
 use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
@@ -190,10 +190,7 @@ impl CoreClient {
 
     #[getter]
     fn environment(&self) -> &'static str {
-        match self.config.environment {
-            Environment::Production => "production",
-            Environment::Development => "development",
-        }
+        self.config.environment.name()
     }
 
     #[getter]
