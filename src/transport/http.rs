@@ -28,7 +28,7 @@ pub(super) enum ClientUse {
 }
 
 /// All network access of the core: tests replace it with a simulation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) enum HttpClient {
     Network(reqwest::Client),
     #[cfg(test)]
@@ -46,15 +46,15 @@ impl HttpClient {
 }
 
 /// A client that is built for the first request, so that a fork before it inherits nothing.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ClientSlot(Mutex<Option<HttpClient>>);
 
 impl ClientSlot {
-    pub(super) fn client(&self, build: impl FnOnce() -> Result<HttpClient>) -> Result<HttpClient> {
+    pub(super) fn client(&self, config: &Config, base: &Url, usage: ClientUse) -> Result<HttpClient> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*slot {
             Some(client) => Ok(client.clone()),
-            None => Ok(slot.insert(build()?).clone()),
+            None => Ok(slot.insert(build_client(config, base, usage)?).clone()),
         }
     }
 
@@ -126,19 +126,11 @@ fn read_timeout(config: &Config, usage: ClientUse) -> Option<Duration> {
     Some(config.timeouts.read).filter(|read| *read < config.timeouts.total && usage != ClientUse::Streams)
 }
 
-fn build_proxy(address: &str) -> Result<Proxy> {
+pub(super) fn build_proxy(address: &str) -> Result<Proxy> {
     Proxy::all(address).map_err(|error| {
         let error = error.without_url();
         Error::configuration(format!("proxy cannot be used: {}", error_chain(&error))).caused_by(error)
     })
-}
-
-/// Fails if the proxy of a base URL has an invalid address.
-pub(super) fn check_proxy(config: &Config, base: &Url) -> Result<()> {
-    match config.proxies.route(base)? {
-        Route::Through(address, _) => build_proxy(address.expose()).map(drop),
-        Route::Direct | Route::System => Ok(()),
-    }
 }
 
 /// Encodes a header value as UTF-8. Fails if it contains control characters; the error calls it `name`.

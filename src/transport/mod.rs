@@ -48,8 +48,7 @@ mod trace;
 pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
-pub use probe::ProbeFailure;
-pub use probe::{Probe, Stage};
+pub use probe::{Probe, ProbeFailure, Stage};
 pub(crate) use send::{Purpose, no_response};
 pub(crate) use trace::Trace;
 pub use trace::{AttemptStart, Span, SpanEnd};
@@ -61,8 +60,8 @@ use crate::scrub::{Scrubbed, Scrubber};
 use authentication::AuthenticatedRequest;
 use http::ClientSlot;
 use reader::Body;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::sync::SetOnce;
 use url::Url;
@@ -133,13 +132,6 @@ struct CallLimits {
     own_clients: Option<(Config, [ClientSlot; Auth::ALL.len()])>,
 }
 
-impl CallLimits {
-    fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let Some((config, clients)) = &self.own_clients else { return shared.client(auth, url) };
-        clients[auth as usize].client(|| http::build_client(config, url, http::ClientUse::Calls))
-    }
-}
-
 struct Shared {
     config: Config,
     scrubber: Scrubber,
@@ -148,7 +140,7 @@ struct Shared {
     websockets: ClientSlot,
     limiter: limiter::RequestLimiter,
     memory: Arc<memory::ResponseMemory>,
-    retry_log: retry_log::RetryLog,
+    retry_log: Mutex<retry_log::RetryLog>,
     /// How many milliseconds the service's clock is ahead of this machine's. 0 until it is learned.
     clock_offset_ms: AtomicI64,
     /// No `watch`: that wakes its receivers in random order, which no simulation can replay.
@@ -159,10 +151,12 @@ struct Shared {
 }
 
 impl Shared {
-    /// The HTTP client of an API, built on first use.
-    fn client(&self, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let build = || http::build_client(&self.config, url, http::ClientUse::Calls);
-        self.calls[auth as usize].client(|| build().map_err(|e| e.scrubbed(&self.scrubber)))
+    /// The HTTP client of an API, for a call with its own timeouts or for all others.
+    fn client(&self, auth: Auth, url: &Url, limits: Option<&CallLimits>) -> Result<http::HttpClient> {
+        let own = limits.and_then(|limits| limits.own_clients.as_ref());
+        let (config, clients) = own.map_or((&self.config, &self.calls), |(config, clients)| (config, clients));
+        let client = clients[auth as usize].client(config, url, http::ClientUse::Calls);
+        client.map_err(|error| error.scrubbed(&self.scrubber))
     }
 }
 
@@ -187,7 +181,7 @@ impl Transport {
             websockets: ClientSlot::default(),
             limiter,
             memory,
-            retry_log: retry_log::RetryLog::default(),
+            retry_log: Mutex::default(),
             clock_offset_ms: AtomicI64::new(0),
             closed: SetOnce::new(),
             reached: AtomicBool::new(false),
@@ -253,7 +247,7 @@ impl Transport {
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let authenticated =
             AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
-        self.shared.client(request.auth, &authenticated.url).map(drop)
+        self.shared.client(request.auth, &authenticated.url, None).map(drop)
     }
 
     /// Whether the service has responded to any request of this client.
@@ -269,7 +263,7 @@ impl Transport {
     pub(crate) fn unsent_error(&self, request: &Request, refusal: &ApiError) -> Error {
         let shared = &*self.shared;
         let unsent = |authenticated: AuthenticatedRequest| {
-            let (url, refusal) = (authenticated.display_url(&shared.scrubber), refusal.clone());
+            let (url, refusal) = (shared.scrubber.url(&authenticated.url), refusal.clone());
             Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
         AuthenticatedRequest::new(request, &shared.config).map_or_else(|error| error, unsent)

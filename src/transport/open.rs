@@ -2,7 +2,7 @@
 
 use super::attempt::{Exchange, Hops};
 use super::authentication::AuthenticatedRequest;
-use super::http::{ClientSlot, HttpClient};
+use super::http::{ClientUse, HttpClient};
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
@@ -52,12 +52,6 @@ impl From<Error> for StreamOpenError {
     }
 }
 
-impl Shared {
-    fn stream_client(&self, slot: &ClientSlot, url: &Url) -> Result<HttpClient> {
-        slot.client(|| http::build_client(&self.config, url, http::ClientUse::Streams))
-    }
-}
-
 impl Transport {
     /// Waits until the transport is closed.
     pub(crate) async fn closed(&self) {
@@ -75,9 +69,9 @@ impl Transport {
         let scrubber = &shared.scrubber;
         let authenticated =
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
-        let client = shared.stream_client(&shared.event_streams, &authenticated.url)?;
+        let client = shared.event_streams.client(&shared.config, &authenticated.url, ClientUse::Streams)?;
         let headers = event_stream_headers(last_event_id)?;
-        let display_url = authenticated.display_url(scrubber);
+        let display_url = scrubber.url(&authenticated.url);
         let span = self.trace().attempt(&authenticated.url, &display_url, 0);
         let mut hops = Hops::new(shared, &authenticated);
         let Exchange { response, url, redirect_refusal, .. } = loop {
@@ -107,7 +101,7 @@ impl Transport {
         limit: Duration,
     ) -> OpenResult {
         let shared = &*self.shared;
-        let client = shared.stream_client(&shared.websockets, url)?;
+        let client = shared.websockets.client(&shared.config, url, ClientUse::Streams)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = http::further_headers(&shared.config)?;
         request.headers_mut().extend(headers);

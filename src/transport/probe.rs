@@ -6,6 +6,7 @@ use super::authentication::Credential;
 use super::http::{self, ClientUse};
 use super::{Transport, attempt, authentication, clock};
 use crate::advice::Advice;
+use crate::config::Route;
 use crate::error::{Error, Result};
 use crate::machine;
 use crate::operation::Auth;
@@ -104,7 +105,9 @@ impl Transport {
     pub fn proxy(&self) -> Result<Option<(String, &'static str)>> {
         let config = &self.shared.config;
         let url = probe_url(&config.base_url)?;
-        http::check_proxy(config, &url)?;
+        if let Route::Through(address, _) = config.proxies.route(&url)? {
+            http::build_proxy(address.expose())?;
+        }
         config.proxies.describe(&url)
     }
 

@@ -16,8 +16,8 @@ use crate::error::{Error, RequestContext, RequestErrorKind, Result, Undecodable}
 use crate::machine;
 use crate::operation::{self, Request};
 use crate::scrub::Scrubbed;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -48,7 +48,9 @@ pub(super) async fn send(
             AttemptOutcome::SendAgain => continue,
             AttemptOutcome::Failed(failure) => failure,
         };
-        retries.record_failure(&failure);
+        if let Some(counter) = retries.counter() {
+            counter.record_failure(&failure.error, failure.kind == FailureKind::Permanent);
+        }
         let Some(delay) = retries.delay(failure.kind) else { return failure.into_result() };
         retries.record_retry(&failure.error, failure.kind, delay);
         // The body is not needed any more: free its memory before the delay.
@@ -114,16 +116,13 @@ impl<'a> RetryContext<'a> {
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
         // The timeouts of a call are not those of a stream.
         let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
-        let client = match limits {
-            Some(limits) => limits.client(shared, request.auth, &authenticated.url)?,
-            None => shared.client(request.auth, &authenticated.url)?,
-        };
+        let client = shared.client(request.auth, &authenticated.url, limits)?;
         let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
         let max_retries = if matches!(purpose, Purpose::GameState) { 0 } else { shared.config.max_retries };
         Ok(Self {
             shared,
             request,
-            display_url: authenticated.display_url(scrubber),
+            display_url: scrubber.url(&authenticated.url),
             authenticated,
             client,
             purpose,
@@ -294,14 +293,6 @@ impl<'a> RetryContext<'a> {
         AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
     }
 
-    /// Counts a failure for the requests that are sent beside this one.
-    fn record_failure(&self, failure: &FailedAttempt) {
-        let is_permanent = failure.kind == FailureKind::Permanent;
-        if let Some(counter) = self.counter() {
-            counter.record_failure(&failure.error, is_permanent);
-        }
-    }
-
     /// The delay before the next attempt, if one follows.
     fn delay(&self, kind: FailureKind) -> Option<Duration> {
         retry::delay(kind, self.state, self.max_retries, self.remaining(), machine::chance())
@@ -314,7 +305,8 @@ impl<'a> RetryContext<'a> {
         let reason = self.shared.scrubber.composed(error.to_string());
         let (seconds, retries, max_retries) = (delay.as_secs_f64(), self.state.retries, self.max_retries);
         let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
-        match self.shared.retry_log.record(Instant::now()) {
+        let unwarned = self.shared.retry_log.lock().unwrap_or_else(PoisonError::into_inner).record(Instant::now());
+        match unwarned {
             Some(0) => log::warn!("{message}"),
             Some(others) => log::warn!("{message}; {others} other retries since the last such warning"),
             None => log::debug!("{message}"),
