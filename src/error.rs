@@ -121,38 +121,41 @@ impl Error {
     }
 
     /// The same error with its cause, which the text of a request's error is composed of if it has no other.
-    pub(crate) fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
-        let source = Some(Arc::new(source) as Source);
-        match self {
-            Error::Configuration(error) => Error::Configuration(LocalError { source, ..error }),
-            Error::Internal(error) => Error::Internal(LocalError { source, ..error }),
-            other => other,
+    pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        if let Error::Configuration(error) | Error::Internal(error) = &mut self {
+            error.source = Some(Arc::new(source));
         }
+        self
     }
 
     /// Hides the secrets of a client in all texts, which may come from its caller or from a library.
-    pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let local = |text: String| String::from(scrubber.composed(text));
-        let peers = |text: Scrubbed| scrubber.composed(text);
+    pub fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
+        self.scrub(scrubber);
+        self
+    }
+
+    fn scrub(&mut self, scrubber: &Scrubber) {
+        let local = |text: &mut String| *text = scrubber.composed(&*text).to_string();
+        let peers = |text: &mut Scrubbed| *text = scrubber.composed(&*text);
         match self {
-            Error::Configuration(error) => Error::Configuration(LocalError { text: local(error.text), ..error }),
-            Error::Internal(error) => Error::Internal(LocalError { text: local(error.text), ..error }),
-            Error::Argument(text) => Error::Argument(local(text)),
-            Error::UnknownName { text, name, candidates } => {
-                Error::UnknownName { text: local(text), name: local(name), candidates: local(candidates) }
+            Error::Configuration(error) | Error::Internal(error) => local(&mut error.text),
+            Error::Argument(text) => local(text),
+            Error::UnknownName { text, name, candidates } => [text, name, candidates].into_iter().for_each(local),
+            Error::File(error) => [&mut error.path, &mut error.message].into_iter().for_each(local),
+            Error::Api(error) => {
+                let own = [&mut error.message, &mut error.url, &mut error.hint].into_iter();
+                own.chain(&mut error.rules).chain(&mut error.request_id).for_each(peers);
             }
-            Error::File(error) => {
-                Error::File(FileError { path: local(error.path), message: local(error.message), ..error })
+            Error::Request(error) => {
+                let url = error.request.as_deref_mut().map(|request| &mut request.url);
+                url.into_iter().chain([&mut error.message]).for_each(peers);
             }
-            Error::Api(error) => Error::Api(Box::new(error.scrubbed(scrubber))),
-            Error::Request(error) => Error::Request(error.scrubbed(scrubber)),
-            Error::Decode(error) => {
-                Error::Decode(Undecodable { message: peers(error.message), path: peers(error.path), ..error })
-            }
+            Error::Decode(error) => [&mut error.message, &mut error.path].into_iter().for_each(peers),
             Error::GivenUp { text, cause } => {
-                Error::GivenUp { text: peers(text), cause: Box::new(cause.scrubbed(scrubber)) }
+                peers(text);
+                cause.scrub(scrubber);
             }
-            Error::Closed => Error::Closed,
+            Error::Closed => {}
         }
     }
 
@@ -161,7 +164,7 @@ impl Error {
         Some(match self {
             Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) => return None,
             Error::Configuration(_) => "ConfigurationError",
-            Error::Api(response) => response.kind.class_name(),
+            Error::Api(response) => response.kind.class().0,
             Error::Request(error) => return error.kind.class_name(),
             Error::Decode(_) => "DecodeError",
             Error::GivenUp { cause, .. } => return cause.class_name(),
@@ -175,11 +178,11 @@ impl Error {
     }
 
     /// Removes the request's context, to use the error for another request that was not sent.
-    pub(crate) fn without_request(self) -> Self {
-        match self {
-            Error::Request(error) => Error::Request(RequestError { request: None, ..error }),
-            other => other,
+    pub(crate) fn without_request(mut self) -> Self {
+        if let Error::Request(error) = &mut self {
+            error.request = None;
         }
+        self
     }
 
     /// What a user can do: the kind of advice and a sentence.
@@ -189,12 +192,7 @@ impl Error {
             Error::Request(error) => error.advice,
             Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
-            Error::Configuration(_)
-            | Error::Argument(_)
-            | Error::UnknownName { .. }
-            | Error::File(_)
-            | Error::Internal(_)
-            | Error::Closed => Advice::SeeMessage,
+            _ => Advice::SeeMessage,
         };
         (kind, kind.text().into())
     }
@@ -202,8 +200,8 @@ impl Error {
     /// The message without the advice.
     pub fn problem(&self) -> String {
         match self {
-            Error::Configuration(error) => shown(&error.text).into(),
-            Error::Argument(text) | Error::UnknownName { text, .. } => shown(text).into(),
+            Error::Configuration(error) => shown(&error.text),
+            Error::Argument(text) | Error::UnknownName { text, .. } => shown(text),
             Error::Api(error) => error.problem(),
             Error::Request(error) => error.problem().into(),
             Error::Decode(error) => format!("{} at {} (byte {})", error.message, error.path, error.offset),
@@ -301,13 +299,6 @@ impl RequestError {
         let after = if *attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
         Scrubbed::local(format!("GET {url} failed{after}: {}", self.message))
     }
-
-    fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let message = scrubber.composed(&self.message);
-        let request =
-            self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
-        RequestError { message, request, ..self }
-    }
 }
 
 /// A body that does not decode, and where.
@@ -360,10 +351,6 @@ impl ApiErrorKind {
         self.class().1
     }
 
-    fn class_name(self) -> &'static str {
-        self.class().0
-    }
-
     /// The exception's name and the advice.
     fn class(self) -> (&'static str, Advice) {
         use ApiErrorKind::*;
@@ -403,18 +390,6 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let composed = |text: Scrubbed| scrubber.composed(text);
-        ApiError {
-            message: composed(self.message),
-            rules: self.rules.into_iter().map(composed).collect(),
-            request_id: self.request_id.map(composed),
-            url: composed(self.url),
-            hint: composed(self.hint),
-            ..self
-        }
-    }
-
     /// The message without the advice.
     fn problem(&self) -> String {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };

@@ -9,7 +9,6 @@ mod spelling;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use spelling::{Needle, matches, unit};
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
 use std::ops::Deref;
@@ -251,7 +250,7 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Vec<Needle>>], is_plain: imp
     if form.folds {
         out.truncate(out.trim_end().len());
     }
-    Scrubbed(cut(out.into(), form.limit).into())
+    Scrubbed(cut(out, form.limit).into())
 }
 
 impl Debug for Scrubber {
@@ -261,30 +260,27 @@ impl Debug for Scrubber {
 }
 
 /// Our own text with a caller's arguments: without control characters, and short.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn shown(text: &str) -> String {
     let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
     cut(visible(&text[..end]), MAX_TEXT)
 }
 
 /// Escapes control characters.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_invisible) {
-        return Cow::Borrowed(text);
-    }
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|letter| push_visible(&mut out, letter));
-    Cow::Owned(out)
+    out
 }
 
 /// Cuts a long text.
-fn cut(text: Cow<'_, str>, limit: usize) -> Cow<'_, str> {
+fn cut(mut text: String, limit: usize) -> String {
     const MARK: &str = "…";
-    if text.len() <= limit {
-        return text;
+    if text.len() > limit {
+        let fits = |end: &usize| text.is_char_boundary(*end);
+        text.truncate((0..=limit - MARK.len()).rev().find(fits).unwrap_or_default());
+        text.push_str(MARK);
     }
-    let fits = |end: &usize| text.is_char_boundary(*end);
-    let end = (0..=limit - MARK.len()).rev().find(fits).unwrap_or_default();
-    Cow::Owned(format!("{}{MARK}", &text[..end]))
+    text
 }
 
 /// Control characters, and those that reorder or hide others.
