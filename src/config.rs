@@ -8,7 +8,7 @@ mod settings;
 pub use headers::FurtherHeader;
 pub(crate) use headers::is_reserved_header;
 pub(crate) use proxy::{Proxies, Route};
-pub use settings::{Setting, SettingSource};
+pub use settings::SettingSource;
 
 use crate::error::{Error, Result};
 use crate::scrub::Scrubber;
@@ -91,6 +91,8 @@ pub(crate) enum KeyPlace {
     Query,
     Header,
 }
+
+const USER_AGENT: &str = concat!("sideline/", env!("CARGO_PKG_VERSION"));
 
 /// Default path of websocket token requests, and default name of the token parameter.
 const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
@@ -257,7 +259,7 @@ impl ClientOptions {
             proxies: Proxies::read(self.proxy, variable)?,
             // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: lookup.text(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
-            user_agent: checked_user_agent(self.user_agent)?,
+            user_agent: no_control_characters(self.user_agent.unwrap_or_else(|| USER_AGENT.into()), "user_agent")?,
             headers: headers::check(self.headers)?,
             key_place: checked_key_place(self.api_key_in.as_deref())?,
             token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,
@@ -265,13 +267,6 @@ impl ClientOptions {
             sources: lookup.sources,
         })
     }
-}
-
-fn checked_user_agent(given: Option<String>) -> Result<String> {
-    given.map_or_else(
-        || Ok(concat!("sideline/", env!("CARGO_PKG_VERSION")).into()),
-        |text| no_control_characters(text, "user_agent"),
-    )
 }
 
 fn checked_key_place(given: Option<&str>) -> Result<KeyPlace> {

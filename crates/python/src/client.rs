@@ -115,7 +115,7 @@ impl CoreClient {
             SettingSource::Variable(name) => name,
             SettingSource::Default => "default",
         };
-        self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
+        self.config.settings().into_iter().map(|(name, shown, from)| (name, shown, source(from))).collect()
     }
 
     /// Return the proxy of requests to the REST API, and the setting or variable that names it.
@@ -329,7 +329,7 @@ fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, Py
 #[pyfunction]
 #[pyo3(name = "_certificate")]
 pub(crate) fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
-    certificate::parse(der).map(|parsed| (parsed.issuer, parsed.not_after))
+    certificate::parse(der)
 }
 
 /// Sets up the bridge to `logging`, and stops our threads before the interpreter exits. Runs once.
