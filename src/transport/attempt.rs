@@ -205,12 +205,9 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         } else {
             match machine::run_blocking(move || inflation.run()).await {
                 Ok(step) => step,
-                Err(Unfinished::OutOfMemory) => Err(InflateError::OutOfMemory),
-                Err(Unfinished::Stopped(error)) => match error.try_into_panic() {
-                    Ok(panic) => resume_unwind(panic),
-                    // The runtime is shutting down, so the result does not matter.
-                    Err(_) => Err(InflateError::Damaged),
-                },
+                Err(Unfinished::Stopped(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+                // Or the runtime is shutting down, so the result does not matter.
+                Err(_) => Err(InflateError::OutOfMemory),
             }
         };
         match step {

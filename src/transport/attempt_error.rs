@@ -17,7 +17,7 @@ use std::io;
 #[derive(Debug)]
 pub(super) struct AttemptError {
     pub(super) kind: FailureKind,
-    class: RequestErrorKind,
+    pub(super) class: RequestErrorKind,
     summary: Cow<'static, str>,
     /// The error of the HTTP client, if it reported one.
     source: Option<reqwest::Error>,
@@ -160,10 +160,6 @@ impl AttemptError {
     /// What happened, with the messages of the libraries.
     pub(super) fn message(&self, scrubber: &Scrubber) -> Scrubbed {
         scrubber.message(self.to_string())
-    }
-
-    pub(super) fn is_timeout(&self) -> bool {
-        self.class == Timeout
     }
 
     /// The error that a user sees.

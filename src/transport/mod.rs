@@ -45,13 +45,14 @@ mod send;
 pub(crate) mod simulated;
 mod trace;
 
+pub use attempt_error::Stage;
 pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
-pub use probe::{Probe, ProbeFailure, Stage};
+pub use probe::{Probe, ProbeFailure};
 pub(crate) use send::{Purpose, no_response};
 pub(crate) use trace::Trace;
-pub use trace::{AttemptStart, Span, SpanEnd};
+pub use trace::{AttemptStart, Span};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
@@ -97,16 +98,12 @@ pub struct Response {
 impl Response {
     /// Keeps the body of a batch, or of a call of several requests, in the lease until it is released.
     pub(crate) fn keep(&self) {
-        if let Some(lease) = &self.lease {
-            lease.keep();
-        }
+        self.lease.iter().for_each(|lease| lease.keep());
     }
 
     /// Ends the lease: the body now belongs to the caller.
     pub(crate) fn release(&self) {
-        if let Some(lease) = &self.lease {
-            lease.release();
-        }
+        self.lease.iter().for_each(|lease| lease.release());
     }
 }
 

@@ -82,14 +82,11 @@ impl Transport {
                 break exchange;
             }
         };
-        let stream = match response.status().as_u16() {
+        let opened = match response.status().as_u16() {
             200 => check_event_stream(shared, response, &url),
             _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
         };
-        if let Err(StreamOpenError { error, .. }) = &stream {
-            span.record_error(error);
-        }
-        stream
+        opened.inspect_err(|failure| span.record_error(&failure.error))
     }
 
     /// Opens a websocket: expects a response of status 101 within the limit. `scrubber` hides the token in the URL.
@@ -108,14 +105,11 @@ impl Transport {
         let display_url = scrubber.url(url.as_str());
         let span = self.trace().attempt(url, &display_url, 0);
         let response = execute(&client, request, scrubber, &display_url, limit, &span).await?;
-        match response.status().as_u16() {
+        let opened = match response.status().as_u16() {
             101 => Ok(response),
-            _ => {
-                let failure = read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await;
-                span.record_error(&failure.error);
-                Err(failure)
-            }
-        }
+            _ => Err(read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await),
+        };
+        opened.inspect_err(|failure| span.record_error(&failure.error))
     }
 }
 
@@ -144,11 +138,8 @@ async fn execute(
         Ok(executed) => executed.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
         Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit))),
     };
-    match &result {
-        Ok(response) => span.record_status(response.status().as_u16()),
-        Err(error) => span.record_error(error),
-    }
-    Ok(result?)
+    let recorded = result.inspect(|response| span.record_status(response.status().as_u16()));
+    Ok(recorded.inspect_err(|error| span.record_error(error))?)
 }
 
 /// The elapsed time is not measured for streams.

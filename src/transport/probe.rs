@@ -1,13 +1,13 @@
 //! Finds out how far a connection to the REST API gets: one request without a credential, over a separate connection of the
 //! same HTTP client that calls use.
 
-use super::attempt_error::AttemptError;
+use super::attempt_error::{AttemptError, Stage};
 use super::authentication::Credential;
 use super::http::{self, ClientUse};
 use super::{Transport, attempt, authentication, clock};
 use crate::advice::Advice;
 use crate::config::Route;
-use crate::error::{Error, Result};
+use crate::error::{Error, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::Auth;
 use crate::signer;
@@ -19,8 +19,6 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::Url;
-
-pub use super::attempt_error::Stage;
 
 const PROBE_PATH: &str = "/v1/data/teams";
 
@@ -90,7 +88,7 @@ impl Transport {
         };
         let mut stage = error.stage;
         // The connect timeout covers TCP and TLS. If the port is open, TLS failed.
-        if stage == Stage::Connect && is_direct && url.scheme() == "https" && error.is_timeout() {
+        if stage == Stage::Connect && is_direct && url.scheme() == "https" && error.class == RequestErrorKind::Timeout {
             let is_open = async { TcpStream::connect(resolved.as_slice()).await.is_ok() };
             if timeout(config.timeouts.connect.min(PORT_CHECK_TIMEOUT), is_open).await.unwrap_or(false) {
                 stage = Stage::Tls;

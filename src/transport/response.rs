@@ -2,13 +2,12 @@
 
 use super::{Response, clock, retry};
 use crate::advice::Advice;
-use crate::error::{ApiError, ApiErrorKind};
+use crate::error::{ApiError, ApiErrorKind, Error, Undecodable};
 use crate::operation::{Auth, Request};
 use crate::scrub::Scrubbed;
 use memchr::memmem;
 use reader::{Body, Value};
 use std::time::Duration;
-use tables::DecodeError;
 
 impl Response {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
@@ -217,7 +216,7 @@ pub(super) fn document_error(response: &Response, status: u16, auth: Auth, offse
 }
 
 /// Fails if a response of status 200 is not JSON, such as the log-in page of a proxy.
-pub(super) fn check_json(response: &Response) -> Result<(), DecodeError> {
+pub(super) fn check_json(response: &Response) -> Result<(), Error> {
     let scrubber = &response.scrubber;
     let content_type = response.header("content-type").unwrap_or("unknown");
     let body = response.body.as_slice();
@@ -229,15 +228,12 @@ pub(super) fn check_json(response: &Response) -> Result<(), DecodeError> {
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if !is_html => return Ok(()),
         Some(_) => format!("starts with {:?}", scrubber.start(body, MAX_BODY_START)),
     };
-    Err(DecodeError::Body {
-        message: format!(
-            "the response to GET {} is not JSON: its content type is {} and its body {why}",
-            response.url,
-            scrubber.id(content_type)
-        ),
-        path: "$".into(),
-        offset: 0,
-    })
+    let message = scrubber.message(format!(
+        "the response to GET {} is not JSON: its content type is {} and its body {why}",
+        response.url,
+        scrubber.id(content_type)
+    ));
+    Err(Error::Decode(Undecodable { message, path: "$".into(), offset: 0, advice: Advice::CheckBaseAddress }))
 }
 
 #[cfg(test)]
@@ -425,17 +421,17 @@ mod tests {
     #[test]
     fn the_error_for_a_body_that_is_not_json_shows_its_start() {
         for json in ["{}", "\u{feff}{}", " [1]", "null", "true", "-1", "\"x\""] {
-            assert_eq!(check_json(&response(200, "application/json", json)), Ok(()), "{json}");
+            assert!(check_json(&response(200, "application/json", json)).is_ok(), "{json}");
         }
         for (content_type, body) in
             [("text/html; charset=utf-8", "<html>Log in"), ("text/plain", "Log in"), ("text/html", "{}")]
         {
-            let DecodeError::Body { message, path, offset } =
+            let Error::Decode(Undecodable { message, path, offset, .. }) =
                 check_json(&response(200, content_type, body)).unwrap_err()
             else {
                 panic!()
             };
-            assert_eq!((path.as_str(), offset), ("$", 0));
+            assert_eq!((&*path, offset), ("$", 0));
             assert!(message.contains(content_type) && message.contains(body), "{message}");
         }
         assert!(check_json(&response(200, "application/json", " ")).unwrap_err().to_string().contains("is empty"));

@@ -12,7 +12,7 @@ use super::retry::{self, FailureKind, RetryState};
 use super::trace::Trace;
 use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
-use crate::error::{Error, RequestContext, RequestErrorKind, Result, Undecodable};
+use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{self, Request};
 use crate::scrub::Scrubbed;
@@ -259,16 +259,11 @@ impl<'a> RetryContext<'a> {
         if let Some(counter) = self.counter() {
             counter.record_response();
         }
-        let scrubber = &self.shared.scrubber;
         // A token may be plain text, which no error may quote.
-        let json_check = match self.request.operation {
-            operation::SUBSCRIPTION_TOKEN => Ok(()),
-            _ => response::check_json(&received),
+        let refusal = match self.request.operation {
+            operation::SUBSCRIPTION_TOKEN => None,
+            _ => response::check_json(&received).err().map(Box::new),
         };
-        let refusal = json_check.err().map(|error| match Error::decode(error, scrubber) {
-            Error::Decode(wrong) => Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong })),
-            other => Box::new(other),
-        });
         Response { refusal, lease: Some(lease), ..received }
     }
 
