@@ -8,7 +8,7 @@ mod spelling;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use spelling::{Needle, matches, unit};
+use spelling::{ByteSet, Needle, is_name_part, matches, unit};
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
 use std::ops::Deref;
@@ -84,14 +84,34 @@ impl Debug for Scrubbed {
     }
 }
 
-/// The most recent secrets learned while running, such as tokens, each with its forms. Shared by the clones of a scrubber.
-type LearnedSecrets = VecDeque<(String, Arc<Vec<Needle>>)>;
-
 /// Makes text safe to show. The default one knows no secrets. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Scrubber {
-    needles: Arc<Vec<Needle>>,
+    needles: Arc<Needles>,
+    /// Shared by clones.
     learned: Arc<Mutex<LearnedSecrets>>,
+}
+
+/// The most recent secrets learned while running, such as tokens, each with its forms.
+type LearnedSecrets = VecDeque<(String, Arc<Needles>)>;
+
+/// The forms of some secrets.
+#[derive(Clone, Default)]
+struct Needles {
+    /// Each with what it may begin with.
+    forms: Vec<(ByteSet, Needle)>,
+    /// What any of them may begin with.
+    first_bytes: ByteSet,
+}
+
+impl Needles {
+    fn add(&mut self, secret: &str) {
+        for form in needles_of(secret) {
+            let first_bytes = form.first_bytes();
+            self.first_bytes.add(first_bytes);
+            self.forms.push((first_bytes, form));
+        }
+    }
 }
 
 /// Characters that end a parameter's value in a URL, and in a sentence.
@@ -118,10 +138,10 @@ impl Scrubber {
 
     /// A scrubber that also knows these secrets.
     pub fn with(&self, secrets: &[String]) -> Self {
-        let mut needles = Vec::clone(&self.needles);
-        needles.extend(
-            secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN).flat_map(|secret| needles_of(secret)),
-        );
+        let mut needles = Needles::clone(&self.needles);
+        for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_LEN) {
+            needles.add(secret);
+        }
         Scrubber { needles: Arc::new(needles), learned: Arc::clone(&self.learned) }
     }
 
@@ -135,13 +155,16 @@ impl Scrubber {
         if learned.len() == MAX_LEARNED_SECRETS {
             learned.pop_front();
         }
-        learned.push_back((secret.to_owned(), Arc::new(needles_of(secret))));
+        let mut needles = Needles::default();
+        needles.add(secret);
+        learned.push_back((secret.to_owned(), Arc::new(needles)));
     }
 
     /// The forms of all secrets.
-    fn all(&self) -> Vec<Arc<Vec<Needle>>> {
+    fn all(&self) -> Vec<Arc<Needles>> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::once(&self.needles).chain(learned.iter().map(|(_, needles)| needles)).cloned().collect()
+        let met = learned.iter().map(|(_, needles)| needles);
+        std::iter::once(&self.needles).chain(met).cloned().collect()
     }
 
     /// A one-line message of a peer or a library.
@@ -185,12 +208,9 @@ impl Scrubber {
     /// Reads no more of the text than is shown, so that long texts cost no more than short ones.
     fn scrub(&self, text: &str, form: TextForm) -> Scrubbed {
         let secrets = self.all();
-        let needles = secrets.iter().flat_map(|needles| needles.iter());
-        let mut is_plain: [bool; 256] = std::array::from_fn(|byte| (byte as u8).is_ascii_graphic());
-        for byte in MARKS.iter().copied().chain(needles.flat_map(Needle::first_bytes)) {
-            is_plain[usize::from(byte)] = false;
-        }
-        scrub(text, form, &secrets, |byte| is_plain[usize::from(byte)])
+        let mut special = ByteSet::of(MARKS);
+        secrets.iter().for_each(|needles| special.add(needles.first_bytes));
+        scrub(text, form, &secrets, |byte| byte.is_ascii_graphic() && !special.contains(byte))
     }
 }
 
@@ -198,7 +218,7 @@ impl Scrubber {
 const MARKS: &[u8] = b"aAtT/%&\\+";
 
 /// Copies bytes for which `is_plain` at once: they are visible, and nothing that is looked for begins with them.
-fn scrub(text: &str, form: TextForm, secrets: &[Arc<Vec<Needle>>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
+fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn(u8) -> bool) -> Scrubbed {
     let mut out = String::with_capacity(text.len().min(form.limit));
     // The end of the last encoded unit, and its byte.
     let mut encoded = (0, b' ');
@@ -217,8 +237,7 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Vec<Needle>>], is_plain: imp
         }
         let before =
             if encoded.0 == at && at > 0 { encoded.1 } else { at.checked_sub(1).map_or(b' ', |i| text.as_bytes()[i]) };
-        let mut needles = secrets.iter().flat_map(|needles| needles.iter());
-        if let Some(len) = needles.find_map(|needle| matches(needle, rest, form.is_cut)) {
+        if let Some(len) = secret_at(secrets, rest, form.is_cut) {
             out.push_str(MASK);
             at += len;
             continue;
@@ -253,9 +272,17 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Vec<Needle>>], is_plain: imp
     Scrubbed(cut(out, form.limit).into())
 }
 
+/// Number of bytes of a secret, in any spelling, at the start of `rest`.
+fn secret_at(secrets: &[Arc<Needles>], rest: &[u8], is_cut: bool) -> Option<usize> {
+    let first = *rest.first()?;
+    let likely = secrets.iter().filter(|needles| needles.first_bytes.contains(first));
+    let forms = likely.flat_map(|needles| &needles.forms).filter(|(first_bytes, _)| first_bytes.contains(first));
+    forms.map(|(_, needle)| needle).find_map(|needle| matches(needle, rest, is_cut))
+}
+
 impl Debug for Scrubber {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scrubber").field("needles", &self.needles.len()).finish_non_exhaustive()
+        f.debug_struct("Scrubber").field("needles", &self.needles.forms.len()).finish_non_exhaustive()
     }
 }
 
@@ -325,8 +352,7 @@ fn needles_of(secret: &str) -> Vec<Needle> {
 
 /// The lengths of a secret parameter's name, including its `=`, and of its value.
 fn parameter_at(rest: &[u8], before: u8, ends: &[u8]) -> Option<(usize, usize)> {
-    let may_begin = rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'));
-    if before.is_ascii_alphanumeric() || !may_begin {
+    if before.is_ascii_alphanumeric() || !is_name_part(rest) {
         return None;
     }
     let (name, equals) = SECRET_PARAMETERS.iter().find_map(|name| {

@@ -5,6 +5,33 @@ use std::borrow::Cow;
 /// Maximum number of nested encodings.
 const MAX_DEPTH: usize = 8;
 
+/// What a spelling other than the plain one begins with.
+const SPELLING_MARKS: &[u8] = b"%\\&+";
+
+/// A set of bytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut set = ByteSet::default();
+        bytes.iter().for_each(|byte| set.insert(*byte));
+        set
+    }
+
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    pub(super) fn add(&mut self, other: ByteSet) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    pub(super) fn contains(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+    }
+}
+
 /// A text to look for.
 #[derive(Clone)]
 pub(super) struct Needle {
@@ -22,11 +49,17 @@ impl Needle {
         Needle { bytes: Cow::Borrowed(text), folds: true }
     }
 
-    /// The bytes that the needle may begin with, if it is spelled plainly.
-    pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
-        let first = self.bytes.first().copied();
-        let folded = first.filter(|_| self.folds).map(|byte| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()]);
-        first.into_iter().chain(folded.into_iter().flatten())
+    /// The bytes that a spelling of the needle may begin with.
+    pub(super) fn first_bytes(&self) -> ByteSet {
+        let mut first = ByteSet::of(SPELLING_MARKS);
+        for byte in self.bytes.first().into_iter().copied() {
+            first.insert(byte);
+            if self.folds {
+                first.insert(byte.to_ascii_lowercase());
+                first.insert(byte.to_ascii_uppercase());
+            }
+        }
+        first
     }
 
     fn is(&self, expected: u8, found: u8) -> bool {
@@ -66,7 +99,15 @@ pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usiz
 
 /// The most likely reading of a text's start.
 pub(super) fn unit(rest: &[u8]) -> Option<SpelledByte> {
-    spelled(rest).next()
+    match *rest.first()? {
+        b'%' | b'\\' | b'&' => spelled(rest).next(),
+        byte => Some(SpelledByte { byte, len: 1, depth: 0 }),
+    }
+}
+
+/// Whether a name may begin here.
+pub(super) fn is_name_part(rest: &[u8]) -> bool {
+    rest.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'%' | b'&' | b'\\'))
 }
 
 /// Possible readings of a text's start, the longest spelling first.

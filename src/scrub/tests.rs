@@ -205,4 +205,19 @@ proptest! {
         scrubber.learn("Zeta-9");
         prop_assert_eq!(scrubber.scrub(&text, form), scrub(&text, form, &scrubber.all(), |_| false));
     }
+
+    #[test]
+    fn a_first_byte_rules_out_only_what_cannot_begin_with_it(fragments in vec(fragment(), 0..24), is_cut: bool) {
+        let text = fragments.concat();
+        let scrubber = scrubber();
+        scrubber.learn("Zeta-9");
+        let secrets = scrubber.all();
+        for at in 0..text.len() {
+            let rest = &text.as_bytes()[at..];
+            let forms = || secrets.iter().flat_map(|needles| &needles.forms);
+            let found = forms().find_map(|(_, needle)| matches(needle, rest, is_cut));
+            prop_assert_eq!(secret_at(&secrets, rest, is_cut), found);
+            prop_assert_eq!(unit(rest), spelling::spelled(rest).next());
+        }
+    }
 }

@@ -88,7 +88,7 @@ pub(super) async fn receive(
     mut response: reqwest::Response,
     lease: &Lease,
     scrubber: &Scrubber,
-    url: &Url,
+    url: Scrubbed,
     error_timeout: Duration,
 ) -> std::result::Result<Response, AttemptError> {
     let limit = shared.body_limit;
@@ -119,7 +119,7 @@ pub(super) async fn receive(
         request_id: request_id(&headers).map(|id| scrubber.id(id)),
         headers,
         body: Arc::new(body),
-        url: scrubber.url(url),
+        url,
         scrubber: scrubber.clone(),
         elapsed: Duration::ZERO,
         fetched_at: machine::now(),

@@ -161,8 +161,9 @@ async fn read_error(
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
     let lease = shared.memory.lease();
+    let url = scrubber.url(url);
     let error_timeout = attempt::ERROR_BODY_TIMEOUT.min(limit);
-    match attempt::receive(shared, response, &lease, scrubber, url, error_timeout).await {
+    match attempt::receive(shared, response, &lease, scrubber, url.clone(), error_timeout).await {
         Ok(received) => {
             let mut error =
                 response::error(&super::Response { redirect_refusal, ..received }, auth, ClockOffsets::default());
@@ -174,7 +175,7 @@ async fn read_error(
             StreamOpenError { error: Error::Api(Box::new(error)), status, wait }
         }
         Err(error) => {
-            let error = error.into_error(scrubber, request_context(scrubber.url(url)));
+            let error = error.into_error(scrubber, request_context(url));
             StreamOpenError { error, status, wait: None }
         }
     }

@@ -204,8 +204,10 @@ impl<'a> RetryContext<'a> {
                 break exchange;
             }
         };
+        let is_redirected = url != self.authenticated.url;
+        let url = if is_redirected { shared.scrubber.url(url) } else { self.display_url.clone() };
         let (scrubber, error_timeout) = (&shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
-        let received = attempt::receive(shared, response, lease, scrubber, &url, error_timeout).await;
+        let received = attempt::receive(shared, response, lease, scrubber, url, error_timeout).await;
         Ok(received.map(|received| {
             let (attempts, elapsed) = (self.attempts, self.elapsed());
             (Response { redirect_refusal, attempts, elapsed, ..received }, offsets)
