@@ -7,9 +7,7 @@ mod settings;
 
 pub use headers::FurtherHeader;
 pub(crate) use headers::is_reserved_header;
-pub(crate) use proxy::Proxies;
-pub(crate) use proxy::Route;
-pub use settings::Setting;
+pub(crate) use proxy::{Proxies, Route};
 pub use settings::SettingSource;
 
 use crate::error::{Error, Result};
@@ -45,12 +43,17 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// `production` or `development`, in any case.
+    /// The environment of a name, in any case.
     fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "production" => Some(Environment::Production),
-            "development" => Some(Environment::Development),
-            _ => None,
+        [Environment::Production, Environment::Development]
+            .into_iter()
+            .find(|one| text.eq_ignore_ascii_case(one.name()))
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Environment::Production => "production",
+            Environment::Development => "development",
         }
     }
 }
@@ -62,14 +65,11 @@ pub enum Sport {
 }
 
 impl Sport {
-    /// `basketball` or `football`, in any case.
+    /// The sport of a name, in any case.
     pub fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_lowercase().as_str() {
-            "basketball" => Some(Sport::Basketball),
-            "football" => Some(Sport::Football),
-            _ => None,
-        }
+        [Sport::Basketball, Sport::Football].into_iter().find(|one| text.eq_ignore_ascii_case(one.name()))
     }
+
     pub fn name(self) -> &'static str {
         match self {
             Sport::Basketball => "basketball",
@@ -91,6 +91,8 @@ pub(crate) enum KeyPlace {
     Query,
     Header,
 }
+
+const USER_AGENT: &str = concat!("sideline/", env!("CARGO_PKG_VERSION"));
 
 /// Default path of websocket token requests, and default name of the token parameter.
 const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
@@ -180,7 +182,6 @@ pub struct Config {
     pub ca_bundle: Option<String>,
     pub user_agent: String,
     pub headers: Vec<FurtherHeader>,
-    pub allow_http: bool,
     pub(crate) key_place: KeyPlace,
     /// With `{game_id}` as one of its segments.
     pub token_path: String,
@@ -215,7 +216,7 @@ impl ClientOptions {
     fn checked(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Config> {
         const HTTP: [&str; 2] = ["https", "http"];
         const WEBSOCKET: [&str; 2] = ["wss", "ws"];
-        let mut lookup = Lookup::new(variable);
+        let mut lookup = Lookup { variable, sources: Vec::new() };
         let username = lookup.text(self.username, "username", "SIDELINE_USERNAME")?;
         let environment = lookup.text(self.environment, "environment", "SIDELINE_ENVIRONMENT")?;
         let environment = environment.map_or(Ok(Environment::Production), |text| {
@@ -258,22 +259,14 @@ impl ClientOptions {
             proxies: Proxies::read(self.proxy, variable)?,
             // The variable of the library requests, set on most machines behind an inspecting proxy.
             ca_bundle: lookup.text(self.ca_bundle, "ca_bundle", "REQUESTS_CA_BUNDLE")?,
-            user_agent: checked_user_agent(self.user_agent)?,
+            user_agent: no_control_characters(self.user_agent.unwrap_or_else(|| USER_AGENT.into()), "user_agent")?,
             headers: headers::check(self.headers)?,
-            allow_http: self.allow_http,
             key_place: checked_key_place(self.api_key_in.as_deref())?,
             token_path: self.token_path.map_or_else(|| Ok(TOKEN_PATH.into()), checked_token_path)?,
             token_parameter: self.token_parameter.map_or_else(|| Ok(TOKEN_PARAMETER.into()), checked_parameter)?,
-            sources: lookup.into_sources(),
+            sources: lookup.sources,
         })
     }
-}
-
-fn checked_user_agent(given: Option<String>) -> Result<String> {
-    given.map_or_else(
-        || Ok(concat!("sideline/", env!("CARGO_PKG_VERSION")).into()),
-        |text| no_control_characters(text, "user_agent"),
-    )
 }
 
 fn checked_key_place(given: Option<&str>) -> Result<KeyPlace> {

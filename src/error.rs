@@ -42,16 +42,13 @@ pub enum Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Configuration(error) => f.write_str(&shown(&error.text)),
-            Error::Argument(text) | Error::UnknownName { text, .. } => f.write_str(&shown(text)),
-            Error::Api(error) => error.fmt(f),
-            Error::Request(error) => error.fmt(f),
-            Error::Decode(error) => error.fmt(f),
-            Error::File(error) => write!(f, "{}: {}", shown(&error.path), shown(&error.message)),
-            Error::GivenUp { text, .. } => text.fmt(f),
-            Error::Internal(error) => write!(f, "internal error, please report it: {}", shown(&error.text)),
-            Error::Closed => f.write_str("the client is closed; create a new one"),
+        let problem = self.problem();
+        match self.advice() {
+            // The message includes it, or that of its cause.
+            (Advice::SeeMessage, _) => f.write_str(&problem),
+            _ if matches!(self, Error::GivenUp { .. }) => f.write_str(&problem),
+            (_, hint) if hint.is_empty() => f.write_str(&problem),
+            (_, hint) => Scrubbed::local(format!("{problem}. {hint}")).fmt(f),
         }
     }
 }
@@ -108,39 +105,57 @@ impl Error {
         Error::Internal(LocalError { text: text.into(), source: None })
     }
 
-    /// The same error with its cause, which the text of a request's error is composed of if it has no other.
-    pub(crate) fn caused_by(self, source: impl StdError + Send + Sync + 'static) -> Self {
-        let source = Some(Arc::new(source) as Source);
-        match self {
-            Error::Configuration(error) => Error::Configuration(LocalError { source, ..error }),
-            Error::Internal(error) => Error::Internal(LocalError { source, ..error }),
-            other => other,
+    /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
+    pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
+        let text = error.to_string();
+        match error {
+            DecodeError::Body { message, path, offset } => {
+                let (message, path) = (scrubber.message(message), scrubber.id(path));
+                Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
+            }
+            // The caller passed an unknown name.
+            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
+                Self::UnknownName { text, name, candidates }
+            }
         }
     }
 
+    /// The same error with its cause, which the text of a request's error is composed of if it has no other.
+    pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        if let Error::Configuration(error) | Error::Internal(error) = &mut self {
+            error.source = Some(Arc::new(source));
+        }
+        self
+    }
+
     /// Hides the secrets of a client in all texts, which may come from its caller or from a library.
-    pub fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let local = |text: String| String::from(scrubber.composed(text));
-        let peers = |text: Scrubbed| scrubber.composed(text);
+    pub fn scrubbed(mut self, scrubber: &Scrubber) -> Self {
+        self.scrub(scrubber);
+        self
+    }
+
+    fn scrub(&mut self, scrubber: &Scrubber) {
+        let local = |text: &mut String| *text = scrubber.composed(&*text).to_string();
+        let peers = |text: &mut Scrubbed| *text = scrubber.composed(&*text);
         match self {
-            Error::Configuration(error) => Error::Configuration(LocalError { text: local(error.text), ..error }),
-            Error::Internal(error) => Error::Internal(LocalError { text: local(error.text), ..error }),
-            Error::Argument(text) => Error::Argument(local(text)),
-            Error::UnknownName { text, name, candidates } => {
-                Error::UnknownName { text: local(text), name: local(name), candidates: local(candidates) }
+            Error::Configuration(error) | Error::Internal(error) => local(&mut error.text),
+            Error::Argument(text) => local(text),
+            Error::UnknownName { text, name, candidates } => [text, name, candidates].into_iter().for_each(local),
+            Error::File(error) => [&mut error.path, &mut error.message].into_iter().for_each(local),
+            Error::Api(error) => {
+                let own = [&mut error.message, &mut error.url, &mut error.hint].into_iter();
+                own.chain(&mut error.rules).chain(&mut error.request_id).for_each(peers);
             }
-            Error::File(error) => {
-                Error::File(FileError { path: local(error.path), message: local(error.message), ..error })
+            Error::Request(error) => {
+                let url = error.request.as_deref_mut().map(|request| &mut request.url);
+                url.into_iter().chain([&mut error.message]).for_each(peers);
             }
-            Error::Api(error) => Error::Api(Box::new(error.scrubbed(scrubber))),
-            Error::Request(error) => Error::Request(error.scrubbed(scrubber)),
-            Error::Decode(error) => {
-                Error::Decode(Undecodable { message: peers(error.message), path: peers(error.path), ..error })
-            }
+            Error::Decode(error) => [&mut error.message, &mut error.path].into_iter().for_each(peers),
             Error::GivenUp { text, cause } => {
-                Error::GivenUp { text: peers(text), cause: Box::new(cause.scrubbed(scrubber)) }
+                peers(text);
+                cause.scrub(scrubber);
             }
-            Error::Closed => Error::Closed,
+            Error::Closed => {}
         }
     }
 
@@ -149,7 +164,7 @@ impl Error {
         Some(match self {
             Error::Argument(_) | Error::UnknownName { .. } | Error::File(_) => return None,
             Error::Configuration(_) => "ConfigurationError",
-            Error::Api(response) => response.kind.class_name(),
+            Error::Api(response) => response.kind.class().0,
             Error::Request(error) => return error.kind.class_name(),
             Error::Decode(_) => "DecodeError",
             Error::GivenUp { cause, .. } => return cause.class_name(),
@@ -163,11 +178,11 @@ impl Error {
     }
 
     /// Removes the request's context, to use the error for another request that was not sent.
-    pub(crate) fn without_request(self) -> Self {
-        match self {
-            Error::Request(error) => Error::Request(RequestError { request: None, ..error }),
-            other => other,
+    pub(crate) fn without_request(mut self) -> Self {
+        if let Error::Request(error) = &mut self {
+            error.request = None;
         }
+        self
     }
 
     /// What a user can do: the kind of advice and a sentence.
@@ -177,12 +192,7 @@ impl Error {
             Error::Request(error) => error.advice,
             Error::Decode(error) => error.advice,
             Error::GivenUp { cause, .. } => return cause.advice(),
-            Error::Configuration(_)
-            | Error::Argument(_)
-            | Error::UnknownName { .. }
-            | Error::File(_)
-            | Error::Internal(_)
-            | Error::Closed => Advice::SeeMessage,
+            _ => Advice::SeeMessage,
         };
         (kind, kind.text().into())
     }
@@ -190,10 +200,15 @@ impl Error {
     /// The message without the advice.
     pub fn problem(&self) -> String {
         match self {
+            Error::Configuration(error) => shown(&error.text),
+            Error::Argument(text) | Error::UnknownName { text, .. } => shown(text),
             Error::Api(error) => error.problem(),
             Error::Request(error) => error.problem().into(),
-            Error::Decode(error) => error.problem(),
-            other => other.to_string(),
+            Error::Decode(error) => format!("{} at {} (byte {})", error.message, error.path, error.offset),
+            Error::File(error) => format!("{}: {}", shown(&error.path), shown(&error.message)),
+            Error::GivenUp { text, .. } => text.to_string(),
+            Error::Internal(error) => format!("internal error, please report it: {}", shown(&error.text)),
+            Error::Closed => "the client is closed; create a new one".into(),
         }
     }
 }
@@ -242,9 +257,8 @@ impl RequestErrorKind {
         advice: Advice,
         request: Option<RequestContext>,
     ) -> Error {
-        let (message, request) = (Some(message.into()), request.map(Box::new));
-        let scrubber = Scrubber::default();
-        Error::Request(RequestError { kind: self, message, advice, request, source: None, scrubber })
+        let (message, request) = (message.into(), request.map(Box::new));
+        Error::Request(RequestError { kind: self, message, advice, request, source: None })
     }
 }
 
@@ -252,58 +266,38 @@ impl RequestErrorKind {
 #[derive(Debug, Clone)]
 pub struct RequestError {
     pub kind: RequestErrorKind,
-    /// What happened; `None`: the source says it.
-    message: Option<Scrubbed>,
+    /// What happened: that of the source, if it has one.
+    message: Scrubbed,
     pub advice: Advice,
     pub request: Option<Box<RequestContext>>,
     source: Option<Source>,
-    scrubber: Scrubber,
 }
 
 impl RequestError {
     /// The error of a request that failed for this cause.
     pub(crate) fn failed(
         kind: RequestErrorKind,
-        source: impl StdError + Send + Sync + 'static,
         advice: Advice,
+        source: impl StdError + Send + Sync + 'static,
         request: RequestContext,
         scrubber: &Scrubber,
     ) -> Self {
-        let source = Some(Arc::new(source) as Source);
-        let (request, scrubber) = (Some(Box::new(request)), scrubber.clone());
-        RequestError { kind, message: None, advice, request, source, scrubber }
+        let (message, request) = (scrubber.message(source.to_string()), Some(Box::new(request)));
+        RequestError { kind, message, advice, request, source: Some(Arc::new(source)) }
     }
 
     /// What the network or a library reported.
     pub fn cause(&self) -> Option<Scrubbed> {
-        self.source.as_ref().map(|source| self.scrubber.message(source.to_string()))
+        self.source.as_ref().map(|_| self.message.clone())
     }
 
     /// The message without the advice.
     pub fn problem(&self) -> Scrubbed {
-        if let Some(message) = &self.message {
-            return message.clone();
-        }
-        let cause = self.cause().unwrap_or_default();
-        let Some(RequestContext { url, attempts, .. }) = self.request.as_deref() else { return cause };
+        let (Some(_), Some(RequestContext { url, attempts, .. })) = (&self.source, self.request.as_deref()) else {
+            return self.message.clone();
+        };
         let after = if *attempts > 1 { format!(" after {attempts} attempts") } else { String::new() };
-        self.scrubber.composed(format!("GET {url} failed{after}: {cause}"))
-    }
-
-    fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let message = Some(scrubber.composed(self.problem()));
-        let request =
-            self.request.map(|request| Box::new(RequestContext { url: scrubber.composed(&request.url), ..*request }));
-        RequestError { message, request, scrubber: scrubber.clone(), ..self }
-    }
-}
-
-impl Display for RequestError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.advice {
-            Advice::SeeMessage => self.problem().fmt(f),
-            advice => Scrubbed::local(format!("{}. {}", self.problem(), advice.text())).fmt(f),
-        }
+        Scrubbed::local(format!("GET {url} failed{after}: {}", self.message))
     }
 }
 
@@ -315,40 +309,6 @@ pub struct Undecodable {
     pub path: Scrubbed,
     pub offset: usize,
     pub advice: Advice,
-}
-
-impl Undecodable {
-    /// The message without the advice.
-    fn problem(&self) -> String {
-        format!("{} at {} (byte {})", self.message, self.path, self.offset)
-    }
-}
-
-impl Display for Undecodable {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.problem())?;
-        if self.advice != Advice::SeeMessage {
-            write!(f, ". {}", self.advice.text())?;
-        }
-        Ok(())
-    }
-}
-
-impl Error {
-    /// Why a body gives no table. Scrubs the path, which may contain keys of the body.
-    pub fn decode(error: DecodeError, scrubber: &Scrubber) -> Self {
-        let text = error.to_string();
-        match error {
-            DecodeError::Body { message, path, offset } => {
-                let (message, path) = (scrubber.message(message), scrubber.id(path));
-                Self::Decode(Undecodable { message, path, offset, advice: Advice::LookAtBody })
-            }
-            // The caller passed an unknown name.
-            DecodeError::NoTable { name, candidates } | DecodeError::NoColumn { name, candidates, .. } => {
-                Self::UnknownName { text, name, candidates }
-            }
-        }
-    }
 }
 
 /// The class of an `ApiError`.
@@ -388,28 +348,20 @@ impl ApiErrorKind {
 
     /// The advice, unless details of the response call for another one.
     pub(crate) fn advice(self) -> Advice {
-        use ApiErrorKind::*;
-        match self {
-            Authentication => Advice::CheckCredentials,
-            PermissionDenied => Advice::AskForPrivilege,
-            NotFound => Advice::CheckId,
-            InvalidRequest => Advice::CorrectRequest,
-            RateLimited => Advice::SlowDown,
-            Server => Advice::ReportToSupport,
-            Other => Advice::CheckBaseAddress,
-        }
+        self.class().1
     }
 
-    fn class_name(self) -> &'static str {
+    /// The exception's name and the advice.
+    fn class(self) -> (&'static str, Advice) {
         use ApiErrorKind::*;
         match self {
-            Authentication => "AuthenticationError",
-            PermissionDenied => "PermissionDenied",
-            NotFound => "NotFound",
-            InvalidRequest => "InvalidRequest",
-            RateLimited => "RateLimited",
-            Server => "ServerError",
-            Other => "ApiError",
+            Authentication => ("AuthenticationError", Advice::CheckCredentials),
+            PermissionDenied => ("PermissionDenied", Advice::AskForPrivilege),
+            NotFound => ("NotFound", Advice::CheckId),
+            InvalidRequest => ("InvalidRequest", Advice::CorrectRequest),
+            RateLimited => ("RateLimited", Advice::SlowDown),
+            Server => ("ServerError", Advice::ReportToSupport),
+            Other => ("ApiError", Advice::CheckBaseAddress),
         }
     }
 }
@@ -438,34 +390,12 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    fn scrubbed(self, scrubber: &Scrubber) -> Self {
-        let composed = |text: Scrubbed| scrubber.composed(text);
-        ApiError {
-            message: composed(self.message),
-            rules: self.rules.into_iter().map(composed).collect(),
-            request_id: self.request_id.map(composed),
-            url: composed(self.url),
-            hint: composed(self.hint),
-            ..self
-        }
-    }
-
     /// The message without the advice.
     fn problem(&self) -> String {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
         format!("{} {} {returned} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
-    }
-}
-
-impl Display for ApiError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.problem())?;
-        if !self.hint.is_empty() {
-            write!(f, ". {}", self.hint)?;
-        }
-        Ok(())
     }
 }
 
@@ -487,8 +417,8 @@ mod tests {
         let advice = Advice::TryAgain;
         Error::Request(RequestError::failed(
             RequestErrorKind::Transport,
-            io_error(),
             advice,
+            io_error(),
             request(),
             &Scrubber::default(),
         ))

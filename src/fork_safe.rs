@@ -4,7 +4,6 @@
 //! be neither used nor dropped, since both would wait for threads that do not exist. So the child leaks it and makes
 //! its own. No lock is taken: one held by another parent thread at the fork would never be released.
 
-use std::fmt;
 use std::process;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -60,14 +59,9 @@ struct ProcessValue<T> {
 }
 
 /// At most one value for each process, made on first use.
+#[derive(Debug)]
 pub struct ForkSafe<T: Send + Sync> {
     current: AtomicPtr<ProcessValue<T>>,
-}
-
-impl<T: Send + Sync> fmt::Debug for ForkSafe<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ForkSafe").finish_non_exhaustive()
-    }
 }
 
 impl<T: Send + Sync> ForkSafe<T> {

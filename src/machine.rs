@@ -30,7 +30,7 @@ pub fn random() -> u64 {
     if let Some(random) = simulated::ask(|machine| machine.random()) {
         return random;
     }
-    HashKey::default().hash(&[])
+    HashKey::default().hash_one(())
 }
 
 /// A number in 0..1, for jitter.
@@ -39,14 +39,7 @@ pub(crate) fn chance() -> f64 {
 }
 
 /// Hashes as no peer can foresee. Nothing may depend on which hash a content has.
-#[derive(Debug, Default)]
-pub(crate) struct HashKey(RandomState);
-
-impl HashKey {
-    pub(crate) fn hash(&self, content: &[u8]) -> u64 {
-        self.0.hash_one(content)
-    }
-}
+pub(crate) type HashKey = RandomState;
 
 /// Waits on this thread until `poll` is ready, for so long at most; whether it was.
 pub fn wait(limit: Duration, waker: &Waker, mut poll: impl FnMut(&mut Context<'_>) -> Poll<()>) -> bool {

@@ -9,7 +9,6 @@ mod spelling;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use spelling::{ByteSet, Needle, is_name_part, matches, unit};
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Display, Formatter, Write};
 use std::ops::Deref;
@@ -37,7 +36,7 @@ static SECRET_PARAMETERS: [Needle; 2] = [Needle::folded(b"apikey"), Needle::fold
 const MAX_USERINFO: usize = 16 * 1024;
 
 /// Text without secrets and control characters, and short.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scrubbed(Arc<str>);
 
 impl Scrubbed {
@@ -56,12 +55,6 @@ impl From<&'static str> for Scrubbed {
 impl From<Scrubbed> for String {
     fn from(text: Scrubbed) -> Self {
         text.0.to_string()
-    }
-}
-
-impl Default for Scrubbed {
-    fn default() -> Self {
-        "".into()
     }
 }
 
@@ -99,12 +92,8 @@ pub struct Scrubber {
     learned: Arc<Mutex<LearnedSecrets>>,
 }
 
-/// Secrets learned while running, such as tokens.
-#[derive(Default)]
-struct LearnedSecrets {
-    /// The most recent ones, each with its forms.
-    secrets: VecDeque<(String, Arc<Needles>)>,
-}
+/// The most recent secrets learned while running, such as tokens, each with its forms.
+type LearnedSecrets = VecDeque<(String, Arc<Needles>)>;
 
 /// The forms of some secrets.
 #[derive(Clone, Default)]
@@ -160,21 +149,21 @@ impl Scrubber {
     pub fn learn(&self, secret: &str) {
         const MAX_LEARNED_SECRETS: usize = 16;
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if secret.len() < MIN_SECRET_LEN || learned.secrets.iter().any(|(known, _)| known == secret) {
+        if secret.len() < MIN_SECRET_LEN || learned.iter().any(|(known, _)| known == secret) {
             return;
         }
-        if learned.secrets.len() == MAX_LEARNED_SECRETS {
-            learned.secrets.pop_front();
+        if learned.len() == MAX_LEARNED_SECRETS {
+            learned.pop_front();
         }
         let mut needles = Needles::default();
         needles.add(secret);
-        learned.secrets.push_back((secret.to_owned(), Arc::new(needles)));
+        learned.push_back((secret.to_owned(), Arc::new(needles)));
     }
 
     /// The forms of all secrets.
     fn all(&self) -> Vec<Arc<Needles>> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        let met = learned.secrets.iter().map(|(_, needles)| needles);
+        let met = learned.iter().map(|(_, needles)| needles);
         std::iter::once(&self.needles).chain(met).cloned().collect()
     }
 
@@ -280,7 +269,7 @@ fn scrub(text: &str, form: TextForm, secrets: &[Arc<Needles>], is_plain: impl Fn
     if form.folds {
         out.truncate(out.trim_end().len());
     }
-    Scrubbed(cut(out.into(), form.limit).into())
+    Scrubbed(cut(out, form.limit).into())
 }
 
 /// Number of bytes of a secret, in any spelling, at the start of `rest`.
@@ -298,30 +287,27 @@ impl Debug for Scrubber {
 }
 
 /// Our own text with a caller's arguments: without control characters, and short.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn shown(text: &str) -> String {
     let end = text.char_indices().nth(MAX_TEXT + 1).map_or(text.len(), |(end, _)| end);
     cut(visible(&text[..end]), MAX_TEXT)
 }
 
 /// Escapes control characters.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_invisible) {
-        return Cow::Borrowed(text);
-    }
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|letter| push_visible(&mut out, letter));
-    Cow::Owned(out)
+    out
 }
 
 /// Cuts a long text.
-fn cut(text: Cow<'_, str>, limit: usize) -> Cow<'_, str> {
+fn cut(mut text: String, limit: usize) -> String {
     const MARK: &str = "…";
-    if text.len() <= limit {
-        return text;
+    if text.len() > limit {
+        let fits = |end: &usize| text.is_char_boundary(*end);
+        text.truncate((0..=limit - MARK.len()).rev().find(fits).unwrap_or_default());
+        text.push_str(MARK);
     }
-    let fits = |end: &usize| text.is_char_boundary(*end);
-    let end = (0..=limit - MARK.len()).rev().find(fits).unwrap_or_default();
-    Cow::Owned(format!("{}{MARK}", &text[..end]))
+    text
 }
 
 /// Control characters, and those that reorder or hide others.

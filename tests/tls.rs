@@ -105,7 +105,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_at_once() {
     let result = ask(port, Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/other.pem"))).await;
     let Err(Error::Request(error)) = result else { panic!("{result:?}") };
     assert_eq!(error.kind, RequestErrorKind::Certificate);
-    let text = error.to_string();
+    let text = Error::Request(error).to_string();
     assert!(text.contains("certificate") && text.contains("ca_bundle="), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
 }
@@ -116,7 +116,7 @@ async fn a_server_that_speaks_no_tls_is_refused_at_once() {
     let result = ask(port, Some(AUTHORITY)).await;
     let Err(Error::Request(error)) = result else { panic!("{result:?}") };
     assert_eq!(error.kind, RequestErrorKind::Connect);
-    let text = error.to_string();
+    let text = Error::Request(error).to_string();
     assert!(text.contains("the TLS handshake failed"), "{text}");
     assert_eq!(connections.load(SeqCst), 1);
 }

@@ -4,16 +4,12 @@ use super::{Secret, SettingSource, no_control_characters};
 use crate::error::{Error, Result};
 
 pub(super) struct Lookup<'a> {
-    variable: &'a dyn Fn(&str) -> Option<String>,
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
     /// The source of each setting so far.
-    sources: Vec<(&'static str, SettingSource)>,
+    pub(super) sources: Vec<(&'static str, SettingSource)>,
 }
 
-impl<'a> Lookup<'a> {
-    pub(super) fn new(variable: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Lookup { variable, sources: Vec::new() }
-    }
-
+impl Lookup<'_> {
     pub(super) fn text(
         &mut self,
         argument: Option<String>,
@@ -51,9 +47,5 @@ impl<'a> Lookup<'a> {
             Some((parameter, _)) => parameter,
             None => "",
         }
-    }
-
-    pub(super) fn into_sources(self) -> Vec<(&'static str, SettingSource)> {
-        self.sources
     }
 }

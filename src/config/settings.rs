@@ -1,6 +1,6 @@
 //! Settings for display, with their sources. Holds no secrets.
 
-use super::{Config, Environment, Secret};
+use super::{Config, Secret};
 
 /// The source of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,25 +11,13 @@ pub enum SettingSource {
     Default,
 }
 
-/// A setting that a variable can set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub name: &'static str,
-    /// `None`: not set. For a secret, its length only.
-    pub shown: Option<String>,
-    pub source: SettingSource,
-}
-
 impl Config {
-    /// The settings in display order.
-    pub fn settings(&self) -> Vec<Setting> {
-        let environment = match self.environment {
-            Environment::Production => "production",
-            Environment::Development => "development",
-        };
+    /// The settings that a variable can set, in display order: name, value and source. Of a secret the value is its length.
+    pub fn settings(&self) -> Vec<(&'static str, Option<String>, SettingSource)> {
         let masked = |secret: &Option<Secret>| secret.as_ref().map(|secret| mask(secret.expose()));
+        let source = |name| self.sources.iter().find(|(known, _)| *known == name).map(|(_, source)| *source);
         [
-            ("environment", Some(environment.into())),
+            ("environment", Some(self.environment.name().into())),
             ("sport", Some(self.sport.name().into())),
             ("base_url", Some(self.base_url.clone())),
             ("websocket_url", Some(self.websocket_url.clone())),
@@ -39,12 +27,8 @@ impl Config {
             ("api_key", masked(&self.api_key)),
             ("ca_bundle", self.ca_bundle.clone()),
         ]
-        .map(|(name, shown)| Setting { name, shown, source: self.source(name) })
+        .map(|(name, shown)| (name, shown, source(name).unwrap_or(SettingSource::Default)))
         .into()
-    }
-
-    fn source(&self, name: &str) -> SettingSource {
-        self.sources.iter().find(|(known, _)| *known == name).map_or(SettingSource::Default, |(_, source)| *source)
     }
 }
 
@@ -76,8 +60,8 @@ mod tests {
         };
         let settings = options.resolve(&variable).unwrap().settings();
         let told = |name: &str| {
-            let found = settings.iter().find(|setting| setting.name == name).unwrap();
-            (found.shown.as_deref(), found.source)
+            let (_, shown, source) = settings.iter().find(|(known, ..)| *known == name).unwrap();
+            (shown.as_deref(), *source)
         };
         assert_eq!(told("username"), (Some("ann"), SettingSource::Explicit));
         let blanks = "set (9 characters, with blanks around it)";

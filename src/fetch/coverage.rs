@@ -157,6 +157,7 @@ mod tests {
             fetched_at: UNIX_EPOCH,
             attempts: 1,
             refusal: refusal.map(Box::new),
+            redirect_refusal: None,
             lease: None,
             max_memory: None,
         };

@@ -4,6 +4,7 @@
 use super::interval_set::{self, IntervalSet};
 use crate::machine::HashKey;
 use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasher;
 
 /// Maximum of delivered messages to remember, by number and content hash. A forgotten one may be delivered twice.
 pub(crate) const MAX_REMEMBERED: usize = 131_072;
@@ -261,7 +262,7 @@ impl Memory {
     }
 
     fn hash(&self, content: &[u8]) -> u64 {
-        self.hash_key.hash(content)
+        self.hash_key.hash_one(content)
     }
 
     fn get(&self, key: &Key) -> Option<Entry> {

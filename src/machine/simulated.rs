@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::thread::LocalKey;
 use std::time::SystemTime;
 
 pub(crate) trait Machine {
@@ -13,19 +14,25 @@ thread_local! {
     static MACHINE: RefCell<Option<Rc<dyn Machine>>> = const { RefCell::new(None) };
 }
 
-/// This thread's machine until it is dropped.
+/// Fills a place of this thread until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Installed(());
+pub(crate) struct Installed<T: 'static>(&'static LocalKey<RefCell<Option<T>>>);
 
-pub(crate) fn install(machine: Rc<dyn Machine>) -> Installed {
-    MACHINE.set(Some(machine));
-    Installed(())
+impl<T> Installed<T> {
+    pub(crate) fn new(place: &'static LocalKey<RefCell<Option<T>>>, value: T) -> Self {
+        place.set(Some(value));
+        Installed(place)
+    }
 }
 
-impl Drop for Installed {
+impl<T> Drop for Installed<T> {
     fn drop(&mut self) {
-        MACHINE.set(None);
+        self.0.set(None);
     }
+}
+
+pub(crate) fn install(machine: Rc<dyn Machine>) -> Installed<Rc<dyn Machine>> {
+    Installed::new(&MACHINE, machine)
 }
 
 pub(super) fn ask<T>(what: impl FnOnce(&dyn Machine) -> T) -> Option<T> {

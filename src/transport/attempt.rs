@@ -5,14 +5,15 @@ use super::authentication::AuthenticatedRequest;
 use super::inflate::{self, InflateError, InflateStep, Inflation};
 use super::memory::Lease;
 use super::redirect::{self, Redirect};
-use super::response::{ClockOffsets, ReceivedResponse};
-use super::{Shared, clock};
+use super::response::ClockOffsets;
+use super::{Response, Shared, clock};
 use crate::error::Result;
 use crate::machine::{self, Unfinished};
 use crate::scrub::{Scrubbed, Scrubber};
 use reader::Body;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -44,7 +45,7 @@ pub(super) struct Hops<'a> {
 
 impl<'a> Hops<'a> {
     pub(super) fn new(shared: &'a Shared, authenticated: &'a AuthenticatedRequest) -> Self {
-        let url = authenticated.url().clone();
+        let url = authenticated.url.clone();
         Hops { shared, authenticated, url, redirects: 0, sent: UNIX_EPOCH, offset_ms: 0 }
     }
 
@@ -83,14 +84,14 @@ pub(super) fn measure_offset(response: &reqwest::Response, sent: SystemTime) -> 
 
 /// Reads a response to its end; that of an error for at most `error_timeout`.
 pub(super) async fn receive(
+    shared: &Shared,
     mut response: reqwest::Response,
     lease: &Lease,
-    limit: usize,
     scrubber: &Scrubber,
     url: Scrubbed,
-    redirect_refusal: Option<Scrubbed>,
     error_timeout: Duration,
-) -> std::result::Result<ReceivedResponse, AttemptError> {
+) -> std::result::Result<Response, AttemptError> {
+    let limit = shared.body_limit;
     let status = response.status().as_u16();
     let body = match status {
         200 => read_body(&mut response, lease, limit).await?,
@@ -112,8 +113,28 @@ pub(super) async fn receive(
     let is_kept = |name: &HeaderName| !is_compressed || (name != CONTENT_ENCODING && name != CONTENT_LENGTH);
     let text = |value: &HeaderValue| scrubber.header(String::from_utf8_lossy(value.as_bytes()));
     let headers = response.headers().iter().filter(|(name, _)| is_kept(name));
-    let headers = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
-    Ok(ReceivedResponse { status, headers, body, url, redirect_refusal, scrubber: scrubber.clone() })
+    let headers: Vec<_> = headers.map(|(name, value)| (name.as_str().to_string(), text(value))).collect();
+    Ok(Response {
+        status,
+        request_id: request_id(&headers).map(|id| scrubber.id(id)),
+        headers,
+        body: Arc::new(body),
+        url,
+        scrubber: scrubber.clone(),
+        elapsed: Duration::ZERO,
+        fetched_at: machine::now(),
+        attempts: 1,
+        refusal: None,
+        redirect_refusal: None,
+        lease: None,
+        max_memory: shared.config.max_memory,
+    })
+}
+
+/// The request id from a header. The service's errors have it in their body instead.
+fn request_id(headers: &[(String, Scrubbed)]) -> Option<&Scrubbed> {
+    let is_request_id = |name: &str| name.ends_with("request-id") || name.ends_with("requestid");
+    headers.iter().find(|(name, value)| is_request_id(name) && !value.is_empty()).map(|(_, value)| value)
 }
 
 /// Leases all that is announced before reading: a body that waits here holds no memory that others need.
@@ -184,12 +205,9 @@ async fn inflate_body(compressed: Body, lease: &Lease, limit: usize) -> std::res
         } else {
             match machine::run_blocking(move || inflation.run()).await {
                 Ok(step) => step,
-                Err(Unfinished::OutOfMemory) => Err(InflateError::OutOfMemory),
-                Err(Unfinished::Stopped(error)) => match error.try_into_panic() {
-                    Ok(panic) => resume_unwind(panic),
-                    // The runtime is shutting down, so the result does not matter.
-                    Err(_) => Err(InflateError::Damaged),
-                },
+                Err(Unfinished::Stopped(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+                // Or the runtime is shutting down, so the result does not matter.
+                Err(_) => Err(InflateError::OutOfMemory),
             }
         };
         match step {

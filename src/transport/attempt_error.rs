@@ -12,26 +12,20 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt::{self, Display, Formatter};
 use std::io;
-use std::sync::Arc;
 
 /// An attempt without a response.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct AttemptError {
     pub(super) kind: FailureKind,
-    class: RequestErrorKind,
-    cause: Cause,
+    pub(super) class: RequestErrorKind,
+    summary: Cow<'static, str>,
+    /// The error of the HTTP client, if it reported one.
+    source: Option<reqwest::Error>,
     pub(super) advice: Advice,
     pub(super) stage: Stage,
 }
 
-/// What happened, and the error of the HTTP client, if it reported one.
-#[derive(Debug, Clone)]
-struct Cause {
-    summary: Cow<'static, str>,
-    source: Option<Arc<reqwest::Error>>,
-}
-
-impl Display for Cause {
+impl Display for AttemptError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(source) => write!(f, "{}: {}", self.summary, error_chain(source)),
@@ -40,9 +34,9 @@ impl Display for Cause {
     }
 }
 
-impl StdError for Cause {
+impl StdError for AttemptError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as _)
+        self.source.as_ref().map(|source| source as _)
     }
 }
 
@@ -58,52 +52,52 @@ pub enum Stage {
 }
 
 impl AttemptError {
-    /// Classifies an error by its sources. Its text omits the URL, which may contain the Broadcast key.
+    /// Classifies an error by its sources, and where they have no type to be found by, by the texts of hyper-util's private
+    /// types, and by reqwest's for a tunnel to an IPv6 address (its issue 3094, open): the tests against a real proxy detect
+    /// when they change. The text omits the URL, which may contain the Broadcast key.
     pub(super) fn from_reqwest(error: reqwest::Error) -> Self {
+        use FailureKind::{ConnectionLost, NotConnected, Permanent};
         let error = error.without_url();
-        let tls = error.is_connect().then(|| find_source::<rustls::Error>(&error)).flatten();
-        let named = NamedError::find(&error_chain(&error));
-        let (kind, class, summary, advice) = match (tls, named) {
-            (Some(tls), _) => {
+        let (is_connect, is_timeout) = (error.is_connect(), error.is_timeout());
+        let chain = error_chain(&error);
+        let tls = if is_connect { find_source::<rustls::Error>(&error) } else { None };
+        let is_tunnel = chain.contains("tunnel error");
+        let unconnected = if is_tunnel {
+            Stage::Proxy
+        } else if chain.contains("dns error") {
+            Stage::Dns
+        } else if is_timeout || chain.contains("tcp connect error") {
+            Stage::Connect
+        } else {
+            Stage::Tls
+        };
+        let (kind, class, stage, summary, advice) = match tls {
+            Some(tls) => {
                 let is_certificate = matches!(tls, rustls::Error::InvalidCertificate(_));
                 let class = if is_certificate { Certificate } else { Connect };
-                (FailureKind::Permanent, class, "the TLS handshake failed", tls_advice(tls))
+                (Permanent, class, Stage::Tls, "the TLS handshake failed", tls_advice(tls))
             }
-            (None, Some(NamedError::ProxyAuthorization)) => (
-                FailureKind::Permanent,
-                Connect,
-                "the proxy requires authentication (status 407)",
-                Advice::GiveProxyCredentials,
-            ),
-            (None, Some(NamedError::InvalidServerName)) => {
-                (FailureKind::Permanent, Connect, "could not connect through the proxy", Advice::AvoidProxy)
+            None if chain.contains("tunnel error: proxy authorization required") => {
+                let summary = "the proxy requires authentication (status 407)";
+                (Permanent, Connect, Stage::Proxy, summary, Advice::GiveProxyCredentials)
             }
-            _ if error.is_connect() && error.is_timeout() => (
-                FailureKind::NotConnected,
-                Timeout,
-                "could not connect within the connect timeout",
-                Advice::CheckAddress,
-            ),
-            (None, Some(NamedError::Tunnel)) => {
-                (FailureKind::NotConnected, Connect, "could not connect through the proxy", Advice::CheckProxy)
+            None if !is_tunnel && chain.contains("Invalid Server Name") => {
+                (Permanent, Connect, Stage::Proxy, "could not connect through the proxy", Advice::AvoidProxy)
             }
-            _ if error.is_connect() => (FailureKind::NotConnected, Connect, "could not connect", Advice::CheckAddress),
-            _ if error.is_timeout() => {
-                (FailureKind::Permanent, Timeout, "no data within the read timeout", Advice::RaiseTimeout)
+            None if is_connect && is_timeout => {
+                let summary = "could not connect within the connect timeout";
+                (NotConnected, Timeout, unconnected, summary, Advice::CheckAddress)
             }
-            _ => (FailureKind::ConnectionLost, Transport, "the connection broke", Advice::TryAgain),
+            None if is_tunnel => {
+                (NotConnected, Connect, unconnected, "could not connect through the proxy", Advice::CheckProxy)
+            }
+            None if is_connect => (NotConnected, Connect, unconnected, "could not connect", Advice::CheckAddress),
+            None if is_timeout => {
+                (Permanent, Timeout, Stage::Response, "no data within the read timeout", Advice::RaiseTimeout)
+            }
+            None => (ConnectionLost, Transport, Stage::Response, "the connection broke", Advice::TryAgain),
         };
-        let stage = match named {
-            _ if tls.is_some() => Stage::Tls,
-            Some(NamedError::ProxyAuthorization | NamedError::Tunnel | NamedError::InvalidServerName) => Stage::Proxy,
-            Some(NamedError::Dns) => Stage::Dns,
-            Some(NamedError::Tcp) => Stage::Connect,
-            None if error.is_connect() && error.is_timeout() => Stage::Connect,
-            None if error.is_connect() => Stage::Tls,
-            None => Stage::Response,
-        };
-        let cause = Cause { summary: summary.into(), source: Some(Arc::new(error)) };
-        AttemptError { kind, class, cause, advice, stage }
+        AttemptError { kind, class, summary: summary.into(), source: Some(error), advice, stage }
     }
 
     /// An error of this client's own while it waits for the response or reads it.
@@ -113,8 +107,7 @@ impl AttemptError {
         summary: impl Into<Cow<'static, str>>,
         advice: Advice,
     ) -> Self {
-        let cause = Cause { summary: summary.into(), source: None };
-        AttemptError { kind, class, cause, advice, stage: Stage::Response }
+        AttemptError { kind, class, summary: summary.into(), source: None, advice, stage: Stage::Response }
     }
 
     pub(super) fn total_timeout(seconds: f64, last_error: Option<Scrubbed>) -> Self {
@@ -166,41 +159,12 @@ impl AttemptError {
 
     /// What happened, with the messages of the libraries.
     pub(super) fn message(&self, scrubber: &Scrubber) -> Scrubbed {
-        scrubber.message(self.cause.to_string())
-    }
-
-    pub(super) fn is_timeout(&self) -> bool {
-        self.class == Timeout
+        scrubber.message(self.to_string())
     }
 
     /// The error that a user sees.
     pub(super) fn into_error(self, scrubber: &Scrubber, request: RequestContext) -> Error {
-        Error::Request(RequestError::failed(self.class, self.cause, self.advice, request, scrubber))
-    }
-}
-
-/// Errors of libraries that have no type of their own to be found by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NamedError {
-    ProxyAuthorization,
-    Tunnel,
-    InvalidServerName,
-    Dns,
-    Tcp,
-}
-
-impl NamedError {
-    /// Finds an error by the texts of hyper-util's private types, and by reqwest's for a tunnel to an IPv6 address (its
-    /// issue 3094, open). The tests against a real proxy detect when they change.
-    fn find(chain: &str) -> Option<Self> {
-        let texts = [
-            ("tunnel error: proxy authorization required", NamedError::ProxyAuthorization),
-            ("tunnel error", NamedError::Tunnel),
-            ("Invalid Server Name", NamedError::InvalidServerName),
-            ("dns error", NamedError::Dns),
-            ("tcp connect error", NamedError::Tcp),
-        ];
-        texts.into_iter().find(|(text, _)| chain.contains(text)).map(|(_, error)| error)
+        Error::Request(RequestError::failed(self.class, self.advice, self, request, scrubber))
     }
 }
 

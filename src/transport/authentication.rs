@@ -5,7 +5,6 @@ use super::http::{further_headers, header_value};
 use crate::config::{Config, KeyPlace, Secret};
 use crate::error::{Error, Result};
 use crate::operation::{Auth, Request};
-use crate::scrub::{Scrubbed, Scrubber};
 use crate::signer;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderMap;
@@ -15,13 +14,8 @@ use url::Url;
 
 #[derive(Debug)]
 pub(super) enum Credential {
-    Hmac {
-        username: String,
-        secret: Secret,
-    },
-    /// Percent-encoded.
-    KeyInQuery(Secret),
-    KeyInHeader(Secret),
+    Hmac { username: String, secret: Secret },
+    Key(KeyPlace, Secret),
 }
 
 impl Credential {
@@ -35,13 +29,7 @@ impl Credential {
             }
             Auth::ApiKey => {
                 let key = config.api_key.as_ref().ok_or_else(|| missing("api_key", "SIDELINE_API_KEY"))?;
-                Ok(match config.key_place {
-                    KeyPlace::Query => {
-                        let encoded = utf8_percent_encode(key.expose(), NON_ALPHANUMERIC).to_string();
-                        Credential::KeyInQuery(Secret::new(encoded))
-                    }
-                    KeyPlace::Header => Credential::KeyInHeader(key.clone()),
-                })
+                Ok(Credential::Key(config.key_place, key.clone()))
             }
         }
     }
@@ -53,7 +41,7 @@ const API_KEY: &str = "apikey";
 #[derive(Debug)]
 pub(super) struct AuthenticatedRequest {
     /// Without the key.
-    url: Url,
+    pub(super) url: Url,
     credential: Credential,
     /// Of `headers=`.
     further_headers: HeaderMap,
@@ -71,15 +59,6 @@ impl AuthenticatedRequest {
         Ok(AuthenticatedRequest { url, credential, further_headers: further_headers(config)? })
     }
 
-    pub(super) fn url(&self) -> &Url {
-        &self.url
-    }
-
-    /// The URL without secrets, for display.
-    pub(super) fn display_url(&self, scrubber: &Scrubber) -> Scrubbed {
-        scrubber.url(self.url.as_str())
-    }
-
     /// Builds a dated and signed request to `url`: its own URL, or one to which the same server redirected it.
     pub(super) fn sign(&self, url: &Url, local: SystemTime, offset_ms: i64) -> Result<reqwest::Request> {
         let date = clock::date_header(local, offset_ms);
@@ -91,8 +70,8 @@ impl AuthenticatedRequest {
                 let value = signer::authorization(username, secret, &date, &host, "GET", url.path());
                 Some((header::AUTHORIZATION, header_value(&value, "the username")?))
             }
-            Credential::KeyInQuery(_) => None,
-            Credential::KeyInHeader(key) => {
+            Credential::Key(KeyPlace::Query, _) => None,
+            Credential::Key(KeyPlace::Header, key) => {
                 Some((header::HeaderName::from_static(API_KEY), header_value(key.expose(), "api_key")?))
             }
         };
@@ -114,8 +93,10 @@ impl AuthenticatedRequest {
     fn add_key(&self, url: &Url) -> Url {
         let key = match &self.credential {
             Credential::Hmac { .. } => return url.clone(),
-            Credential::KeyInQuery(key) => Some(format!("{API_KEY}={}", key.expose())),
-            Credential::KeyInHeader(_) => None,
+            Credential::Key(KeyPlace::Query, key) => {
+                Some(format!("{API_KEY}={}", utf8_percent_encode(key.expose(), NON_ALPHANUMERIC)))
+            }
+            Credential::Key(KeyPlace::Header, _) => None,
         };
         let is_key = |pair: &&str| pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case(API_KEY));
         let others = url.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !is_key(pair));
@@ -144,6 +125,7 @@ mod tests {
     use crate::config::ClientOptions;
     use crate::config::Sport;
     use crate::error::LocalError;
+    use crate::scrub::Scrubber;
     use std::time::{Duration, UNIX_EPOCH};
     use tables::Context;
 
@@ -173,7 +155,7 @@ mod tests {
 
     fn sign(target: &AuthenticatedRequest) -> reqwest::Request {
         let noon = UNIX_EPOCH + Duration::from_secs(1_793_534_400);
-        target.sign(target.url(), noon, 0).unwrap()
+        target.sign(&target.url, noon, 0).unwrap()
     }
 
     #[test]
@@ -213,7 +195,7 @@ mod tests {
         let request = sign(&target);
         assert_eq!(request.url().query(), Some("x=1&apikey=canary%20key%26"));
         assert!(request.headers().get("authorization").is_none());
-        assert!(!format!("{target:?} {}", target.display_url(&Scrubber::default())).contains("canary"));
+        assert!(!format!("{target:?} {}", Scrubber::default().url(&target.url)).contains("canary"));
     }
 
     #[test]
@@ -231,7 +213,7 @@ mod tests {
         let request = sign(&target);
         assert_eq!(request.url().as_str(), "https://host/broadcast/v1/games/teams");
         assert_eq!(request.headers()["apikey"], "canary key&");
-        assert!(!format!("{target:?} {request:?} {}", target.display_url(&Scrubber::default())).contains("canary"));
+        assert!(!format!("{target:?} {request:?} {}", Scrubber::default().url(&target.url)).contains("canary"));
     }
 
     #[test]

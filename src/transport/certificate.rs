@@ -2,14 +2,6 @@
 
 use chrono::NaiveDateTime;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
-    /// The issuer's common name, or its organization if it has none.
-    pub issuer: String,
-    /// Epoch seconds.
-    pub not_after: i64,
-}
-
 const SEQUENCE: u8 = 0x30;
 const EXPLICIT_VERSION: u8 = 0xA0;
 const BMP_STRING: u8 = 0x1E;
@@ -17,8 +9,9 @@ const UTC_TIME: u8 = 0x17;
 /// Object ids of the CN, O and OU of a name (2.5.4.3, .10, .11), in order of preference.
 const NAME_ATTRIBUTES: [&[u8]; 3] = [&[0x55, 4, 3], &[0x55, 4, 10], &[0x55, 4, 11]];
 
-/// Parses a certificate in DER; `None` if it is not one.
-pub fn parse(der: &[u8]) -> Option<Certificate> {
+/// The issuer's common name, or its organization if it has none, and the expiry in epoch seconds; `None` if `der` is no
+/// certificate.
+pub fn parse(der: &[u8]) -> Option<(String, i64)> {
     let signed = read_tagged(&mut { der }, SEQUENCE)?;
     let fields = &mut read_tagged(&mut { signed }, SEQUENCE)?;
     if fields.first() == Some(&EXPLICIT_VERSION) {
@@ -30,7 +23,7 @@ pub fn parse(der: &[u8]) -> Option<Certificate> {
     let validity = &mut read_tagged(fields, SEQUENCE)?;
     read_element(validity)?; // not before
     let (tag, text) = read_element(validity)?;
-    Some(Certificate { issuer, not_after: parse_time(tag, text)? })
+    Some((issuer, parse_time(tag, text)?))
 }
 
 /// Reads the next element: its tag and content.
@@ -100,10 +93,7 @@ mod tests {
     #[test]
     fn the_issuer_and_expiry_of_a_certificate_are_parsed() {
         // openssl x509 -in tests/tls/server.pem -noout -issuer -enddate
-        assert_eq!(
-            parse(&fixture()).unwrap(),
-            Certificate { issuer: "sideline test authority".into(), not_after: 4_948_826_119 }
-        );
+        assert_eq!(parse(&fixture()), Some(("sideline test authority".into(), 4_948_826_119)));
     }
 
     #[test]

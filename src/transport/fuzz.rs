@@ -6,20 +6,39 @@
 use super::authentication::AuthenticatedRequest;
 use super::inflate::{InflateError, InflateStep, Inflation, inflate_prefix};
 use super::redirect::{self, Redirect};
-use super::response::{self, ClockOffsets, ReceivedResponse};
-use super::{clock, retry};
+use super::response::{self, ClockOffsets};
+use super::{Response, clock, retry};
 use crate::config::{ClientOptions, Config, Secret};
 use crate::error::Error;
 use crate::operation::{self, Auth, Request, Value};
-use crate::scrub::{MAX_URL, Scrubber};
+use crate::scrub::{MAX_URL, Scrubbed, Scrubber};
 use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
 use reader::Body;
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use url::{Url, form_urlencoded};
 
 const SECRET: &str = "canary-secret";
 const KEY: &str = "canary key/&";
+
+pub(super) fn response(status: u16, content_type: &str, body: impl AsRef<[u8]>) -> Response {
+    Response {
+        status,
+        headers: vec![("content-type".into(), Scrubbed::local(content_type))],
+        body: Arc::new(Body::from(body.as_ref())),
+        url: "https://host/v1".into(),
+        request_id: None,
+        scrubber: Scrubber::default(),
+        elapsed: Duration::ZERO,
+        fetched_at: SystemTime::UNIX_EPOCH,
+        attempts: 1,
+        refusal: None,
+        redirect_refusal: None,
+        lease: None,
+        max_memory: None,
+    }
+}
 
 /// Runs all steps.
 pub(super) fn inflate(compressed: &[u8], limit: usize) -> Result<Body, InflateError> {
@@ -82,18 +101,15 @@ pub(crate) fn error_body(bytes: &[u8]) {
         }
         Redirect::Refused(why) => Some(why),
     };
-    let response = ReceivedResponse {
-        status,
-        headers: names.map(|name| (name.to_string(), scrubber.header(&value))).into(),
-        body: Body::from(body),
-        url: "https://host/v1".into(),
-        redirect_refusal,
-        scrubber,
-    };
+    let headers = names.map(|name| (name.to_owned(), scrubber.header(&value))).to_vec();
+    let request_id = Some(scrubber.id(&value));
+    let attempts = u32::from(*low);
+    let response =
+        Response { headers, request_id, attempts, redirect_refusal, scrubber, ..self::response(status, "", body) };
     let offsets = ClockOffsets { measured: clock::measure_offset(&value, now, now), applied: i64::from(*low) * 1_000 };
     for auth in [Auth::Signed, Auth::ApiKey] {
-        let error = response::error(&response, auth, u32::from(*low), offsets);
-        let text = error.to_string();
+        let error = response::error(&response, auth, offsets);
+        let text = Error::Api(Box::new(error.clone())).to_string();
         assert!(!text.contains(char::is_control), "{text:?}");
         assert!(text.len() < 2_000 && !error.message.is_empty(), "{text:?}");
         assert!(error.rules.iter().all(|rule| !rule.is_empty()), "{:?}", error.rules);
@@ -168,7 +184,7 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
     assert!(!call.requests.is_empty());
     for request in &call.requests {
         let Ok(authenticated) = AuthenticatedRequest::new(request, &config) else { continue };
-        let url = authenticated.url();
+        let url = &authenticated.url;
         assert_eq!((url.host_str(), url.port()), (Some("host"), Some(8443)));
         assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none(), "{url}");
         let path = url.path().strip_prefix("/prefix").unwrap_or_else(|| panic!("{url}"));
@@ -178,7 +194,7 @@ fn check_requests(name: &str, arguments: operation::Arguments) {
         }
         check_path(request, path);
         if let Ok(signed) = authenticated.sign(url, SystemTime::UNIX_EPOCH, 0) {
-            let display_url = authenticated.display_url(&Scrubber::default());
+            let display_url = Scrubber::default().url(&authenticated.url);
             let (input, output) = (format!("{request:?}"), format!("{display_url} {signed:?}"));
             assert!(input.contains(SECRET) || !output.contains(SECRET), "{output}");
             assert!(input.contains("canary%20key") || !display_url.contains("canary%20key"), "{output}");

@@ -21,14 +21,14 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 pub(super) enum ClientUse {
     /// Connections are kept and reused.
     Calls,
-    /// Without a read timeout, because streams have their own, and without idle connections.
+    /// Without a read timeout and without idle connections.
     Streams,
     /// A separate connection that records the server's certificate.
     Probe,
 }
 
 /// All network access of the core: tests replace it with a simulation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) enum HttpClient {
     Network(reqwest::Client),
     #[cfg(test)]
@@ -46,15 +46,15 @@ impl HttpClient {
 }
 
 /// A client that is built for the first request, so that a fork before it inherits nothing.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ClientSlot(Mutex<Option<HttpClient>>);
 
 impl ClientSlot {
-    pub(super) fn client(&self, build: impl FnOnce() -> Result<HttpClient>) -> Result<HttpClient> {
+    pub(super) fn client(&self, config: &Config, base: &Url, usage: ClientUse) -> Result<HttpClient> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*slot {
             Some(client) => Ok(client.clone()),
-            None => Ok(slot.insert(build()?).clone()),
+            None => Ok(slot.insert(build_client(config, base, usage)?).clone()),
         }
     }
 
@@ -68,8 +68,8 @@ impl ClientSlot {
 pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Result<HttpClient> {
     #[cfg(test)]
     {
-        let read = read_timeout(config).filter(|_| usage != ClientUse::Streams);
-        if let Some(client) = SimulatedClient::new(Limits { connect: config.timeouts.connect, read }) {
+        let limits = Limits { connect: config.timeouts.connect, read: read_timeout(config, usage) };
+        if let Some(client) = SimulatedClient::new(limits) {
             return Ok(HttpClient::Simulated(client));
         }
     }
@@ -92,10 +92,9 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
         ClientUse::Streams => builder.pool_max_idle_per_host(0),
         ClientUse::Probe => builder.tls_info(true).pool_max_idle_per_host(0),
     };
-    builder = match read_timeout(config) {
-        Some(limit) if usage != ClientUse::Streams => builder.read_timeout(limit),
-        _ => builder,
-    };
+    if let Some(limit) = read_timeout(config, usage) {
+        builder = builder.read_timeout(limit);
+    }
     let route = config.proxies.route(base)?;
     // Plain HTTP, such as to a simulator, must work on a machine without any certificate authority.
     let is_plaintext = route == Route::Direct && base.scheme() == "http";
@@ -122,23 +121,16 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
 }
 
 /// A read timeout of the length of the total one would expire at the same time, and the error would name the wrong one.
-fn read_timeout(config: &Config) -> Option<Duration> {
-    Some(config.timeouts.read).filter(|read| *read < config.timeouts.total)
+/// Streams have their own.
+fn read_timeout(config: &Config, usage: ClientUse) -> Option<Duration> {
+    Some(config.timeouts.read).filter(|read| *read < config.timeouts.total && usage != ClientUse::Streams)
 }
 
-fn build_proxy(address: &str) -> Result<Proxy> {
+pub(super) fn build_proxy(address: &str) -> Result<Proxy> {
     Proxy::all(address).map_err(|error| {
         let error = error.without_url();
         Error::configuration(format!("proxy cannot be used: {}", error_chain(&error))).caused_by(error)
     })
-}
-
-/// Fails if the proxy of a base URL has an invalid address.
-pub(super) fn check_proxy(config: &Config, base: &Url) -> Result<()> {
-    match config.proxies.route(base)? {
-        Route::Through(address, _) => build_proxy(address.expose()).map(drop),
-        Route::Direct | Route::System => Ok(()),
-    }
 }
 
 /// Encodes a header value as UTF-8. Fails if it contains control characters; the error calls it `name`.
@@ -164,14 +156,9 @@ pub(super) fn further_headers(config: &Config) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Fails if the added authorities cannot be read.
-pub(super) fn check_authorities(config: &Config) -> Result<()> {
-    added_authorities(config).map(drop)
-}
-
 /// The authorities in addition to the platform's. On Linux the verifier itself reads `SSL_CERT_FILE` and `SSL_CERT_DIR`
 /// instead of the platform's store; on Windows and macOS they are added here.
-fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
+pub(super) fn added_authorities(config: &Config) -> Result<Vec<Certificate>> {
     let mut added = Vec::new();
     if let Some(path) = &config.ca_bundle {
         read_authorities(Path::new(path), "ca_bundle (or REQUESTS_CA_BUNDLE)", &mut added)?;

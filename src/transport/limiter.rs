@@ -66,7 +66,10 @@ impl RequestLimiter {
     pub(super) async fn acquire(&self, priority: Priority) -> Permit<'_> {
         let (queue, _waiting_live) = match priority {
             Priority::Call => (&self.calls, None),
-            Priority::Live => (&self.live, Some(WaitingLive::new(self))),
+            Priority::Live => {
+                self.state().waiting_live += 1;
+                (&self.live, Some(WaitingLive(self)))
+            }
         };
         let _head = queue.head.lock().await;
         loop {
@@ -110,13 +113,6 @@ impl Drop for Permit<'_> {
         self.limiter.state().in_flight -= 1;
         self.limiter.live.changed.notify_one();
         self.limiter.calls.changed.notify_one();
-    }
-}
-
-impl<'a> WaitingLive<'a> {
-    fn new(limiter: &'a RequestLimiter) -> Self {
-        limiter.state().waiting_live += 1;
-        WaitingLive(limiter)
     }
 }
 

@@ -49,64 +49,8 @@ pub(super) enum LeaseError {
     Preempted,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum GrowResult {
-    Granted,
-    Wait,
-    /// Wait for another lease, which has just been preempted.
-    WaitForPreempted,
-    Preempted,
-    Full,
-}
-
 impl MemoryState {
-    /// Tries to grow an allocation by `more` bytes.
-    fn grow(&mut self, id: u64, more: usize, limit: usize) -> GrowResult {
-        let fits = self.used.saturating_add(more) <= limit;
-        let allocation = self.allocations.entry(id).or_default();
-        if std::mem::take(&mut allocation.is_preempted) {
-            allocation.requested = 0;
-            return GrowResult::Preempted;
-        }
-        if fits {
-            allocation.bytes += more;
-            allocation.requested = 0;
-            self.used += more;
-            return GrowResult::Granted;
-        }
-        allocation.requested = more;
-        if self.is_full(id, limit) {
-            self.allocations.entry(id).or_default().requested = 0;
-            return GrowResult::Full;
-        }
-        match self.preemptible(limit) {
-            Some(latest) if latest == id => {
-                self.allocations.entry(id).or_default().requested = 0;
-                GrowResult::Preempted
-            }
-            Some(latest) => {
-                self.allocations.entry(latest).or_default().is_preempted = true;
-                GrowResult::WaitForPreempted
-            }
-            None => GrowResult::Wait,
-        }
-    }
-
-    /// Whether kept bodies leave no room for this one, and no other can make some.
-    fn is_full(&self, id: u64, limit: usize) -> bool {
-        self.allocations.values().any(|allocation| allocation.is_kept)
-            && !self.can_progress(limit)
-            && !self.growing().any(|(other, allocation)| *other != id && allocation.bytes > 0)
-    }
-
-    /// The latest allocation, if all of them wait for each other.
-    fn preemptible(&self, limit: usize) -> Option<u64> {
-        if self.can_progress(limit) {
-            return None;
-        }
-        self.growing().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| *id)
-    }
-
+    /// Whether a response is still coming in, or one that waits will have its space.
     fn can_progress(&self, limit: usize) -> bool {
         self.growing().any(|(_, allocation)| match allocation.requested {
             0 => allocation.bytes > 0,
@@ -114,15 +58,8 @@ impl MemoryState {
         })
     }
 
-    fn growing(&self) -> impl DoubleEndedIterator<Item = (&u64, &Allocation)> {
-        self.allocations.iter().filter(|(_, allocation)| !allocation.is_kept)
-    }
-
-    fn shrink_to(&mut self, id: u64, bytes: usize) {
-        let Some(allocation) = self.allocations.get_mut(&id) else { return };
-        let freed = allocation.bytes.saturating_sub(bytes);
-        allocation.bytes -= freed;
-        self.used -= freed;
+    fn growing(&self) -> impl DoubleEndedIterator<Item = (u64, &Allocation)> {
+        self.allocations.iter().filter(|(_, allocation)| !allocation.is_kept).map(|(id, allocation)| (*id, allocation))
     }
 }
 
@@ -148,6 +85,42 @@ impl ResponseMemory {
         let mut state = self.state();
         state.next += 1;
         Lease { memory: self.clone(), id: state.next, wait: Mutex::default() }
+    }
+
+    /// Tries to grow an allocation to `bytes`; `None`: it waits for others. If all of them wait for each other, the latest one
+    /// is preempted.
+    fn grow(&self, id: u64, bytes: usize) -> Option<Result<(), LeaseError>> {
+        let state = &mut *self.state();
+        let allocation = state.allocations.entry(id).or_default();
+        let more = bytes.saturating_sub(allocation.bytes);
+        allocation.requested = 0;
+        if std::mem::take(&mut allocation.is_preempted) {
+            return Some(Err(LeaseError::Preempted));
+        }
+        if state.used.saturating_add(more) <= self.limit {
+            allocation.bytes += more;
+            state.used += more;
+            return Some(Ok(()));
+        }
+        allocation.requested = more;
+        if state.can_progress(self.limit) {
+            return None;
+        }
+        let is_kept = state.allocations.values().any(|allocation| allocation.is_kept);
+        let latest = state.growing().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| id);
+        let has_others = state.growing().any(|(other, allocation)| other != id && allocation.bytes > 0);
+        let error = match latest {
+            _ if is_kept && !has_others => LeaseError::Full,
+            Some(latest) if latest != id => {
+                state.allocations.entry(latest).or_default().is_preempted = true;
+                // This wakes the current task too, but only once.
+                self.changed.notify_waiters();
+                return None;
+            }
+            _ => LeaseError::Preempted,
+        };
+        state.allocations.entry(id).or_default().requested = 0;
+        Some(Err(error))
     }
 
     /// The bytes in use now.
@@ -199,40 +172,28 @@ impl Lease {
         loop {
             let mut changed = std::pin::pin!(memory.changed.notified());
             changed.as_mut().enable();
-            let result = {
-                let mut state = memory.state();
-                let more =
-                    bytes.saturating_sub(state.allocations.get(&self.id).map_or(0, |allocation| allocation.bytes));
-                if more == 0 { GrowResult::Granted } else { state.grow(self.id, more, memory.limit) }
+            let Some(result) = memory.grow(self.id, bytes) else {
+                self.wait().since.get_or_insert_with(Instant::now);
+                changed.await;
+                continue;
             };
-            match result {
-                GrowResult::Wait | GrowResult::WaitForPreempted => {
-                    self.wait().since.get_or_insert_with(Instant::now);
-                    if result == GrowResult::WaitForPreempted {
-                        // This wakes the current task too, but only once.
-                        memory.changed.notify_waiters();
-                    }
-                    changed.await;
-                }
-                GrowResult::Granted | GrowResult::Preempted | GrowResult::Full => {
-                    let mut wait = self.wait();
-                    if let Some(since) = wait.since.take() {
-                        wait.total += since.elapsed();
-                        memory.changed.notify_waiters();
-                    }
-                    return match result {
-                        GrowResult::Granted => Ok(()),
-                        GrowResult::Full => Err(LeaseError::Full),
-                        _ => Err(LeaseError::Preempted),
-                    };
-                }
+            let mut wait = self.wait();
+            if let Some(since) = wait.since.take() {
+                wait.total += since.elapsed();
+                memory.changed.notify_waiters();
             }
+            return result;
         }
     }
 
     /// Frees all but `bytes`.
     pub(super) fn shrink_to(&self, bytes: usize) {
-        self.memory.state().shrink_to(self.id, bytes);
+        let state = &mut *self.memory.state();
+        if let Some(allocation) = state.allocations.get_mut(&self.id) {
+            let freed = allocation.bytes.saturating_sub(bytes);
+            allocation.bytes -= freed;
+            state.used -= freed;
+        }
         self.memory.changed.notify_waiters();
     }
 
@@ -246,10 +207,9 @@ impl Lease {
 
     /// Frees all bytes: the body now belongs to the caller.
     pub(crate) fn release(&self) {
-        let mut state = self.memory.state();
-        state.shrink_to(self.id, 0);
-        if state.allocations.remove(&self.id).is_some() {
-            drop(state);
+        let state = &mut *self.memory.state();
+        if let Some(allocation) = state.allocations.remove(&self.id) {
+            state.used -= allocation.bytes;
             self.memory.changed.notify_waiters();
         }
     }

@@ -45,14 +45,14 @@ mod send;
 pub(crate) mod simulated;
 mod trace;
 
+pub use attempt_error::Stage;
 pub use memory::Lease;
 pub(crate) use open::StreamOpenError;
 pub(crate) use outage::{Attempts, Outage};
-pub use probe::ProbeFailure;
-pub use probe::{Probe, Stage};
+pub use probe::{Probe, ProbeFailure};
 pub(crate) use send::{Purpose, no_response};
 pub(crate) use trace::Trace;
-pub use trace::{AttemptStart, Span, SpanEnd};
+pub use trace::{AttemptStart, Span};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{ApiError, Error, Result};
@@ -61,8 +61,8 @@ use crate::scrub::{Scrubbed, Scrubber};
 use authentication::AuthenticatedRequest;
 use http::ClientSlot;
 use reader::Body;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::sync::SetOnce;
 use url::Url;
@@ -87,6 +87,8 @@ pub struct Response {
     pub attempts: u32,
     /// Why the body is not data although the status is 200: it is an error document, or not JSON.
     pub refusal: Option<Box<Error>>,
+    /// Why a redirect was not followed.
+    pub(crate) redirect_refusal: Option<Scrubbed>,
     /// Counts the body towards `max_response_bytes` until it is released.
     pub lease: Option<Arc<Lease>>,
     /// The most bytes that a table or a dict of the body may take: the client's `max_memory`.
@@ -96,16 +98,12 @@ pub struct Response {
 impl Response {
     /// Keeps the body of a batch, or of a call of several requests, in the lease until it is released.
     pub(crate) fn keep(&self) {
-        if let Some(lease) = &self.lease {
-            lease.keep();
-        }
+        self.lease.iter().for_each(|lease| lease.keep());
     }
 
     /// Ends the lease: the body now belongs to the caller.
     pub(crate) fn release(&self) {
-        if let Some(lease) = &self.lease {
-            lease.release();
-        }
+        self.lease.iter().for_each(|lease| lease.release());
     }
 }
 
@@ -128,27 +126,20 @@ pub struct CallTimeout {
 /// What a call does differently from the client. With other timeouts for connections it needs HTTP clients of its own.
 struct CallLimits {
     total: Duration,
-    max_retries: u32,
     own_clients: Option<(Config, [ClientSlot; Auth::ALL.len()])>,
-}
-
-impl CallLimits {
-    fn client(&self, shared: &Shared, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let Some((config, clients)) = &self.own_clients else { return shared.client(auth, url) };
-        clients[auth as usize].client(|| http::build_client(config, url, http::ClientUse::Calls))
-    }
 }
 
 struct Shared {
     config: Config,
     scrubber: Scrubber,
     calls: [ClientSlot; Auth::ALL.len()],
-    /// The Broadcast API and the websocket.
-    streams: [ClientSlot; 2],
+    event_streams: ClientSlot,
+    websockets: ClientSlot,
     limiter: limiter::RequestLimiter,
     memory: Arc<memory::ResponseMemory>,
-    retry_log: retry_log::RetryLog,
-    clock: clock::ServerClock,
+    retry_log: Mutex<retry_log::RetryLog>,
+    /// How many milliseconds the service's clock is ahead of this machine's. 0 until it is learned.
+    clock_offset_ms: AtomicI64,
     /// No `watch`: that wakes its receivers in random order, which no simulation can replay.
     closed: SetOnce<()>,
     /// Whether the service has responded to anything.
@@ -157,17 +148,19 @@ struct Shared {
 }
 
 impl Shared {
-    /// The HTTP client of an API, built on first use.
-    fn client(&self, auth: Auth, url: &Url) -> Result<http::HttpClient> {
-        let build = || http::build_client(&self.config, url, http::ClientUse::Calls);
-        self.calls[auth as usize].client(|| build().map_err(|e| e.scrubbed(&self.scrubber)))
+    /// The HTTP client of an API, for a call with its own timeouts or for all others.
+    fn client(&self, auth: Auth, url: &Url, limits: Option<&CallLimits>) -> Result<http::HttpClient> {
+        let own = limits.and_then(|limits| limits.own_clients.as_ref());
+        let (config, clients) = own.map_or((&self.config, &self.calls), |(config, clients)| (config, clients));
+        let client = clients[auth as usize].client(config, url, http::ClientUse::Calls);
+        client.map_err(|error| error.scrubbed(&self.scrubber))
     }
 }
 
 impl Transport {
     /// Does not connect and needs no runtime. Fails if a CA bundle cannot be read.
     pub fn new(config: Config) -> Result<Self> {
-        http::check_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
+        http::added_authorities(&config).map_err(|error| error.scrubbed(&config.scrubber()))?;
         let body_limit = config.max_response_bytes.min(MAX_BODY_BYTES);
         Ok(Self::with_body_limit(config, body_limit))
     }
@@ -181,11 +174,12 @@ impl Transport {
             scrubber: config.scrubber(),
             config,
             calls: Default::default(),
-            streams: Default::default(),
+            event_streams: ClientSlot::default(),
+            websockets: ClientSlot::default(),
             limiter,
             memory,
-            retry_log: retry_log::RetryLog::default(),
-            clock: clock::ServerClock::default(),
+            retry_log: Mutex::default(),
+            clock_offset_ms: AtomicI64::new(0),
             closed: SetOnce::new(),
             reached: AtomicBool::new(false),
             body_limit,
@@ -206,9 +200,7 @@ impl Transport {
         let is_same = |one: Duration, other: Duration| one.min(total) == other.min(total);
         let is_shared = is_same(limits.connect, config.timeouts.connect) && is_same(limits.read, config.timeouts.read);
         let own_clients = (!is_shared).then(|| (Config { timeouts: limits, ..config.clone() }, Default::default()));
-        let max_retries = config.max_retries;
-        let call = Some(Arc::new(CallLimits { total, max_retries, own_clients }));
-        Transport { call, ..self.clone() }
+        Transport { call: Some(Arc::new(CallLimits { total, own_clients })), ..self.clone() }
     }
 
     /// Returns a transport whose calls and connections are reported within a span.
@@ -252,7 +244,7 @@ impl Transport {
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let authenticated =
             AuthenticatedRequest::new(request, &self.shared.config).map_err(|error| error.scrubbed(self.scrubber()))?;
-        self.shared.client(request.auth, authenticated.url()).map(drop)
+        self.shared.client(request.auth, &authenticated.url, None).map(drop)
     }
 
     /// Whether the service has responded to any request of this client.
@@ -268,7 +260,7 @@ impl Transport {
     pub(crate) fn unsent_error(&self, request: &Request, refusal: &ApiError) -> Error {
         let shared = &*self.shared;
         let unsent = |authenticated: AuthenticatedRequest| {
-            let (url, refusal) = (authenticated.display_url(&shared.scrubber), refusal.clone());
+            let (url, refusal) = (shared.scrubber.url(&authenticated.url), refusal.clone());
             Error::Api(Box::new(ApiError { url, request_id: None, attempts: 0, elapsed: Duration::ZERO, ..refusal }))
         };
         AuthenticatedRequest::new(request, &shared.config).map_or_else(|error| error, unsent)
@@ -278,7 +270,8 @@ impl Transport {
     pub fn close(&self) {
         // An error means that it is closed already.
         let _ = self.shared.closed.set(());
-        self.shared.calls.iter().chain(&self.shared.streams).for_each(ClientSlot::close);
+        let streams = [&self.shared.event_streams, &self.shared.websockets];
+        self.shared.calls.iter().chain(streams).for_each(ClientSlot::close);
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::attempt::{Exchange, Hops};
 use super::authentication::AuthenticatedRequest;
-use super::http::HttpClient;
+use super::http::{ClientUse, HttpClient};
 use super::response::{self, ClockOffsets};
 use super::send::no_response;
 use super::trace::Trace;
 use super::{Shared, Transport, attempt, http};
 use crate::advice::Advice;
 use crate::error::{Error, RequestContext, RequestErrorKind, Result};
-use crate::machine;
 use crate::operation::{Auth, Request};
 use crate::scrub::{Scrubbed, Scrubber};
 use hyper::ext::ReasonPhrase;
@@ -53,18 +52,6 @@ impl From<Error> for StreamOpenError {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum StreamKind {
-    Broadcast = 0,
-    Websocket = 1,
-}
-
-impl Shared {
-    fn stream_client(&self, kind: StreamKind, url: &Url) -> Result<HttpClient> {
-        self.streams[kind as usize].client(|| http::build_client(&self.config, url, http::ClientUse::Streams))
-    }
-}
-
 impl Transport {
     /// Waits until the transport is closed.
     pub(crate) async fn closed(&self) {
@@ -82,10 +69,10 @@ impl Transport {
         let scrubber = &shared.scrubber;
         let authenticated =
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
-        let client = shared.stream_client(StreamKind::Broadcast, authenticated.url())?;
+        let client = shared.event_streams.client(&shared.config, &authenticated.url, ClientUse::Streams)?;
         let headers = event_stream_headers(last_event_id)?;
-        let display_url = authenticated.display_url(scrubber);
-        let span = self.trace().attempt(authenticated.url(), &display_url, 0);
+        let display_url = scrubber.url(&authenticated.url);
+        let span = self.trace().attempt(&authenticated.url, &display_url, 0);
         let mut hops = Hops::new(shared, &authenticated);
         let Exchange { response, url, redirect_refusal, .. } = loop {
             let mut signed = hops.sign(0)?;
@@ -95,14 +82,11 @@ impl Transport {
                 break exchange;
             }
         };
-        let stream = match response.status().as_u16() {
+        let opened = match response.status().as_u16() {
             200 => check_event_stream(shared, response, &url),
             _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
         };
-        if let Err(StreamOpenError { error, .. }) = &stream {
-            span.record_error(error);
-        }
-        stream
+        opened.inspect_err(|failure| span.record_error(&failure.error))
     }
 
     /// Opens a websocket: expects a response of status 101 within the limit. `scrubber` hides the token in the URL.
@@ -114,21 +98,18 @@ impl Transport {
         limit: Duration,
     ) -> OpenResult {
         let shared = &*self.shared;
-        let client = shared.stream_client(StreamKind::Websocket, url)?;
+        let client = shared.websockets.client(&shared.config, url, ClientUse::Streams)?;
         let mut request = reqwest::Request::new(reqwest::Method::GET, url.clone());
         *request.headers_mut() = http::further_headers(&shared.config)?;
         request.headers_mut().extend(headers);
         let display_url = scrubber.url(url.as_str());
         let span = self.trace().attempt(url, &display_url, 0);
         let response = execute(&client, request, scrubber, &display_url, limit, &span).await?;
-        match response.status().as_u16() {
+        let opened = match response.status().as_u16() {
             101 => Ok(response),
-            _ => {
-                let failure = read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await;
-                span.record_error(&failure.error);
-                Err(failure)
-            }
-        }
+            _ => Err(read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await),
+        };
+        opened.inspect_err(|failure| span.record_error(&failure.error))
     }
 }
 
@@ -157,11 +138,8 @@ async fn execute(
         Ok(executed) => executed.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
         Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit))),
     };
-    match &result {
-        Ok(response) => span.record_status(response.status().as_u16()),
-        Err(error) => span.record_error(error),
-    }
-    Ok(result?)
+    let recorded = result.inspect(|response| span.record_status(response.status().as_u16()));
+    Ok(recorded.inspect_err(|error| span.record_error(error))?)
 }
 
 /// The elapsed time is not measured for streams.
@@ -182,14 +160,14 @@ async fn read_error(
     let status = Some(response.status().as_u16());
     let phrase =
         response.extensions().get::<ReasonPhrase>().map(|p| String::from_utf8_lossy(p.as_bytes()).into_owned());
-    let url = scrubber.url(url.as_str());
     let lease = shared.memory.lease();
-    let (to, error_timeout) = (url.clone(), attempt::ERROR_BODY_TIMEOUT.min(limit));
-    match attempt::receive(response, &lease, shared.body_limit, scrubber, to, redirect_refusal, error_timeout).await {
+    let url = scrubber.url(url);
+    let error_timeout = attempt::ERROR_BODY_TIMEOUT.min(limit);
+    match attempt::receive(shared, response, &lease, scrubber, url.clone(), error_timeout).await {
         Ok(received) => {
-            let wait = received.retry_after(machine::now());
-            let mut error = response::error(&received, auth, 1, ClockOffsets::default());
-            error.retry_after = wait;
+            let mut error =
+                response::error(&super::Response { redirect_refusal, ..received }, auth, ClockOffsets::default());
+            let wait = error.retry_after;
             // hyper keeps only non-standard reason phrases, which may explain the error.
             if let Some(phrase) = phrase {
                 error.message = scrubber.message(format!("{}: {}", phrase.trim(), error.message));

@@ -1,24 +1,24 @@
 //! Finds out how far a connection to the REST API gets: one request without a credential, over a separate connection of the
 //! same HTTP client that calls use.
 
-use super::attempt_error::AttemptError;
+use super::attempt_error::{AttemptError, Stage};
 use super::authentication::Credential;
 use super::http::{self, ClientUse};
 use super::{Transport, attempt, authentication, clock};
 use crate::advice::Advice;
-use crate::error::{Error, Result};
+use crate::config::Route;
+use crate::error::{Error, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::Auth;
 use crate::signer;
 use reqwest::tls::TlsInfo;
 use reqwest::{Method, Request};
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
-use url::{Host, Url};
-
-pub use super::attempt_error::Stage;
+use url::Url;
 
 const PROBE_PATH: &str = "/v1/data/teams";
 
@@ -45,13 +45,6 @@ pub struct ProbeFailure {
     pub stage: Stage,
     pub text: String,
     pub advice: Advice,
-}
-
-impl ProbeFailure {
-    fn proxy_refusal() -> Self {
-        let text = "the proxy requires authentication (status 407)".into();
-        ProbeFailure { stage: Stage::Proxy, text, advice: Advice::GiveProxyCredentials }
-    }
 }
 
 impl Transport {
@@ -83,7 +76,11 @@ impl Transport {
                 let certificate = response.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate);
                 probe.certificate = certificate.map(<[u8]>::to_vec);
                 probe.clock_offset_ms = attempt::measure_offset(&response, sent);
-                probe.failure = (probe.status == Some(407)).then(ProbeFailure::proxy_refusal);
+                probe.failure = (probe.status == Some(407)).then(|| ProbeFailure {
+                    stage: Stage::Proxy,
+                    text: "the proxy requires authentication (status 407)".into(),
+                    advice: Advice::GiveProxyCredentials,
+                });
                 return Ok(probe);
             }
             Ok(Err(error)) => error,
@@ -91,7 +88,7 @@ impl Transport {
         };
         let mut stage = error.stage;
         // The connect timeout covers TCP and TLS. If the port is open, TLS failed.
-        if stage == Stage::Connect && is_direct && url.scheme() == "https" && error.is_timeout() {
+        if stage == Stage::Connect && is_direct && url.scheme() == "https" && error.class == RequestErrorKind::Timeout {
             let is_open = async { TcpStream::connect(resolved.as_slice()).await.is_ok() };
             if timeout(config.timeouts.connect.min(PORT_CHECK_TIMEOUT), is_open).await.unwrap_or(false) {
                 stage = Stage::Tls;
@@ -106,7 +103,9 @@ impl Transport {
     pub fn proxy(&self) -> Result<Option<(String, &'static str)>> {
         let config = &self.shared.config;
         let url = probe_url(&config.base_url)?;
-        http::check_proxy(config, &url)?;
+        if let Route::Through(address, _) = config.proxies.route(&url)? {
+            http::build_proxy(address.expose())?;
+        }
         config.proxies.describe(&url)
     }
 
@@ -118,7 +117,7 @@ impl Transport {
     /// The string to sign of a request for the teams at this moment.
     pub fn string_to_sign(&self) -> Result<String> {
         let url = probe_url(&self.shared.config.base_url)?;
-        let date = clock::date_header(machine::now(), self.shared.clock.offset_ms());
+        let date = clock::date_header(machine::now(), self.shared.clock_offset_ms.load(Ordering::Relaxed));
         Ok(signer::string_to_sign(&date, &authentication::host_header(&url), "GET", url.path()))
     }
 }
@@ -130,11 +129,6 @@ fn probe_url(base: &str) -> Result<Url> {
 
 /// Resolves the host with the system's resolver, as the HTTP client does. Empty on failure, which the client reports.
 async fn resolve(url: &Url) -> Vec<SocketAddr> {
-    let port = url.port_or_known_default().unwrap_or(443);
-    match url.host() {
-        Some(Host::Domain(name)) => lookup_host((name, port)).await.map_or_else(|_| Vec::new(), Iterator::collect),
-        Some(Host::Ipv4(ip)) => vec![(ip, port).into()],
-        Some(Host::Ipv6(ip)) => vec![(ip, port).into()],
-        None => Vec::new(),
-    }
+    let address = url.host_str().zip(url.port_or_known_default()).map(|(host, port)| format!("{host}:{port}"));
+    lookup_host(address.unwrap_or_default()).await.map_or_else(|_| Vec::new(), Iterator::collect)
 }

@@ -52,7 +52,7 @@ const MAX_RATE: f64 = 5000.0;
 /// Timers are late by up to about this much, which must not delay the next requests.
 const TIMER_SLACK: Duration = Duration::from_millis(5);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RateLimiter {
     user_rate: Option<f64>,
     learned: Option<Learned>,
@@ -112,18 +112,7 @@ struct Period {
 
 impl RateLimiter {
     pub(super) fn new(requests_per_second: Option<f64>) -> Self {
-        RateLimiter {
-            user_rate: requests_per_second,
-            learned: None,
-            unsettled_decreases: 0,
-            baseline_share: 0.0,
-            excess: Excess::default(),
-            period: Period::default(),
-            last_response: None,
-            previous_rate: 0.0,
-            next_send: None,
-            paused_until: None,
-        }
+        RateLimiter { user_rate: requests_per_second, ..Self::default() }
     }
 
     /// The earliest time at which the next request may be sent.

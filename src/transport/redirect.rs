@@ -27,16 +27,13 @@ pub(super) fn evaluate(
     let Ok(to) = from.join(location) else {
         return Redirect::Refused("refused redirect to an invalid address".into());
     };
-    let shown = scrubber.url(to.as_str());
+    let shown = scrubber.url(&to);
+    let refused = |why: String| Redirect::Refused(scrubber.message(format!("refused redirect to {shown}{why}")));
     if to.origin() != from.origin() || !to.username().is_empty() || to.password().is_some() {
-        return Redirect::Refused(
-            scrubber.message(format!("refused redirect to {shown}, which is a different server")),
-        );
+        return refused(", which is a different server".into());
     }
     if redirects >= MAX_REDIRECTS {
-        return Redirect::Refused(
-            scrubber.message(format!("refused redirect to {shown} after {redirects} redirects in a row")),
-        );
+        return refused(format!(" after {redirects} redirects in a row"));
     }
     Redirect::Follow(to)
 }

@@ -1,46 +1,23 @@
 //! Turns responses into errors, and recognizes responses of status 200 that are not data. Pure.
 
-use super::{clock, retry};
+use super::{Response, clock, retry};
 use crate::advice::Advice;
-use crate::error::{ApiError, ApiErrorKind};
+use crate::error::{ApiError, ApiErrorKind, Error, Undecodable};
 use crate::operation::{Auth, Request};
-use crate::scrub::{Scrubbed, Scrubber};
+use crate::scrub::Scrubbed;
 use memchr::memmem;
 use reader::{Body, Value};
-use std::time::{Duration, SystemTime};
-use tables::DecodeError;
+use std::time::Duration;
 
-/// A response as received, before it is interpreted.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ReceivedResponse {
-    pub(super) status: u16,
-    /// Names in lower case.
-    pub(super) headers: Vec<(String, Scrubbed)>,
-    pub(super) body: Body,
-    pub(super) url: Scrubbed,
-    /// Why a redirect was not followed.
-    pub(super) redirect_refusal: Option<Scrubbed>,
-    pub(super) scrubber: Scrubber,
-}
-
-impl ReceivedResponse {
+impl Response {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
 
-    /// The request id from a header. The service's errors have it in their body instead.
-    pub(super) fn request_id(&self) -> Option<Scrubbed> {
-        let is_request_id = |name: &str| name.ends_with("request-id") || name.ends_with("requestid");
-        self.headers
-            .iter()
-            .find(|(name, value)| is_request_id(name) && !value.is_empty())
-            .map(|(_, value)| self.scrubber.id(value))
-    }
-
     /// The delay that `Retry-After` requests. If it is a date, it is compared with the response's own `Date`.
-    pub(super) fn retry_after(&self, local: SystemTime) -> Option<Duration> {
+    pub(super) fn retry_after(&self) -> Option<Duration> {
         let date = self.header("date").and_then(|date| httpdate::parse_http_date(date).ok());
-        retry::parse_retry_after(self.header("retry-after")?, date.unwrap_or(local))
+        retry::parse_retry_after(self.header("retry-after")?, date.unwrap_or(self.fetched_at))
     }
 }
 
@@ -112,18 +89,9 @@ fn mentions_date(message: &str) -> bool {
 struct ErrorDetails {
     message: Option<String>,
     request_id: Option<String>,
-    origin: BodyOrigin,
-}
-
-/// What wrote the body of an error response.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum BodyOrigin {
-    /// `status`, `message` and a request id (docs/wire.md, "Errors").
-    Service,
-    /// Only `message` (tests/specification.md, facts 3).
-    Gateway,
-    #[default]
-    Unknown,
+    /// Whether the service wrote it: `status`, `message` and a request id (docs/wire.md, "Errors"). A gateway's has only
+    /// `message` (tests/specification.md, facts 3).
+    is_service: bool,
 }
 
 fn parse_error(body: &Body) -> ErrorDetails {
@@ -136,12 +104,7 @@ fn parse_error(body: &Body) -> ErrorDetails {
     let request_id = document.members().find(|(key, _)| is_request_id(key)).and_then(|(_, value)| as_text(&value));
     let request_id = request_id.map(|id| id.trim().to_string()).filter(|id| !id.is_empty());
     let message = document.get("message").and_then(|value| as_text(&value));
-    let origin = match (is_service, &message) {
-        (true, _) => BodyOrigin::Service,
-        (false, Some(_)) => BodyOrigin::Gateway,
-        (false, None) => BodyOrigin::Unknown,
-    };
-    ErrorDetails { message, request_id, origin }
+    ErrorDetails { message, request_id, is_service }
 }
 
 /// The text of a string, or the JSON of another value; `None` for null.
@@ -154,10 +117,10 @@ fn as_text(value: &Value<'_>) -> Option<String> {
 }
 
 /// The error of a response with a status other than 200.
-pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offsets: ClockOffsets) -> ApiError {
+pub(super) fn error(response: &Response, auth: Auth, offsets: ClockOffsets) -> ApiError {
     use ApiErrorKind::*;
     let details = parse_error(&response.body);
-    let kind = ApiErrorKind::of(response.status, details.origin == BodyOrigin::Gateway);
+    let kind = ApiErrorKind::of(response.status, !details.is_service && details.message.is_some());
     let scrubber = &response.scrubber;
     let message = response.redirect_refusal.clone().or_else(|| Some(scrubber.message(details.message.as_deref()?)));
     // Scrubbing strips whitespace, so a blank message is empty here.
@@ -169,7 +132,7 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
     });
     let full_message = details.message.as_deref().unwrap_or(&message);
     let rules = match response.status {
-        400..=499 if details.origin == BodyOrigin::Service => {
+        400..=499 if details.is_service => {
             let rules = full_message.split(" | ").take(MAX_RULES).map(|rule| scrubber.message(rule));
             rules.filter(|rule| !rule.is_empty()).collect()
         }
@@ -179,7 +142,7 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
     let advice = match (kind, auth.scheme().advice) {
         (Authentication, Some(advice)) => advice,
         (Authentication, None) if offsets.hint(&message).is_some() => Advice::SetClock,
-        (PermissionDenied, _) if details.origin != BodyOrigin::Service => Advice::CheckProxyOrFirewall,
+        (PermissionDenied, _) if !details.is_service => Advice::CheckProxyOrFirewall,
         (Other, _) if matches!(response.status, 408 | 425) => Advice::TryLater,
         (Other, _) if response.status == 407 => Advice::GiveProxyCredentials,
         _ => kind.advice(),
@@ -198,14 +161,14 @@ pub(super) fn error(response: &ReceivedResponse, auth: Auth, attempts: u32, offs
         status: response.status,
         message,
         rules,
-        request_id: details.request_id.map(|id| scrubber.id(id)).or_else(|| response.request_id()),
+        request_id: details.request_id.map(|id| scrubber.id(id)).or_else(|| response.request_id.clone()),
         method: "GET".into(),
         url: response.url.clone(),
-        attempts,
-        elapsed: Duration::ZERO,
+        attempts: response.attempts,
+        elapsed: response.elapsed,
         advice,
         hint: Scrubbed::local(hint),
-        retry_after: None,
+        retry_after: response.retry_after(),
     }
 }
 
@@ -215,7 +178,7 @@ const MAX_ERROR_DOCUMENT: usize = 64 * 1024;
 /// The status of an error document that was sent with status 200; 200 for a gateway's, which has none. `None`: the body may
 /// be data. `get` is not checked, because its shape is unknown; of a token, whose shape is not documented, only a body that is
 /// nothing but an error.
-pub(super) fn error_document_status(response: &ReceivedResponse, request: &Request) -> Option<u16> {
+pub(super) fn error_document_status(response: &Response, request: &Request) -> Option<u16> {
     let body = response.body.as_slice();
     let is_checked = request.operation != "get";
     let has_message = || memmem::find(body, b"\"message\"").is_some();
@@ -240,14 +203,8 @@ pub(super) fn error_document_status(response: &ReceivedResponse, request: &Reque
 }
 
 /// The error of an error document that was sent with status 200.
-pub(super) fn document_error(
-    response: &ReceivedResponse,
-    status: u16,
-    auth: Auth,
-    attempts: u32,
-    offsets: ClockOffsets,
-) -> ApiError {
-    let mut error = error(&ReceivedResponse { status, ..response.clone() }, auth, attempts, offsets);
+pub(super) fn document_error(response: &Response, status: u16, auth: Auth, offsets: ClockOffsets) -> ApiError {
+    let mut error = error(&Response { status, ..response.clone() }, auth, offsets);
     error.hint = match status {
         200 => "The body is an error message of a gateway, not data, although the status is 200".into(),
         _ => Scrubbed::local(format!("The body reports this error, although the status is 200. {}", error.hint)),
@@ -259,52 +216,37 @@ pub(super) fn document_error(
 }
 
 /// Fails if a response of status 200 is not JSON, such as the log-in page of a proxy.
-pub(super) fn check_json(response: &ReceivedResponse) -> Result<(), DecodeError> {
+pub(super) fn check_json(response: &Response) -> Result<(), Error> {
     let scrubber = &response.scrubber;
     let content_type = response.header("content-type").unwrap_or("unknown");
     let body = response.body.as_slice();
     // Accept a byte order mark, as Python's `json` does.
     let text = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    let why = match first {
+    let is_html = content_type.to_ascii_lowercase().contains("html");
+    let why = match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => "is empty".to_string(),
-        Some(_) if content_type.to_ascii_lowercase().contains("html") => {
-            format!("starts with {:?}", scrubber.start(body, MAX_BODY_START))
-        }
-        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => return Ok(()),
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') if !is_html => return Ok(()),
         Some(_) => format!("starts with {:?}", scrubber.start(body, MAX_BODY_START)),
     };
-    Err(DecodeError::Body {
-        message: format!(
-            "the response to GET {} is not JSON: its content type is {} and its body {why}",
-            response.url,
-            scrubber.id(content_type)
-        ),
-        path: "$".into(),
-        offset: 0,
-    })
+    let message = scrubber.message(format!(
+        "the response to GET {} is not JSON: its content type is {} and its body {why}",
+        response.url,
+        scrubber.id(content_type)
+    ));
+    Err(Error::Decode(Undecodable { message, path: "$".into(), offset: 0, advice: Advice::CheckBaseAddress }))
 }
 
 #[cfg(test)]
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::super::fuzz::response;
     use super::*;
     use crate::operation;
-
-    fn response(status: u16, content_type: &str, body: &str) -> ReceivedResponse {
-        ReceivedResponse {
-            status,
-            headers: vec![("content-type".into(), Scrubbed::local(content_type))],
-            body: Body::from(body.as_bytes()),
-            url: "https://host/v1".into(),
-            redirect_refusal: None,
-            scrubber: Scrubber::default(),
-        }
-    }
+    use std::time::SystemTime;
 
     fn error_of(status: u16, body: &str) -> ApiError {
-        error(&response(status, "application/json", body), Auth::Signed, 1, ClockOffsets::default())
+        error(&response(status, "application/json", body), Auth::Signed, ClockOffsets::default())
     }
 
     #[test]
@@ -344,8 +286,8 @@ mod tests {
         let forged = error_of(500, r#"{"xRequestId":"a\nERROR b\u001b[1m"}"#);
         assert_eq!(forged.request_id.as_deref(), Some("a\\nERROR b\\x1b[1m"), "one line: it is logged");
         let mut bare = response(502, "text/html", "<h1>Bad gateway</h1>");
-        bare.headers.push(("x-request-id".into(), "h-1".into()));
-        assert_eq!(error(&bare, Auth::Signed, 1, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
+        bare.request_id = Some("h-1".into());
+        assert_eq!(error(&bare, Auth::Signed, ClockOffsets::default()).request_id.as_deref(), Some("h-1"));
     }
 
     #[test]
@@ -385,7 +327,7 @@ mod tests {
     #[test]
     fn an_error_for_the_date_names_the_clock_skew() {
         let dated = r#"{"message":"HMAC signature cannot be verified, a valid date or x-date header is required"}"#;
-        let refusal = |body: &str, offsets| error(&response(401, "application/json", body), Auth::Signed, 1, offsets);
+        let refusal = |body: &str, offsets| error(&response(401, "application/json", body), Auth::Signed, offsets);
         let skewed = ClockOffsets { measured: Some(600_000), applied: 0 };
         let error = refusal(dated, skewed);
         assert!(skewed.explains(&error));
@@ -444,7 +386,6 @@ mod tests {
             &response(200, "", r#"{"status":404,"message":"m"}"#),
             404,
             Auth::Signed,
-            1,
             ClockOffsets::default(),
         );
         assert_eq!((error.kind, error.status), (ApiErrorKind::NotFound, 404));
@@ -455,7 +396,7 @@ mod tests {
     fn a_clock_off_by_more_than_a_day_must_be_set() {
         let hint = |offset_ms| {
             let offsets = ClockOffsets { measured: Some(offset_ms), applied: 0 };
-            error(&response(401, "application/json", r#"{"message":"no"}"#), Auth::Signed, 1, offsets).hint
+            error(&response(401, "application/json", r#"{"message":"no"}"#), Auth::Signed, offsets).hint
         };
         let day = clock::MAX_OFFSET_MS;
         assert!(hint(day).contains("24.0 hours behind") && !hint(day).contains("24 hours that"));
@@ -468,7 +409,7 @@ mod tests {
         let delay = |headers: &[(&str, &str)]| {
             let headers = headers.iter().map(|(name, value)| (name.to_string(), Scrubbed::local(value))).collect();
             let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(1_793_534_400);
-            ReceivedResponse { headers, ..response(429, "", "") }.retry_after(noon)
+            Response { headers, fetched_at: noon, ..response(429, "", "") }.retry_after()
         };
         let at_9 = ("retry-after", "Sun, 01 Nov 2026 12:00:09 GMT");
         assert_eq!(delay(&[at_9]), Some(Duration::from_secs(9)));
@@ -480,17 +421,17 @@ mod tests {
     #[test]
     fn the_error_for_a_body_that_is_not_json_shows_its_start() {
         for json in ["{}", "\u{feff}{}", " [1]", "null", "true", "-1", "\"x\""] {
-            assert_eq!(check_json(&response(200, "application/json", json)), Ok(()), "{json}");
+            assert!(check_json(&response(200, "application/json", json)).is_ok(), "{json}");
         }
         for (content_type, body) in
             [("text/html; charset=utf-8", "<html>Log in"), ("text/plain", "Log in"), ("text/html", "{}")]
         {
-            let DecodeError::Body { message, path, offset } =
+            let Error::Decode(Undecodable { message, path, offset, .. }) =
                 check_json(&response(200, content_type, body)).unwrap_err()
             else {
                 panic!()
             };
-            assert_eq!((path.as_str(), offset), ("$", 0));
+            assert_eq!((&*path, offset), ("$", 0));
             assert!(message.contains(content_type) && message.contains(body), "{message}");
         }
         assert!(check_json(&response(200, "application/json", " ")).unwrap_err().to_string().contains("is empty"));

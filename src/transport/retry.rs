@@ -55,18 +55,16 @@ pub(super) fn delay(
     // Full jitter, so that clients that failed together do not retry together.
     let jitter = jitter.clamp(0.0, 1.0);
     let delay = retry_after.unwrap_or_else(|| match failure {
-        FailureKind::Status(429, _) => rate_limit_backoff(state.retries).mul_f64(0.5 + jitter / 2.0),
-        _ => backoff(state.retries).mul_f64(jitter),
+        FailureKind::Status(429, _) => {
+            backoff(INITIAL_RATE_LIMIT_BACKOFF, RATE_LIMIT_BACKOFF_FACTOR, state.retries).mul_f64(0.5 + jitter / 2.0)
+        }
+        _ => backoff(INITIAL_BACKOFF, 2, state.retries).mul_f64(jitter),
     });
     (delay < remaining).then_some(delay)
 }
 
-fn backoff(retries: u32) -> Duration {
-    INITIAL_BACKOFF.saturating_mul(1_u32.checked_shl(retries).unwrap_or(u32::MAX)).min(MAX_BACKOFF)
-}
-
-fn rate_limit_backoff(retries: u32) -> Duration {
-    INITIAL_RATE_LIMIT_BACKOFF.saturating_mul(RATE_LIMIT_BACKOFF_FACTOR.saturating_pow(retries)).min(MAX_BACKOFF)
+fn backoff(initial: Duration, factor: u32, retries: u32) -> Duration {
+    initial.saturating_mul(factor.saturating_pow(retries)).min(MAX_BACKOFF)
 }
 
 /// Parses `Retry-After`: seconds, or a date (RFC 9110, 10.2.3), which is compared with the server's clock.

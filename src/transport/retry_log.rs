@@ -1,30 +1,25 @@
 //! Limits the rate of retry warnings: one is logged per interval, the others are counted.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
-pub(super) struct RetryLog(Mutex<RetryLogState>);
-
-#[derive(Debug, Default)]
-struct RetryLogState {
+pub(super) struct RetryLog {
     last: Option<Instant>,
     suppressed: u64,
 }
 
 impl RetryLog {
     /// Records a retry. If a warning is due, returns the number of retries that had none since the last warning.
-    pub(super) fn record(&self, now: Instant) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.last.is_some_and(|last| now.saturating_duration_since(last) < WARNING_INTERVAL) {
-            state.suppressed += 1;
+    pub(super) fn record(&mut self, now: Instant) -> Option<u64> {
+        if self.last.is_some_and(|last| now.saturating_duration_since(last) < WARNING_INTERVAL) {
+            self.suppressed += 1;
             return None;
         }
-        state.last = Some(now);
-        Some(std::mem::take(&mut state.suppressed))
+        self.last = Some(now);
+        Some(std::mem::take(&mut self.suppressed))
     }
 }
 
@@ -34,8 +29,8 @@ mod tests {
 
     #[test]
     fn one_warning_is_due_per_interval() {
-        let (log, start) = (RetryLog::default(), Instant::now());
-        let at = |seconds| log.record(start + Duration::from_secs(seconds));
+        let (mut log, start) = (RetryLog::default(), Instant::now());
+        let mut at = |seconds| log.record(start + Duration::from_secs(seconds));
         assert_eq!([at(0), at(1), at(9), at(10), at(11), at(40)], [Some(0), None, None, Some(2), None, Some(1)]);
     }
 }

@@ -7,17 +7,17 @@ use super::http::HttpClient;
 use super::limiter::{Permit, Priority};
 use super::memory::Lease;
 use super::outage::Attempts;
-use super::response::{self, ClockOffsets, ReceivedResponse};
+use super::response::{self, ClockOffsets};
 use super::retry::{self, FailureKind, RetryState};
 use super::trace::Trace;
-use super::{CallLimits, Response, Shared};
+use super::{CallLimits, Response, Shared, clock};
 use crate::advice::Advice;
-use crate::error::{Error, RequestContext, RequestErrorKind, Result, Undecodable};
+use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::machine;
 use crate::operation::{self, Request};
 use crate::scrub::Scrubbed;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -48,7 +48,9 @@ pub(super) async fn send(
             AttemptOutcome::SendAgain => continue,
             AttemptOutcome::Failed(failure) => failure,
         };
-        retries.record_failure(&failure);
+        if let Some(counter) = retries.counter() {
+            counter.record_failure(&failure.error, failure.kind == FailureKind::Permanent);
+        }
         let Some(delay) = retries.delay(failure.kind) else { return failure.into_result() };
         retries.record_retry(&failure.error, failure.kind, delay);
         // The body is not needed any more: free its memory before the delay.
@@ -66,7 +68,7 @@ enum AttemptOutcome {
 }
 
 /// A response, or why there is none.
-type AttemptResult = std::result::Result<(ReceivedResponse, ClockOffsets), AttemptError>;
+type AttemptResult = std::result::Result<(Response, ClockOffsets), AttemptError>;
 
 struct FailedAttempt {
     kind: FailureKind,
@@ -114,19 +116,13 @@ impl<'a> RetryContext<'a> {
             AuthenticatedRequest::new(request, &shared.config).map_err(|error| error.scrubbed(scrubber))?;
         // The timeouts of a call are not those of a stream.
         let limits = limits.filter(|_| matches!(purpose, Purpose::Call(_)));
-        let client = match limits {
-            Some(limits) => limits.client(shared, request.auth, authenticated.url())?,
-            None => shared.client(request.auth, authenticated.url())?,
-        };
-        let (total, max_retries) = match (purpose, limits) {
-            (Purpose::GameState, _) => (shared.config.timeouts.total, 0),
-            (_, Some(limits)) => (limits.total, limits.max_retries),
-            (_, None) => (shared.config.timeouts.total, shared.config.max_retries),
-        };
+        let client = shared.client(request.auth, &authenticated.url, limits)?;
+        let total = limits.map_or(shared.config.timeouts.total, |limits| limits.total);
+        let max_retries = if matches!(purpose, Purpose::GameState) { 0 } else { shared.config.max_retries };
         Ok(Self {
             shared,
             request,
-            display_url: authenticated.display_url(scrubber),
+            display_url: scrubber.url(&authenticated.url),
             authenticated,
             client,
             purpose,
@@ -151,7 +147,7 @@ impl<'a> RetryContext<'a> {
         if let Some(counter) = self.counter() {
             counter.record_attempt();
         }
-        let span = self.trace.attempt(self.authenticated.url(), &self.display_url, self.attempts - 1);
+        let span = self.trace.attempt(&self.authenticated.url, &self.display_url, self.attempts - 1);
         let outcome = self.attempt_from(start, permit, &span).await;
         match &outcome {
             Ok(AttemptOutcome::Failed(FailedAttempt { error, .. })) | Err(error) => span.record_error(error),
@@ -198,7 +194,7 @@ impl<'a> RetryContext<'a> {
         let shared = self.shared;
         let mut hops = Hops::new(shared, &self.authenticated);
         let Exchange { response, url, redirect_refusal, offsets } = loop {
-            let mut request = hops.sign(shared.clock.offset_ms())?;
+            let mut request = hops.sign(shared.clock_offset_ms.load(Ordering::Relaxed))?;
             span.propagate(request.headers_mut());
             let response = match self.client.execute(request).await {
                 Ok(response) => response,
@@ -208,11 +204,14 @@ impl<'a> RetryContext<'a> {
                 break exchange;
             }
         };
-        let is_redirected = url != *self.authenticated.url();
-        let url = if is_redirected { shared.scrubber.url(url.as_str()) } else { self.display_url.clone() };
-        let (limit, scrubber, error_timeout) = (shared.body_limit, &shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
-        let response = attempt::receive(response, lease, limit, scrubber, url, redirect_refusal, error_timeout).await;
-        Ok(response.map(|response| (response, offsets)))
+        let is_redirected = url != self.authenticated.url;
+        let url = if is_redirected { shared.scrubber.url(url) } else { self.display_url.clone() };
+        let (scrubber, error_timeout) = (&shared.scrubber, attempt::ERROR_BODY_TIMEOUT);
+        let received = attempt::receive(shared, response, lease, scrubber, url, error_timeout).await;
+        Ok(received.map(|received| {
+            let (attempts, elapsed) = (self.attempts, self.elapsed());
+            (Response { redirect_refusal, attempts, elapsed, ..received }, offsets)
+        }))
     }
 
     /// Waits for a turn. Time in the client's own queue does not count towards the timeout.
@@ -228,7 +227,7 @@ impl<'a> RetryContext<'a> {
     }
 
     /// Tells the limiter how the service responded. Returns the status that the body of a 200 reports, if it is an error.
-    fn record_response(&self, received: &ReceivedResponse, permit: &Permit<'_>) -> Option<u16> {
+    fn record_response(&self, received: &Response, permit: &Permit<'_>) -> Option<u16> {
         self.shared.reached.store(true, Ordering::Relaxed);
         let document_status = match received.status {
             200 => response::error_document_status(received, self.request),
@@ -237,7 +236,7 @@ impl<'a> RetryContext<'a> {
         match document_status.unwrap_or(received.status) {
             // A delay beyond the deadline fails this request, but must not delay others.
             429 => {
-                let retry_after = received.retry_after(machine::now());
+                let retry_after = received.retry_after();
                 permit.record_refused(retry_after.filter(|delay| *delay < self.remaining()));
             }
             _ => permit.record_accepted(),
@@ -258,37 +257,25 @@ impl<'a> RetryContext<'a> {
     }
 
     /// A response of status 200. If its body is not JSON, it says so.
-    fn accept(&self, received: ReceivedResponse, lease: Arc<Lease>) -> Response {
+    fn accept(&self, received: Response, lease: Arc<Lease>) -> Response {
         if let Some(counter) = self.counter() {
             counter.record_response();
         }
-        let scrubber = &self.shared.scrubber;
         // A token may be plain text, which no error may quote.
-        let json_check = match self.request.operation {
-            operation::SUBSCRIPTION_TOKEN => Ok(()),
-            _ => response::check_json(&received),
+        let refusal = match self.request.operation {
+            operation::SUBSCRIPTION_TOKEN => None,
+            _ => response::check_json(&received).err().map(Box::new),
         };
-        let refusal = json_check.err().map(|error| match Error::decode(error, scrubber) {
-            Error::Decode(wrong) => Box::new(Error::Decode(Undecodable { advice: Advice::CheckBaseAddress, ..wrong })),
-            other => Box::new(other),
-        });
-        Response { refusal, lease: Some(lease), ..self.response(received) }
+        Response { refusal, lease: Some(lease), ..received }
     }
 
     /// An error of the service, by its status or by the body of a 200.
-    fn refuse(
-        &mut self,
-        received: ReceivedResponse,
-        document_status: Option<u16>,
-        offsets: ClockOffsets,
-    ) -> AttemptOutcome {
+    fn refuse(&mut self, received: Response, document_status: Option<u16>, offsets: ClockOffsets) -> AttemptOutcome {
         let auth = self.request.auth;
-        let mut error = match document_status {
-            Some(status) => response::document_error(&received, status, auth, self.attempts, offsets),
-            None => response::error(&received, auth, self.attempts, offsets),
+        let error = match document_status {
+            Some(status) => response::document_error(&received, status, auth, offsets),
+            None => response::error(&received, auth, offsets),
         };
-        error.retry_after = received.retry_after(machine::now());
-        error.elapsed = self.elapsed();
         // The request is sent again with the right date. This does not count as a retry.
         if auth.scheme().is_dated
             && !self.is_clock_corrected
@@ -299,16 +286,8 @@ impl<'a> RetryContext<'a> {
             return AttemptOutcome::SendAgain;
         }
         let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
-        let document = document_status.map(|_| self.response(received));
+        let document = document_status.map(|_| received);
         AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
-    }
-
-    /// Counts a failure for the requests that are sent beside this one.
-    fn record_failure(&self, failure: &FailedAttempt) {
-        let is_permanent = failure.kind == FailureKind::Permanent;
-        if let Some(counter) = self.counter() {
-            counter.record_failure(&failure.error, is_permanent);
-        }
     }
 
     /// The delay before the next attempt, if one follows.
@@ -323,7 +302,8 @@ impl<'a> RetryContext<'a> {
         let reason = self.shared.scrubber.composed(error.to_string());
         let (seconds, retries, max_retries) = (delay.as_secs_f64(), self.state.retries, self.max_retries);
         let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
-        match self.shared.retry_log.record(Instant::now()) {
+        let unwarned = self.shared.retry_log.lock().unwrap_or_else(PoisonError::into_inner).record(Instant::now());
+        match unwarned {
             Some(0) => log::warn!("{message}"),
             Some(others) => log::warn!("{message}; {others} other retries since the last such warning"),
             None => log::debug!("{message}"),
@@ -332,17 +312,11 @@ impl<'a> RetryContext<'a> {
     }
 
     fn counter(&self) -> Option<&'a Attempts<'a>> {
-        match self.purpose {
-            Purpose::Call(counter) => Some(counter),
-            Purpose::Stream(_) | Purpose::GameState => None,
-        }
+        if let Purpose::Call(counter) = self.purpose { Some(counter) } else { None }
     }
 
     fn silence_limit(&self) -> Option<Duration> {
-        match self.purpose {
-            Purpose::Call(_) | Purpose::GameState => None,
-            Purpose::Stream(limit) => Some(limit),
-        }
+        if let Purpose::Stream(limit) = self.purpose { Some(limit) } else { None }
     }
 
     fn remaining(&self) -> Duration {
@@ -356,23 +330,6 @@ impl<'a> RetryContext<'a> {
     fn context(&self) -> RequestContext {
         RequestContext { url: self.display_url.clone(), attempts: self.attempts, elapsed: self.elapsed() }
     }
-
-    fn response(&self, received: ReceivedResponse) -> Response {
-        Response {
-            request_id: received.request_id(),
-            scrubber: self.shared.scrubber.clone(),
-            status: received.status,
-            headers: received.headers,
-            body: Arc::new(received.body),
-            url: received.url,
-            elapsed: self.elapsed(),
-            fetched_at: machine::now(),
-            attempts: self.attempts,
-            refusal: None,
-            lease: None,
-            max_memory: self.shared.config.max_memory,
-        }
-    }
 }
 
 /// The error message for a live stream without a response within its limit.
@@ -382,8 +339,8 @@ pub(crate) fn no_response(limit: Duration) -> Scrubbed {
 
 /// Learns the measured clock offset. Returns whether there is one to learn.
 fn learn_offset(shared: &Shared, offsets: ClockOffsets) -> bool {
-    let Some(offset_ms) = offsets.measured else { return false };
-    let Some(previous_ms) = shared.clock.learn(offset_ms) else { return false };
+    let Some(offset_ms) = offsets.measured.filter(|ms| clock::can_be_learned(*ms)) else { return false };
+    let previous_ms = shared.clock_offset_ms.swap(offset_ms, Ordering::Relaxed);
     // Warn once, even if many concurrent requests are refused.
     if (offset_ms - previous_ms).abs() >= response::MIN_MEASURABLE_MS {
         let skew = response::describe_skew(offset_ms);

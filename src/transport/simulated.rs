@@ -4,10 +4,10 @@ use super::attempt_error::{AttemptError, Stage};
 use super::retry::FailureKind;
 use crate::advice::Advice;
 use crate::error::RequestErrorKind;
+use crate::machine::simulated::Installed;
+use futures_util::future::BoxFuture;
 use reqwest::{Request, Response};
 use std::cell::RefCell;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) trait Network: Send + Sync {
     fn execute(&self, request: Request, limits: Limits) -> Exchange;
 }
 
-pub(crate) type Exchange = Pin<Box<dyn Future<Output = Result<Response, NetworkFault>> + Send>>;
+pub(crate) type Exchange = BoxFuture<'static, Result<Response, NetworkFault>>;
 
 /// The timeouts of the replaced HTTP client.
 #[derive(Debug, Clone, Copy)]
@@ -39,12 +39,6 @@ pub(crate) enum NetworkFault {
 pub(super) struct SimulatedClient {
     network: Arc<dyn Network>,
     limits: Limits,
-}
-
-impl std::fmt::Debug for SimulatedClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SimulatedClient").field("limits", &self.limits).finish_non_exhaustive()
-    }
 }
 
 impl SimulatedClient {
@@ -74,17 +68,6 @@ thread_local! {
     static NETWORK: RefCell<Option<Arc<dyn Network>>> = const { RefCell::new(None) };
 }
 
-/// Keeps a network installed in this thread until it is dropped.
-#[derive(Debug)]
-pub(crate) struct InstalledNetwork(());
-
-pub(crate) fn install(network: Arc<dyn Network>) -> InstalledNetwork {
-    NETWORK.set(Some(network));
-    InstalledNetwork(())
-}
-
-impl Drop for InstalledNetwork {
-    fn drop(&mut self) {
-        NETWORK.set(None);
-    }
+pub(crate) fn install(network: Arc<dyn Network>) -> Installed<Arc<dyn Network>> {
+    Installed::new(&NETWORK, network)
 }

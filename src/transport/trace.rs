@@ -20,7 +20,8 @@ pub trait Span: Send + Sync + Debug {
     fn attempt(&self, attempt: &AttemptStart<'_>) -> Option<Arc<dyn Span>>;
     /// Returns the headers that name this span to the service.
     fn headers(&self) -> Vec<(String, String)>;
-    fn end(&self, end: &SpanEnd);
+    /// Ends the span with the status of the response, and the error's class or status with its text.
+    fn end(&self, status: Option<u16>, error: Option<(String, Scrubbed)>, at: SystemTime, elapsed: Duration);
 }
 
 /// An attempt that begins.
@@ -32,17 +33,6 @@ pub struct AttemptStart<'a> {
     /// How many attempts of the same request precede it.
     pub resends: u32,
     pub at: SystemTime,
-}
-
-/// How a span ended.
-#[derive(Debug)]
-pub struct SpanEnd {
-    /// The status of the response.
-    pub status: Option<u16>,
-    /// The error's class or status, and its text.
-    pub error: Option<(String, Scrubbed)>,
-    pub at: SystemTime,
-    pub elapsed: Duration,
 }
 
 /// A span, or none. It ends with its last clone.
@@ -113,11 +103,8 @@ impl Trace {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        self.span.end(&SpanEnd {
-            status: self.status.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
-            error: self.error.get_mut().unwrap_or_else(PoisonError::into_inner).take(),
-            at: machine::now(),
-            elapsed: self.start.elapsed(),
-        });
+        let status = self.status.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let error = self.error.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.span.end(status, error, machine::now(), self.start.elapsed());
     }
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyMapping};
-use sideline::config::{ClientOptions, Config, Environment, FurtherHeader, Secret, SettingSource, Timeouts};
+use sideline::config::{ClientOptions, Config, FurtherHeader, Secret, SettingSource, Timeouts};
 use sideline::error::{Error, LocalError, Result};
 use sideline::fetch::{self, Drift, DriftField};
 use sideline::fork_safe::ForkSafe;
@@ -115,7 +115,7 @@ impl CoreClient {
             SettingSource::Variable(name) => name,
             SettingSource::Default => "default",
         };
-        self.config.settings().into_iter().map(|set| (set.name, set.shown, source(set.source))).collect()
+        self.config.settings().into_iter().map(|(name, shown, from)| (name, shown, source(from))).collect()
     }
 
     /// Return the proxy of requests to the REST API, and the setting or variable that names it.
@@ -190,10 +190,7 @@ impl CoreClient {
 
     #[getter]
     fn environment(&self) -> &'static str {
-        match self.config.environment {
-            Environment::Production => "production",
-            Environment::Development => "development",
-        }
+        self.config.environment.name()
     }
 
     #[getter]
@@ -332,7 +329,7 @@ fn describe_probe(py: Python<'_>, probe: Result<Probe>) -> PyResult<Bound<'_, Py
 #[pyfunction]
 #[pyo3(name = "_certificate")]
 pub(crate) fn read_certificate(der: &[u8]) -> Option<(String, i64)> {
-    certificate::parse(der).map(|parsed| (parsed.issuer, parsed.not_after))
+    certificate::parse(der)
 }
 
 /// Sets up the bridge to `logging`, and stops our threads before the interpreter exits. Runs once.

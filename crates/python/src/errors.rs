@@ -34,8 +34,8 @@ fn builtin(py: Python<'_>, error: &Error, text: String) -> PyErr {
     match error {
         // From the number Python picks a subclass: `FileNotFoundError`, `PermissionError` and so on.
         Error::File(FileError { path, errno: Some(errno), message, .. }) => {
-            let message = shown(&without_number(message)).into_owned();
-            PyOSError::new_err((*errno, message, shown(path).into_owned()))
+            let message = shown(&without_number(message));
+            PyOSError::new_err((*errno, message, shown(path)))
         }
         Error::File(_) => PyBlockingIOError::new_err(text),
         Error::Request(_) => PyMemoryError::new_err(text),

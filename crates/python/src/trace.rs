@@ -4,9 +4,10 @@ use crate::interpreter_exit;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sideline::transport::{AttemptStart, Span, SpanEnd};
+use sideline::scrub::Scrubbed;
+use sideline::transport::{AttemptStart, Span};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A span of `sideline._companions`.
 #[derive(Debug)]
@@ -68,13 +69,12 @@ impl Span for PySpan {
         self.report(|py, span| span.call_method0(intern!(py, "headers"))?.extract()).unwrap_or_default()
     }
 
-    fn end(&self, end: &SpanEnd) {
+    fn end(&self, status: Option<u16>, error: Option<(String, Scrubbed)>, at: SystemTime, elapsed: Duration) {
         if self.is_callers {
             return;
         }
-        let SpanEnd { status, error, at, elapsed } = end;
         let error = error.as_ref().map(|(kind, text)| (kind.as_str(), &**text));
-        let arguments = (status, error, nanoseconds(*at), elapsed.as_secs_f64());
+        let arguments = (status, error, nanoseconds(at), elapsed.as_secs_f64());
         self.report(|py, span| span.call_method1(intern!(py, "end"), arguments).map(drop));
     }
 }

@@ -44,7 +44,7 @@ impl Columns<'_> {
         let columns: Vec<String> = self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
         let message =
             format!("{} has no column {}; it has {}", self.argument, missing.join(" and "), columns.join(", "));
-        Err(PyValueError::new_err(sideline::scrub::visible(&message).into_owned()))
+        Err(PyValueError::new_err(sideline::scrub::visible(&message)))
     }
 
     fn error(&self, name: &str, column: &ArrayRef, expected: &str) -> PyErr {
