@@ -7,8 +7,8 @@ use super::options::{Overflow, StreamOptions};
 use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
 use crate::error::Error;
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::iter::Peekable;
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
@@ -108,12 +108,11 @@ impl Buffer {
 
     /// Pushes an item; with `Block`, an update waits for room.
     pub async fn push(&self, item: Item) {
-        self.push_all(std::iter::once(item)).await;
+        self.push_all([item].into()).await;
     }
 
     /// Pushes items in order, with one lock and one wake-up for all that fit.
-    pub(crate) async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
-        let mut items = items.peekable();
+    pub(crate) async fn push_all(&self, mut items: VecDeque<Item>) {
         loop {
             let room = self.room();
             if self.try_push(&mut items) {
@@ -129,10 +128,11 @@ impl Buffer {
     }
 
     /// Pushes the items that fit; returns whether those were all. Notices always fit.
-    pub(crate) fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
+    pub(crate) fn try_push(&self, items: &mut VecDeque<Item>) -> bool {
         let mut inner = self.inner();
         while inner.end.is_none()
-            && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
+            && items.front().is_some_and(|item| self.has_room(&inner.queue, item))
+            && let Some(item) = items.pop_front()
         {
             inner.count(&item);
             if !self.keeps(&inner, &item) {
@@ -144,7 +144,7 @@ impl Buffer {
             inner.queue.push(item);
             inner.count_merged_gaps();
         }
-        let is_done = inner.end.is_some() || items.peek().is_none();
+        let is_done = inner.end.is_some() || items.is_empty();
         inner.is_pusher_waiting |= !is_done;
         self.wake(inner);
         is_done

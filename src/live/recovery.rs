@@ -92,7 +92,7 @@ impl Recovery {
         };
         self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
         // Under the lock, so that nothing about a gap follows its end. Notices always fit.
-        buffer.try_push(&mut notices.into_iter().map(Item::Notice).peekable());
+        buffer.try_push(&mut notices.into_iter().map(Item::Notice).collect());
         failure
     }
 

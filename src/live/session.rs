@@ -9,10 +9,9 @@ use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
 use crate::transport::{StreamOpenError, Transport};
-use std::future::Future;
-use std::iter::Peekable;
+use std::collections::VecDeque;
+use std::future::{Future, pending};
 use std::time::{Duration, SystemTime};
-use std::vec;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Opens connections, and keeps what the next one needs from the last (an event id, sequence numbers).
@@ -184,13 +183,6 @@ impl ListenResult {
     }
 }
 
-/// What `listen` waited for.
-enum ListenEvent {
-    Read(Result<ReadCounts, Scrubbed>),
-    HasRoom,
-    TimedOut,
-}
-
 async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions, buffer: &Buffer) -> ListenResult {
     let mut incoming = Vec::new();
     let mut ahead = ReadAhead::default();
@@ -204,24 +196,27 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let room = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
-        let is_read = ahead.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
+        let is_read = ahead.items.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
         let until_keepalive = keepalive.map(|interval| interval.saturating_sub(since_keepalive));
         let begun = Instant::now();
-        let event = if is_read {
-            let left = options.silence_limit.saturating_sub(silent);
-            let wait =
-                [quiet.left(options.quiet_after), until_keepalive].into_iter().flatten().fold(left, Duration::min);
-            let capacity = (!ahead.is_empty()).then_some(room);
-            read_or_room(connection, &mut incoming, wait, capacity).await
-        } else {
-            wait_for_room(room, until_keepalive).await
+        let until_silent = is_read.then(|| options.silence_limit.saturating_sub(silent));
+        let until_quiet = quiet.left(options.quiet_after).filter(|_| is_read);
+        let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
+        let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
+        let read_or_room = async {
+            tokio::select! {
+                biased;
+                read = read => Some(read),
+                () = room, if !ahead.items.is_empty() => None,
+            }
         };
+        let read = timeout(wait.unwrap_or(Duration::MAX), read_or_room).await.ok().flatten();
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
             (silent, quiet.elapsed) = (silent + took, quiet.elapsed + took);
         }
-        if let ListenEvent::Read(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = event {
+        if let Some(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = read {
             has_bytes = true;
             (silent, last_byte) = (Duration::ZERO, machine::now());
             buffer.count_read(bytes, repeats);
@@ -231,8 +226,8 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             has_delivered = true;
             quiet = QuietTimer::start();
         }
-        ahead.extend(&mut incoming);
-        if let ListenEvent::Read(Err(cause)) = event {
+        ahead.extend(incoming.drain(..));
+        if let Some(Err(cause)) = read {
             break cause;
         }
         if silent >= options.silence_limit {
@@ -241,77 +236,35 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         }
         if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
             quiet.is_reported = true;
-            ahead.extend(&mut vec![Item::Notice(Notice::Quiet { since: quiet.since })]);
+            ahead.extend([Item::Notice(Notice::Quiet { since: quiet.since })]);
         }
         if keepalive.is_some_and(|interval| since_keepalive >= interval) {
             since_keepalive = Duration::ZERO;
             connection.send_keepalive().await;
         }
     };
-    buffer.push_all(ahead.into_items()).await;
+    buffer.push_all(ahead.items).await;
     ListenResult { cause, last_byte, has_delivered, has_bytes, is_silent }
-}
-
-async fn read_or_room<C: StreamConnection>(
-    connection: &mut C,
-    incoming: &mut Vec<Item>,
-    wait: Duration,
-    capacity: Option<impl Future<Output = ()> + Send>,
-) -> ListenEvent {
-    let read =
-        async { timeout(wait, connection.read(incoming)).await.map_or(ListenEvent::TimedOut, ListenEvent::Read) };
-    let Some(capacity) = capacity else { return read.await };
-    tokio::select! {
-        biased;
-        event = read => event,
-        () = capacity => ListenEvent::HasRoom,
-    }
-}
-
-/// While enough is read ahead: nothing is read, but the connection is kept alive.
-async fn wait_for_room(capacity: impl Future<Output = ()> + Send, until_keepalive: Option<Duration>) -> ListenEvent {
-    match until_keepalive {
-        None => {
-            capacity.await;
-            ListenEvent::HasRoom
-        }
-        Some(wait) => timeout(wait, capacity).await.map_or(ListenEvent::TimedOut, |()| ListenEvent::HasRoom),
-    }
 }
 
 /// Items that were read while the buffer was full.
 #[derive(Default)]
 struct ReadAhead {
-    waiting: Option<Peekable<vec::IntoIter<Item>>>,
-    /// Items after `waiting`.
-    later: Vec<Item>,
+    items: VecDeque<Item>,
     bytes: usize,
 }
 
 impl ReadAhead {
-    fn is_empty(&self) -> bool {
-        self.waiting.is_none() && self.later.is_empty()
-    }
-
-    fn extend(&mut self, items: &mut Vec<Item>) {
-        self.bytes += items.iter().map(Item::size).sum::<usize>();
-        self.later.append(items);
+    fn extend(&mut self, items: impl IntoIterator<Item = Item>) {
+        self.items.extend(items.into_iter().inspect(|item| self.bytes += item.size()));
     }
 
     /// Moves as many items as fit into the buffer.
     fn fill(&mut self, buffer: &Buffer) {
-        while !self.is_empty() {
-            let waiting = self.waiting.get_or_insert_with(|| std::mem::take(&mut self.later).into_iter().peekable());
-            if !buffer.try_push(waiting) {
-                return;
-            }
-            self.waiting = None;
+        if buffer.try_push(&mut self.items) {
+            self.items.clear();
+            self.bytes = 0;
         }
-        self.bytes = 0;
-    }
-
-    fn into_items(self) -> impl Iterator<Item = Item> + Send {
-        self.waiting.into_iter().flatten().chain(self.later)
     }
 }
 
