@@ -60,11 +60,7 @@ pub enum Taken {
 pub struct Buffer {
     inner: Mutex<BufferState>,
     room: Notify,
-    capacity: usize,
-    max_bytes: usize,
-    overflow: Overflow,
-    notices: bool,
-    first_quiet: bool,
+    options: StreamOptions,
 }
 
 #[derive(Debug)]
@@ -82,24 +78,15 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let capacity = options.buffer.max(1);
         let inner = BufferState {
-            queue: Queue::new(capacity),
+            queue: Queue::new(options.buffer),
             is_pusher_waiting: false,
             state: ConnectionState::New,
             counts: StreamCounts::default(),
             end: None,
             wakers: Vec::new(),
         };
-        Buffer {
-            inner: Mutex::new(inner),
-            room: Notify::new(),
-            capacity,
-            max_bytes: options.max_buffer_bytes,
-            overflow: options.overflow,
-            notices: options.notices,
-            first_quiet: options.first_quiet,
-        }
+        Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
     fn inner(&self) -> MutexGuard<'_, BufferState> {
@@ -141,8 +128,8 @@ impl Buffer {
             if matches!(item, Item::Update(_)) {
                 self.make_room(&mut inner, item.size());
             }
-            inner.queue.push(item);
-            inner.count_merged_gaps();
+            let merged = inner.queue.push(item);
+            inner.close_gaps(merged);
         }
         let is_done = inner.end.is_some() || items.is_empty();
         inner.is_pusher_waiting |= !is_done;
@@ -152,21 +139,22 @@ impl Buffer {
 
     fn has_room(&self, queue: &Queue, item: &Item) -> bool {
         // One item always fits, however large.
-        let fits = queue.len() < self.capacity && queue.bytes().saturating_add(item.size()) <= self.max_bytes;
-        self.overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
+        let StreamOptions { buffer, max_buffer_bytes, overflow, .. } = self.options;
+        let fits = queue.len() < buffer && queue.bytes.saturating_add(item.size()) <= max_buffer_bytes;
+        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
     }
 
     fn make_room(&self, inner: &mut BufferState, size: usize) {
-        let max_updates = match self.overflow {
+        let StreamOptions { buffer, max_buffer_bytes, overflow, notices, .. } = self.options;
+        let max_updates = match overflow {
             Overflow::Block => return,
-            Overflow::DropOldest => self.capacity,
+            Overflow::DropOldest => buffer,
             Overflow::Latest => 1,
         };
         let queue = &mut inner.queue;
-        while queue.updates() > 0
-            && (queue.updates() >= max_updates || queue.bytes().saturating_add(size) > self.max_bytes)
+        while queue.updates > 0 && (queue.updates >= max_updates || queue.bytes.saturating_add(size) > max_buffer_bytes)
         {
-            let is_new_gap = u64::from(queue.drop_oldest(self.notices));
+            let is_new_gap = u64::from(queue.drop_oldest(notices));
             inner.counts.gaps += is_new_gap;
             inner.counts.open_gaps += is_new_gap;
             inner.counts.dropped += 1;
@@ -174,15 +162,15 @@ impl Buffer {
     }
 
     pub(crate) fn includes_notices(&self) -> bool {
-        self.notices
+        self.options.notices
     }
 
     fn keeps(&self, inner: &BufferState, item: &Item) -> bool {
-        let is_first_quiet = || self.first_quiet && inner.counts.updates == 0;
+        let is_first_quiet = self.options.first_quiet && inner.counts.updates == 0;
         match item {
             Item::Update(_) => true,
-            Item::Notice(Notice::Quiet { .. }) => self.notices || is_first_quiet(),
-            Item::Notice(_) => self.notices,
+            Item::Notice(Notice::Quiet { .. }) if is_first_quiet => true,
+            Item::Notice(_) => self.options.notices,
         }
     }
 
@@ -201,7 +189,8 @@ impl Buffer {
         match inner.queue.pop() {
             Some(item) => {
                 // Wake the task when the buffer is half empty, not for each item.
-                let has_room = inner.queue.len() <= self.capacity / 2 && inner.queue.bytes() <= self.max_bytes / 2;
+                let StreamOptions { buffer, max_buffer_bytes, .. } = self.options;
+                let has_room = inner.queue.len() <= buffer / 2 && inner.queue.bytes <= max_buffer_bytes / 2;
                 let wakes_pusher = has_room && std::mem::take(&mut inner.is_pusher_waiting);
                 drop(inner);
                 if wakes_pusher {
@@ -290,7 +279,7 @@ impl Buffer {
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
-        inner.queue = Queue::new(self.capacity);
+        inner.queue = Queue::new(self.options.buffer);
         inner.end = Some(None);
     }
 
@@ -303,7 +292,7 @@ impl Buffer {
 
     /// Approximate size of the buffered items in bytes.
     pub fn bytes(&self) -> usize {
-        self.inner().queue.bytes()
+        self.inner().queue.bytes
     }
 
     pub fn state(&self) -> ConnectionState {
@@ -319,15 +308,12 @@ impl Buffer {
 
     /// Counts rows that could not be read.
     pub fn count_unreadable(&self, rows: u64) {
-        if rows > 0 {
-            self.inner().counts.unreadable += rows;
-        }
+        self.inner().counts.unreadable += rows;
     }
 
     /// Counts open gaps that became part of others.
     pub(crate) fn count_merged_gaps(&self, merged: u64) {
-        let counts = &mut self.inner().counts;
-        counts.open_gaps = counts.open_gaps.saturating_sub(merged);
+        self.inner().close_gaps(merged);
     }
 
     pub fn counts(&self) -> StreamCounts {
@@ -353,10 +339,10 @@ impl BufferState {
                 self.counts.last = Some(update.received_at);
             }
             // It says of an earlier one that nothing will close it.
-            Item::Notice(Notice::Gap { is_final: true, .. }) => self.close_gap(),
+            Item::Notice(Notice::Gap { is_final: true, .. }) => self.close_gaps(1),
             Item::Notice(Notice::Recovered { .. }) => {
                 self.counts.recovered += 1;
-                self.close_gap();
+                self.close_gaps(1);
             }
             Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
@@ -370,12 +356,8 @@ impl BufferState {
         }
     }
 
-    fn close_gap(&mut self) {
-        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(1);
-    }
-
-    fn count_merged_gaps(&mut self) {
-        let merged = self.queue.take_merged_gaps();
-        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(merged);
+    /// Counts open gaps that were closed, or became part of others.
+    fn close_gaps(&mut self, gaps: u64) {
+        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(gaps);
     }
 }
