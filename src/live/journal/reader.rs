@@ -113,14 +113,14 @@ impl<R: BufRead + Seek> Reader<R> {
             }
         }
         let at = with_items.and_then(|frame| format::last_time(frame.lines()));
-        Ok(Tail { last: self.chain.last(), recording, end: self.offset, at })
+        Ok(Tail { last: self.chain.last, recording, end: self.offset, at })
     }
 
     /// Reads the next frame; `false`: there are no further ones.
     fn step(&mut self, steps: &mut Vec<ChainStep<Frame>>) -> Result<bool> {
         let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, error))?;
         let Some((start, end, frame)) = next else {
-            self.chain.finish(steps);
+            self.chain.release(steps);
             return Ok(false);
         };
         if start > self.offset {
