@@ -60,16 +60,16 @@ fn now() -> SystemTime {
 fn frames_of(frames: &[Vec<Item>]) -> Vec<Vec<u8>> {
     let scratch = Scratch::new();
     let mut writer = Writer::open(&scratch.0, now()).unwrap();
-    let mut ends = vec![0, writer.end() as usize];
+    let mut ends = vec![0, writer.end as usize];
     for items in frames {
         for item in items {
             writer.append(item, now(), Duration::ZERO).unwrap();
         }
         writer.flush(now()).unwrap();
-        ends.push(writer.end() as usize);
+        ends.push(writer.end as usize);
     }
     writer.close(now()).unwrap();
-    ends.push(writer.end() as usize);
+    ends.push(writer.end as usize);
     let bytes = fs::read(&scratch.0).unwrap();
     ends.windows(2).map(|pair| bytes[pair[0]..pair[1]].to_vec()).collect()
 }
@@ -349,7 +349,7 @@ fn a_gap_has_the_times_of_the_items_around_it() {
 
 #[test]
 fn a_writer_knows_the_time_of_the_last_whole_item() {
-    let end = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0, now()).unwrap().previous_end();
+    let end = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0, now()).unwrap().previous_end;
     let Item::Update(second) = update(2, "") else { panic!() };
     let Item::Update(third) = update(3, "") else { panic!() };
     let ends = [None, Some(second.received_at), Some(third.received_at), Some(now())];
