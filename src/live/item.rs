@@ -108,6 +108,14 @@ impl Item {
                 Item::Notice(notice) => notice.size(),
             }
     }
+
+    /// When it was received, or happened.
+    pub(super) fn at(&self) -> SystemTime {
+        match self {
+            Item::Update(update) => update.received_at,
+            Item::Notice(notice) => notice.at(),
+        }
+    }
 }
 
 impl Update {
@@ -138,6 +146,11 @@ impl Notice {
             }
             Notice::Recovered { gap, updates, requested_at: _ } => gap.size() + of_updates(updates),
         }
+    }
+
+    /// A gap that may be closed, and lacks an unknown number of messages.
+    pub(super) fn gap(start: SystemTime, end: Option<SystemTime>, reason: impl Into<GapReason>) -> Self {
+        Notice::Gap { start, end, reason: reason.into(), dropped: None, is_final: false }
     }
 
     /// The gap that replaces an oversized event or message.

@@ -161,7 +161,7 @@ fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let mut merged = 0;
     if !is_kept && let Some(at) = notices.iter().position(|notice| group(&notice.item) == group(&new.item)) {
         let old = notices.remove(at);
-        let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
+        let first = old.earlier.map_or_else(|| old.item.at(), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
         new.earlier = Some((count, first));
         merged = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
@@ -202,16 +202,9 @@ fn compared(reason: &GapReason) -> Option<&GapReason> {
     Some(reason).filter(|reason| matches!(reason, GapReason::Overflow | GapReason::Restarted))
 }
 
-fn at_of(item: &Item) -> SystemTime {
-    match item {
-        Item::Update(update) => update.received_at,
-        Item::Notice(notice) => notice.at(),
-    }
-}
-
 /// Mentions the merged notices in the reason, except in reasons that programs compare.
 fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
-    let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
+    let seconds = item.at().duration_since(first).unwrap_or_default().as_secs_f64();
     let note = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
     match &mut item {
         Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {note}"),

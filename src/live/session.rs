@@ -143,8 +143,7 @@ fn gap_before(open: Option<OpenGap>, resume_failure: Option<Scrubbed>, since: Sy
 }
 
 async fn report_gap(buffer: &Buffer, start: SystemTime, end: Option<SystemTime>, reason: Scrubbed) {
-    let reason = String::from(reason).into();
-    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
+    buffer.push(Item::Notice(Notice::gap(start, end, String::from(reason)))).await;
 }
 
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {

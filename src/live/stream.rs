@@ -199,14 +199,12 @@ fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) ->
 fn record_gap(recorder: &Recorder, previous_end: &mut Option<SystemTime>, first: &Item) -> Result<()> {
     let Some(start) = *previous_end else { return Ok(()) };
     let end = match first {
-        Item::Update(update) => update.received_at,
         Item::Notice(Notice::Gap { start, .. }) => *start,
-        Item::Notice(notice) => notice.at(),
+        item => item.at(),
     };
     if end > start {
-        let reason = "it was not recorded: another recording goes on in this journal".into();
-        let gap = Notice::Gap { start, end: Some(end), reason, dropped: None, is_final: false };
-        recorder.append(&Item::Notice(gap))?;
+        let reason = "it was not recorded: another recording goes on in this journal";
+        recorder.append(&Item::Notice(Notice::gap(start, Some(end), reason)))?;
     }
     *previous_end = None;
     Ok(())

@@ -409,8 +409,7 @@ impl WebsocketConnection {
                 return Ok(());
             }
             Verdict::NewEpoch => {
-                let (start, end, reason) = (received_at, Some(received_at), GapReason::Restarted);
-                into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false }));
+                into.push(Item::Notice(Notice::gap(received_at, Some(received_at), GapReason::Restarted)));
             }
         }
         into.push(Item::Update(Update { event: None, id: self.no_id.clone(), text, binary, seq, source, received_at }));

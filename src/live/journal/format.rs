@@ -59,9 +59,8 @@ pub(super) fn write(item: &Item, now: SystemTime, monotonic: Duration, lines: &m
 /// When an item was received, which some notices do not say.
 pub(super) fn received_at(item: &Item, now: SystemTime) -> SystemTime {
     match item {
-        Item::Update(update) => update.received_at,
         Item::Notice(Notice::Quiet { .. } | Notice::Gap { end: None, .. }) => now,
-        Item::Notice(notice) => notice.at(),
+        item => item.at(),
     }
 }
 
