@@ -68,7 +68,6 @@ pub use item::{Item, Notice, Update};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
 pub use rows::Problem;
-pub(crate) use stream::Producer;
 pub use stream::Stream;
 pub use token::subscription_token;
 pub use websocket::LiveSubscription;
@@ -134,21 +133,19 @@ fn new_stream<C: session::Connector + 'static>(
     let (settings, scrubber) = (options.clone(), transport.scrubber().clone());
     let recovery = recovery.map(Arc::new);
     let running_recovery = recovery.clone();
-    let producer = move |buffer: Arc<Buffer>| -> Producer {
-        Box::pin(async move {
-            let recover = async {
-                match &running_recovery {
-                    Some(recovery) => recovery.run(&buffer).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                () = transport.closed() => Some(Error::Closed),
-                never = recover => match never {},
-                error = session::run(connector, &settings, &buffer, crate::machine::chance) => Some(error),
+    let produce = |buffer: Arc<Buffer>| async move {
+        let recover = async {
+            match &running_recovery {
+                Some(recovery) => recovery.run(&buffer).await,
+                None => std::future::pending().await,
             }
-        })
+        };
+        tokio::select! {
+            biased;
+            () = transport.closed() => Some(Error::Closed),
+            never = recover => match never {},
+            error = session::run(connector, &settings, &buffer, crate::machine::chance) => Some(error),
+        }
     };
-    Stream::new(&options, Box::new(producer), recovery, scrubber)
+    Stream::new(&options, produce, recovery, scrubber)
 }

@@ -18,10 +18,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 /// Fills a buffer until the stream ends, and returns the error that ended it.
-pub(crate) type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
-
-/// Creates the producer when the stream is opened.
-pub(crate) type ProducerFactory = Box<dyn FnOnce(Arc<Buffer>) -> Producer + Send>;
+type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
 
 /// A stream that connects on [`Stream::open`]. Dropping it closes it.
 pub struct Stream {
@@ -42,24 +39,24 @@ enum Recording {
 }
 
 enum Task {
-    New(ProducerFactory),
+    New(Producer),
     Running(JoinHandle<()>),
     Stopped,
 }
 
 impl Stream {
-    /// `recovery` closes its gaps; the scrubber is for errors about its items.
-    pub(super) fn new(
+    /// `produce` starts when the stream is opened, `recovery` closes its gaps, and the scrubber is for errors about its items.
+    pub(super) fn new<F: Future<Output = Option<Error>> + Send + 'static>(
         options: &StreamOptions,
-        factory: ProducerFactory,
+        produce: impl FnOnce(Arc<Buffer>) -> F,
         recovery: Option<Arc<Recovery>>,
         scrubber: Scrubber,
     ) -> Result<Self> {
         options.check()?;
         let buffer = Arc::new(Buffer::new(options));
         Ok(Stream {
+            task: Mutex::new(Task::New(Box::pin(produce(buffer.clone())))),
             buffer,
-            task: Mutex::new(Task::New(factory)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
             recovery,
@@ -74,19 +71,14 @@ impl Stream {
     /// Starts to fill the buffer; later calls do nothing.
     pub fn open(&self, runtime: &Handle) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(&*task, Task::New(_)) {
-            return;
-        }
-        if let Task::New(factory) = std::mem::replace(&mut *task, Task::Stopped) {
-            let buffer = self.buffer.clone();
-            let producer = factory(buffer.clone());
-            *task = Task::Running(runtime.spawn(async move {
+        *task = match std::mem::replace(&mut *task, Task::Stopped) {
+            Task::New(producer) => {
                 // If the producer panics, the reader must not wait forever.
-                let guard = EndOnDrop(buffer);
-                let error = producer.await;
-                guard.0.end(error);
-            }));
-        }
+                let guard = EndOnDrop(self.buffer.clone());
+                Task::Running(runtime.spawn(async move { guard.0.end(producer.await) }))
+            }
+            other => other,
+        };
     }
 
     /// Takes the next item, if there is one; a recorded stream writes it to the journal first. An error is the journal's, and then
