@@ -81,7 +81,8 @@ const MAX_RESERVE: u64 = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct FrameDecoder {
-    limit: usize,
+    /// The maximum of bytes of a message.
+    pub(super) limit: usize,
     input: Box<[u8]>,
     start: usize,
     end: usize,
@@ -90,7 +91,6 @@ pub(crate) struct FrameDecoder {
 }
 
 impl FrameDecoder {
-    /// `limit`: the maximum of bytes of a message.
     pub(crate) fn new(limit: usize) -> Self {
         FrameDecoder { limit, input: vec![0; INPUT_CAPACITY].into(), start: 0, end: 0, header: None, message: None }
     }

@@ -20,6 +20,7 @@ use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{StreamOpenError, Transport, no_response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Upgraded;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use sha1::{Digest, Sha1};
@@ -42,8 +43,6 @@ const MAX_READ_MESSAGES: usize = 64;
 const MAX_OUTGOING_BYTES: usize = 64 * 1024;
 /// A source of full snapshots, documented as unsequenced: a `seq` inside them is not theirs.
 const UNSEQUENCED_SOURCE: &str = "broadcastsummary";
-/// Maximum number of source names that are shared between messages.
-const MAX_INTERNED_SOURCES: usize = 64;
 
 /// What to receive.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -102,7 +101,8 @@ impl WebsocketConnector {
     }
 
     fn url(&self, token: &Token, position: Option<i64>) -> Result<Url> {
-        let mut query = format!("{}={}", self.transport.config().token_parameter, token.encoded());
+        let token = utf8_percent_encode(token.secret.expose(), NON_ALPHANUMERIC);
+        let mut query = format!("{}={token}", self.transport.config().token_parameter);
         let last_seq = position.map(|last| ("last_seq", last.to_string()));
         let others: Vec<_> = self.query.iter().cloned().chain(last_seq).collect();
         if !others.is_empty() {
@@ -121,7 +121,7 @@ impl WebsocketConnector {
     ) -> std::result::Result<Upgraded, StreamOpenError> {
         let url = self.url(token, position)?;
         let fail = |why: String| handshake_error(scrubber, &url, &why);
-        let key = STANDARD.encode(nonce());
+        let key = STANDARD.encode([machine::random(), machine::random()].map(u64::to_ne_bytes).as_flattened());
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
@@ -174,12 +174,9 @@ impl Connector for WebsocketConnector {
                 }
                 Err(StreamOpenError { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
-                    if is_refused {
-                        self.token_source.discard_refused();
-                    }
+                    let is_renewable = is_refused && self.token_source.discard_refused();
                     // A fresh token may have been revoked meanwhile, so one refusal (401) does not end the stream.
-                    let may_be_revoked = token.is_fresh && status == Some(401) && !is_second_token;
-                    if is_refused && (!token.is_refusal_final || may_be_revoked) {
+                    if is_renewable && (!token.is_fresh || (status == Some(401) && !is_second_token)) {
                         log::info!("live stream: the token was refused; requesting a new one");
                         is_second_token |= token.is_fresh;
                         continue;
@@ -213,26 +210,18 @@ impl Connector for WebsocketConnector {
     }
 }
 
-/// Replaces advice about credentials by advice about the token.
+/// Replaces advice about credentials by advice about the token; `is_fresh`: it has just been requested for this game.
 fn with_token_advice(error: Error, is_fresh: bool) -> Error {
-    match error {
-        Error::Api(mut error) => {
-            error.advice = Advice::CheckToken;
-            error.hint = token_hint(is_fresh).into();
-            Error::Api(error)
-        }
-        other => other,
-    }
-}
-
-/// What to do about a refused token; `is_fresh`: it has just been requested for this game.
-fn token_hint(is_fresh: bool) -> &'static str {
-    if is_fresh {
+    let Error::Api(mut error) = error else { return error };
+    error.advice = Advice::CheckToken;
+    let hint = if is_fresh {
         "The token was requested just now, so these credentials may lack access to this game's live data: ask the service's \
          operator; check token_parameter= and websocket_url= too"
     } else {
         "A token is for one game and may have expired: give game_id=, and a fresh one is requested"
-    }
+    };
+    error.hint = hint.into();
+    Error::Api(error)
 }
 
 /// Checks the response of the opening handshake (RFC 6455, 4.1).
@@ -254,15 +243,6 @@ fn check_handshake(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'
     }
 }
 
-/// A value that differs each time; nothing else is required of it.
-fn nonce() -> [u8; 16] {
-    let mut bytes = [0; 16];
-    for half in bytes.chunks_exact_mut(8) {
-        half.copy_from_slice(&machine::random().to_ne_bytes());
-    }
-    bytes
-}
-
 /// An open websocket.
 #[derive(Debug)]
 pub(super) struct WebsocketConnection {
@@ -270,7 +250,6 @@ pub(super) struct WebsocketConnection {
     decoder: FrameDecoder,
     scrubber: Scrubber,
     sequence: Sequence,
-    limit: usize,
     keepalive_after: Duration,
     /// Whether the request named a position.
     is_resumed: bool,
@@ -287,8 +266,6 @@ pub(super) struct WebsocketConnection {
     has_closed: bool,
     /// Why the connection ended, reported after the items that preceded it.
     end: Option<Scrubbed>,
-    no_id: Arc<str>,
-    sources: Vec<Arc<str>>,
 }
 
 impl WebsocketConnection {
@@ -304,7 +281,6 @@ impl WebsocketConnection {
             decoder: FrameDecoder::new(options.max_event_bytes),
             scrubber,
             sequence,
-            limit: options.max_event_bytes,
             keepalive_after: PING_AFTER.min(options.silence_limit / 2),
             is_resumed,
             has_received: false,
@@ -314,8 +290,6 @@ impl WebsocketConnection {
             outgoing: Vec::new(),
             has_closed: false,
             end: None,
-            no_id: Arc::from(""),
-            sources: Vec::new(),
         }
     }
 
@@ -381,7 +355,7 @@ impl WebsocketConnection {
             Incoming::Pong => return Ok(()),
             Incoming::Skipped(size) => {
                 self.has_received = true;
-                into.push(Item::Notice(Notice::skipped("message", size, self.limit, machine::now())));
+                into.push(Item::Notice(Notice::skipped("message", size, self.decoder.limit, machine::now())));
                 return Ok(());
             }
             Incoming::Close { code, reason } => return Err(self.handle_close(code, &reason)),
@@ -397,7 +371,7 @@ impl WebsocketConnection {
         }
         self.has_received = true;
         let envelope = read_envelope(&text);
-        let source = envelope.source.map(|source| interned(&mut self.sources, &source));
+        let source = envelope.source;
         let seq = envelope.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED_SOURCE));
         let content = envelope.content.as_deref().or(binary.as_deref()).unwrap_or(text.as_bytes());
         let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
@@ -412,7 +386,7 @@ impl WebsocketConnection {
                 into.push(Item::Notice(Notice::gap(received_at, Some(received_at), GapReason::Restarted)));
             }
         }
-        into.push(Item::Update(Update { event: None, id: self.no_id.clone(), text, binary, seq, source, received_at }));
+        into.push(Item::Update(Update { event: None, id: Arc::default(), text, binary, seq, source, received_at }));
         Ok(())
     }
 
@@ -420,8 +394,7 @@ impl WebsocketConnection {
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
         if !self.has_closed && self.outgoing.len() + payload.len() <= MAX_OUTGOING_BYTES {
             self.has_closed = opcode == Opcode::Close;
-            let [a, b, c, d, ..] = nonce();
-            frames::write(opcode, payload, [a, b, c, d], &mut self.outgoing);
+            frames::write(opcode, payload, (machine::random() as u32).to_ne_bytes(), &mut self.outgoing);
         }
     }
 
@@ -430,11 +403,10 @@ impl WebsocketConnection {
         if self.outgoing.is_empty() {
             return;
         }
-        while let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.outgoing) {
+        while !self.outgoing.is_empty()
+            && let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.outgoing)
+        {
             self.outgoing.drain(..count);
-            if self.outgoing.is_empty() {
-                break;
-            }
         }
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
@@ -456,18 +428,6 @@ impl WebsocketConnection {
     fn broken(&self, what: &dyn std::fmt::Display) -> Scrubbed {
         self.scrubber.message(format!("the connection broke: {what}"))
     }
-}
-
-/// Shares one allocation among all messages of a source.
-fn interned(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
-    if let Some(known) = sources.iter().find(|known| ***known == *source) {
-        return known.clone();
-    }
-    let new: Arc<str> = source.into();
-    if sources.len() < MAX_INTERNED_SOURCES {
-        sources.push(new.clone());
-    }
-    new
 }
 
 impl StreamConnection for WebsocketConnection {
