@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use reader::{Body, Value};
+use serde_json::json;
 use std::sync::LazyLock;
 use tables::{Context, DecodeError, Resource};
 
@@ -66,11 +67,36 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Takes newer names, where there are any.
+    pub(super) fn update(&mut self, newer: Names) {
+        self.first = newer.first.or(self.first.take());
+        self.last = newer.last.or(self.last.take());
+    }
+
     /// First and last name, where there is one.
     pub(super) fn whole(&self) -> Option<String> {
         let names: Vec<&str> = [&self.first, &self.last].into_iter().flatten().map(String::as_str).collect();
         (!names.is_empty()).then(|| names.join(" "))
     }
+}
+
+/// A body of `stats` with these rows, of which those of a team follow each other.
+pub(super) fn to_body(rows: &[Row]) -> String {
+    let line = |row: &Row| {
+        let names = json!({ "firstname": row.names.first, "lastname": row.names.last });
+        let stats: serde_json::Map<_, _> = row.stats.iter().map(|(code, value)| (code.clone(), json!(value))).collect();
+        let mut line = json!({ "id": row.player_id, "player_details": names, "stats": stats });
+        if let Some(version) = row.version {
+            line["version"] = version.into();
+        }
+        line
+    };
+    let team = |rows: &[Row]| {
+        let lines: Vec<_> = rows.iter().map(line).collect();
+        json!({ "id": rows[0].team_id, "name": rows[0].team_name, "player_stats": lines })
+    };
+    let teams: Vec<_> = rows.chunk_by(|a, b| a.team_id == b.team_id).map(team).collect();
+    json!({ "teams": teams }).to_string()
 }
 
 /// A row that is left out, by its path in the message.

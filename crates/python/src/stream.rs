@@ -476,12 +476,12 @@ impl CoreBoxScore {
 
     #[getter]
     fn ignored(&self) -> u64 {
-        self.lock().ignored()
+        self.lock().ignored
     }
 
     #[getter]
     fn unreadable(&self) -> u64 {
-        self.lock().unreadable()
+        self.lock().unreadable
     }
 
     /// Time of receipt, path and reason of the last rows that were left out.
@@ -492,7 +492,7 @@ impl CoreBoxScore {
             let (path, reason) = (scrubber.id(problem.path.as_str()), scrubber.message(problem.reason.as_str()));
             Ok((datetime(py, *at)?, path.to_string(), reason.to_string()))
         };
-        self.lock().problems().map(problem).collect()
+        self.lock().problems.iter().map(problem).collect()
     }
 
     /// Return whether values may be missing, of a box score whose items are applied this many seconds late.
@@ -504,7 +504,7 @@ impl CoreBoxScore {
 
     #[getter]
     fn updated_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let at = self.lock().updated_at();
+        let at = self.lock().updated_at;
         at.map(|at| datetime(py, at)).transpose()
     }
 }
