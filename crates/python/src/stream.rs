@@ -304,16 +304,13 @@ impl CoreStream {
     fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
         errors::guard(py, || {
             let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-            let table = live::table::ItemTable::of_name(name).map_err(|e| errors::raise(py, e))?;
-            let batch = py.detach(|| match table {
-                live::table::ItemTable::LiveItems => live::table::items(&items),
-                live::table::ItemTable::StatUpdates => live::table::stat_updates(&items).map(|(batch, problems)| {
-                    // A closed stream has nothing to count.
-                    if let Some(stream) = &self.stream {
-                        self.leave_out(stream, problems);
-                    }
-                    batch
-                }),
+            let batch = py.detach(|| {
+                let (batch, problems) = live::table::build(name, &items)?;
+                // A closed stream has nothing to count.
+                if let Some(stream) = &self.stream {
+                    self.leave_out(stream, problems);
+                }
+                Ok(batch)
             });
             PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
         })
