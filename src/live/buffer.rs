@@ -215,8 +215,9 @@ impl Buffer {
     /// Pushes the notices that the item taken last has closed all gaps. They precede all buffered items, and follow those of
     /// earlier gaps: where these are not taken yet, the item has closed those gaps too, and what was requested is discarded.
     pub(crate) fn push_closed_gaps(&self, notices: Vec<Notice>) {
+        let Some(Notice::Recovered { updates, .. }) = notices.first() else { return };
         let mut inner = self.inner();
-        if let Some(Notice::Recovered { updates, .. }) = notices.first().filter(|_| inner.end.is_none()) {
+        if inner.end.is_none() {
             let mut closed = inner.queue.take_closed_gaps();
             for item in &mut closed {
                 if let Item::Notice(Notice::Recovered { updates: recovered_updates, requested_at, .. }) = item {

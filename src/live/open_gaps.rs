@@ -43,7 +43,8 @@ pub(super) struct OpenGaps {
     pause: Duration,
     /// The oldest first.
     gaps: Vec<TakenGap>,
-    due: Option<Duration>,
+    /// When to request the state of the game; `None`: no gap is open.
+    pub(super) due: Option<Duration>,
     last_request: Option<Duration>,
     /// Attempts in a row that brought nothing new.
     attempts: usize,
@@ -85,15 +86,6 @@ impl OpenGaps {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.gaps.is_empty()
-    }
-
-    /// When to request the state of the game; `None`: no gap is open.
-    pub(super) fn due(&self) -> Option<Duration> {
-        self.due
-    }
-
     /// Records a gap that the reader took; returns whether it was merged into another one. Final gaps, and those at the end of a
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
@@ -115,8 +107,11 @@ impl OpenGaps {
         is_full
     }
 
-    /// Reads an update that the reader took while gaps are open; returns the gaps that it closes.
+    /// Reads an update that the reader took; returns the gaps that it closes.
     pub(super) fn take_update(&mut self, update: &Update, now: Duration) -> Vec<Notice> {
+        if self.gaps.is_empty() {
+            return Vec::new();
+        }
         match rows::read(update.raw(), self.sport) {
             Some(read) if self.updates == Updates::Changes => self.remember(read, now),
             Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
