@@ -21,7 +21,7 @@ pub(super) struct Backoff {
     /// The last `retry:` of the service.
     server_retry: Option<Duration>,
     /// Consecutive failed attempts.
-    failed_attempts: u32,
+    pub(super) failed_attempts: u32,
     /// Consecutive connections that delivered something and were soon lost.
     short_connections: u32,
 }
@@ -30,11 +30,6 @@ impl Backoff {
     pub(super) fn new(options: &StreamOptions) -> Self {
         let (retry_wait, max_wait) = (options.retry_wait, options.max_wait.max(options.retry_wait));
         Backoff { retry_wait, max_wait, server_retry: None, failed_attempts: 0, short_connections: 0 }
-    }
-
-    /// Consecutive failed attempts.
-    pub(super) fn failed_attempts(&self) -> u32 {
-        self.failed_attempts
     }
 
     /// The longest wait that the service can request.
@@ -96,7 +91,7 @@ mod tests {
         let mut backoff = backoff();
         let waits: Vec<u64> = (0..7).map(|_| backoff.after_failure(0.0).as_secs()).collect();
         assert_eq!(waits, [5, 10, 10, 10, 10, 10, 10]);
-        assert_eq!(backoff.failed_attempts(), 7);
+        assert_eq!(backoff.failed_attempts, 7);
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) struct IntervalSet {
     /// First and last number of each, ascending; no two are adjacent.
     intervals: VecDeque<(i64, i64)>,
     /// Numbers inserted so far.
-    count: u64,
+    pub(super) count: u64,
     max_intervals: usize,
 }
 
@@ -21,11 +21,6 @@ impl Default for IntervalSet {
 }
 
 impl IntervalSet {
-    /// Numbers inserted so far.
-    pub(super) fn count(&self) -> u64 {
-        self.count
-    }
-
     pub(super) fn contains(&self, seq: i64) -> bool {
         let next = self.intervals.partition_point(|(first, _)| *first <= seq);
         next.checked_sub(1).and_then(|at| self.intervals.get(at)).is_some_and(|(_, last)| seq <= *last)
@@ -91,7 +86,7 @@ mod tests {
             [1, 2, 4, 3, 3, 1, 5, i64::MAX, i64::MIN, i64::MAX].map(|seq| intervals.insert(seq)).into();
         assert_eq!(new, [true, true, true, true, false, false, true, true, true, false]);
         assert_eq!(intervals.intervals, [(i64::MIN, i64::MIN), (1, 5), (i64::MAX, i64::MAX)]);
-        assert_eq!(intervals.count(), 7);
+        assert_eq!(intervals.count, 7);
     }
 
     #[test]

@@ -238,7 +238,8 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
     }
     let member = |key| Some((key, team.get(key)?.raw()));
     let mut members: Vec<(&str, &[u8])> = ["id", "name"].into_iter().filter_map(member).collect();
-    let with_lines = |members: &[(&str, &[u8])], lines: &[u8]| one_team(&[members, &[("player_stats", lines)]].concat());
+    let with_lines =
+        |members: &[(&str, &[u8])], lines: &[u8]| one_team(&[members, &[("player_stats", lines)]].concat());
     let check = |members: &[(&str, &[u8])]| box_score(resource, &with_lines(members, b"[{\"id\":0}]"));
     if let Err(error) = check(&members) {
         read_rows.problems.push(Problem::relocate(error, TEAM, path));

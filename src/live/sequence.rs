@@ -142,8 +142,8 @@ impl Sequence {
         let Some(at) = self.source_index(source).filter(|at| !self.sources[*at].is_ignored) else {
             return Verdict::Deliver;
         };
-        let hash = self.memory.hash(content);
-        let verdict = match self.memory.get(&(at, seq)) {
+        let hash = self.memory.hash_key.hash(content);
+        let verdict = match self.memory.entries.get(&(at, seq)).copied() {
             Some(known) if known.hash == hash => {
                 let is_duplicate = known.connection < self.connection && self.is_catching_up(at);
                 if is_duplicate { Verdict::Duplicate } else { Verdict::Deliver }
@@ -178,7 +178,7 @@ impl Sequence {
         }
         self.sources[at].progress.advance(seq);
         self.progress.advance(seq);
-        if self.sources[at].received.count() > 1 {
+        if self.sources[at].received.count > 1 {
             self.current_maximum = self.current_maximum.max(Some(seq));
         }
     }
@@ -187,7 +187,7 @@ impl Sequence {
     /// because a service that restarts drops its connections.
     fn resolve_conflict(&mut self, at: usize, is_reconnected: bool) -> Verdict {
         let source = &mut self.sources[at];
-        let count = source.received.count();
+        let count = source.received.count;
         let is_restart = match is_reconnected {
             true => count > 1,
             false => count >= MIN_COUNTER_LENGTH && !source.has_gone_back,
@@ -212,7 +212,7 @@ impl Sequence {
 
     /// Sources whose numbers form a counter. A single number is no evidence.
     fn counters(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| !source.is_ignored && source.received.count() > 1)
+        self.sources.iter().filter(|source| !source.is_ignored && source.received.count > 1)
     }
 
     fn source_index(&mut self, name: Option<&str>) -> Option<usize> {
@@ -258,14 +258,6 @@ struct Memory {
 impl Memory {
     fn new(capacity: usize) -> Self {
         Memory { entries: HashMap::new(), order: VecDeque::new(), capacity, hash_key: HashKey::default() }
-    }
-
-    fn hash(&self, content: &[u8]) -> u64 {
-        self.hash_key.hash(content)
-    }
-
-    fn get(&self, key: &Key) -> Option<Entry> {
-        self.entries.get(key).copied()
     }
 
     fn insert(&mut self, key: Key, entry: Entry) {

@@ -93,7 +93,7 @@ pub(super) async fn run<C: Connector>(
                 let reason = end.reason(silent_connections);
                 open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
                 let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
-                report(buffer, reason, None, backoff.failed_attempts(), Some(wait)).await;
+                report(buffer, reason, None, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
             Err(failure) => {
@@ -107,13 +107,13 @@ pub(super) async fn run<C: Connector>(
                 let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
                 if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
                     let OpenGap { start, reason: cause } = gap.clone();
-                    report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
+                    report(buffer, reason, status, backoff.failed_attempts + 1, None).await;
                     report_gap(buffer, start, None, cause).await;
                     return error;
                 }
                 let own = backoff.after_failure(jitter());
                 let wait = wait.map_or(own, |requested| requested.clamp(own, backoff.longest_requested().max(own)));
-                report(buffer, reason, status, backoff.failed_attempts(), Some(wait)).await;
+                report(buffer, reason, status, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
         };
