@@ -305,19 +305,21 @@ impl ScoreLine {
             return true;
         }
         let before = self.values();
+        let codes: BTreeSet<&String> = row.stats.iter().map(|(code, _)| code).collect();
         match origin {
             Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
-                let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
-                self.cells.retain(|code, cell| cell.from.item >= confirmed_until || is_in_row(code));
-                let is_left_out = |code: &&String| !is_in_row(code);
-                let zeros: Vec<String> = self.cells.keys().filter(is_left_out).cloned().collect();
-                let zeros = zeros.into_iter().map(|code| (code, Some(0.0)));
-                for (code, value) in zeros.chain(row.stats) {
+                self.cells.retain(|code, cell| cell.from.item >= confirmed_until || codes.contains(code));
+                let left_out = self.cells.keys().filter(|code| !codes.contains(code));
+                let zeros: Vec<_> = left_out.map(|code| (code.clone(), Some(0.0))).collect();
+                for (code, value) in zeros.into_iter().chain(row.stats) {
                     self.recover(code, value, from, gap, confirmed_until);
                 }
             }
-            _ => self.replace(row.stats, from),
+            _ => {
+                self.cells.retain(|code, _| codes.contains(code));
+                self.change(row.stats, from);
+            }
         }
         self.values() != before
     }
@@ -328,16 +330,6 @@ impl ScoreLine {
             let cell = Cell::after(self.cells.get(&code), value, from);
             self.cells.insert(code, cell);
         }
-    }
-
-    /// Takes the values of all codes.
-    fn replace(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
-        let replaced = std::mem::take(&mut self.cells);
-        let cells = stats.into_iter().map(|(code, value)| {
-            let cell = Cell::after(replaced.get(&code), value, from);
-            (code, cell)
-        });
-        self.cells = cells.collect();
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed. Requests are in the order of their

@@ -153,6 +153,18 @@ impl Notice {
         Notice::Gap { start, end, reason: reason.into(), dropped: None, is_final: false }
     }
 
+    /// Extends it to cover an earlier notice of its kind.
+    pub(super) fn cover(&mut self, earlier: Notice) {
+        match (earlier, self) {
+            (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
+                *start = (*start).min(first);
+                *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
+            }
+            (Notice::Quiet { since: first }, Notice::Quiet { since }) => *since = (*since).min(first),
+            _ => {}
+        }
+    }
+
     /// The gap that replaces an oversized event or message.
     pub(super) fn skipped(kind: &str, size: u64, limit: usize, at: SystemTime) -> Self {
         let reason = format!("an oversized {kind} of {size} bytes was skipped: max_event_bytes is {limit}").into();

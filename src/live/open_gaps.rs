@@ -101,8 +101,7 @@ impl OpenGaps {
         let is_full = self.gaps.len() > MAX_OPEN;
         if is_full {
             let oldest = self.gaps.remove(0);
-            let next = &mut self.gaps[0];
-            next.gap = covering(oldest.gap, next.gap.clone());
+            self.gaps[0].gap.cover(oldest.gap);
         }
         is_full
     }
@@ -247,16 +246,6 @@ fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {
         row.stats.into_iter().map(key)
     };
     rows.rows.into_iter().flat_map(of_row).collect()
-}
-
-/// The later gap, extended to the start of the earlier one.
-fn covering(earlier: Notice, mut later: Notice) -> Notice {
-    if let (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) = (earlier, &mut later)
-    {
-        *start = (*start).min(first);
-        *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
-    }
-    later
 }
 
 fn final_gap(mut gap: Notice, cause: &str) -> Notice {

@@ -166,23 +166,11 @@ fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
         new.earlier = Some((count, first));
         merged = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
         if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
-            extend_notice(old, new);
+            new.cover(old);
         }
     }
     notices.push(new);
     merged
-}
-
-/// Extends the later notice to cover the earlier one.
-fn extend_notice(old: Notice, new: &mut Notice) {
-    match (old, new) {
-        (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
-            *start = (*start).min(first);
-            *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
-        }
-        (Notice::Quiet { since: first }, Notice::Quiet { since }) => *since = (*since).min(first),
-        _ => {}
-    }
 }
 
 /// What a notice has in common with those that it is merged with: its kind, and of an open gap the reason that programs compare.

@@ -21,20 +21,20 @@ pub fn replay(path: &Path, speed: Option<f64>, max_pause: Duration, options: Str
     Stream::new(&options, produce, None, Scrubber::default())
 }
 
-async fn run(reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Error> {
+async fn run(mut reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Error> {
     let start = Instant::now();
     buffer.set_state(ConnectionState::Connected);
-    let mut reader = Some(reader);
-    while let Some(mut current) = reader.take() {
+    loop {
         // A slow disk must not block the runtime's threads.
         let read = tokio::task::spawn_blocking(move || {
             let mut entries: Vec<JournalEntry> = Vec::new();
-            let more = current.next(&mut entries);
-            (current, entries, more)
+            let more = reader.next(&mut entries);
+            (reader, entries, more)
         });
-        let Ok((current, entries, more)) = read.await else {
+        let Ok((returned, entries, more)) = read.await else {
             return Some(Error::internal("the journal's reader ended early".to_owned()));
         };
+        reader = returned;
         for entry in entries {
             if let Some(due) = pace.due(&entry) {
                 sleep(due.saturating_sub(start.elapsed())).await;
@@ -45,12 +45,11 @@ async fn run(reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Error> {
             buffer.push(entry.item).await;
         }
         match more {
-            Ok(true) => reader = Some(current),
-            Ok(false) => {}
+            Ok(true) => {}
+            Ok(false) => return None,
             Err(error) => return Some(error),
         }
     }
-    None
 }
 
 /// When items are due, relative to the first one.

@@ -69,7 +69,8 @@ pub(super) async fn run<C: Connector>(
     jitter: impl Fn() -> f64 + Send,
 ) -> Error {
     let mut backoff = Backoff::new(options);
-    let mut open_gap: Option<OpenGap> = None;
+    // The start and the reason of a gap: nothing has been received since.
+    let mut open_gap: Option<(SystemTime, Scrubbed)> = None;
     // Consecutive connections without a byte.
     let mut silent_connections = 0_u32;
     loop {
@@ -78,9 +79,8 @@ pub(super) async fn run<C: Connector>(
         let wait = match connector.connect(&transport).await {
             Ok((mut connection, resume_failure)) => {
                 let at = machine::now();
-                let gap = gap_before(open_gap.take(), resume_failure, begun);
-                if let Some(OpenGap { start, reason }) = gap {
-                    report_gap(buffer, start, Some(at), reason).await;
+                if let Some((start, reason)) = gap_before(open_gap.take(), resume_failure, begun) {
+                    buffer.push(Item::Notice(Notice::gap(start, Some(at), reason))).await;
                 }
                 buffer.set_state(ConnectionState::Connected);
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
@@ -91,7 +91,7 @@ pub(super) async fn run<C: Connector>(
                 connector.disconnected(connection);
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
-                open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
+                open_gap = Some((end.last_byte, reason.clone()));
                 let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
                 report(buffer, reason, None, backoff.failed_attempts, Some(wait)).await;
                 wait
@@ -104,11 +104,10 @@ pub(super) async fn run<C: Connector>(
                     // Nothing was sent, so there is no gap: the error is the first item.
                     return error;
                 }
-                let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
+                let (start, cause) = open_gap.get_or_insert_with(|| (begun, reason.clone()));
                 if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
-                    let OpenGap { start, reason: cause } = gap.clone();
                     report(buffer, reason, status, backoff.failed_attempts + 1, None).await;
-                    report_gap(buffer, start, None, cause).await;
+                    buffer.push(Item::Notice(Notice::gap(*start, None, cause.to_string()))).await;
                     return error;
                 }
                 let own = backoff.after_failure(jitter());
@@ -123,27 +122,17 @@ pub(super) async fn run<C: Connector>(
     }
 }
 
-/// A gap without an end yet: nothing has been received since `start`.
-#[derive(Debug, Clone)]
-struct OpenGap {
-    start: SystemTime,
-    reason: Scrubbed,
-}
-
 /// The gap that a new connection ends, with what is known of its position.
-fn gap_before(open: Option<OpenGap>, resume_failure: Option<Scrubbed>, since: SystemTime) -> Option<OpenGap> {
+fn gap_before(
+    open: Option<(SystemTime, Scrubbed)>,
+    resume_failure: Option<Scrubbed>,
+    since: SystemTime,
+) -> Option<(SystemTime, String)> {
     match (open, resume_failure) {
-        (Some(gap), Some(failure)) => {
-            let reason = Scrubbed::local(format!("{}; {failure}", gap.reason));
-            Some(OpenGap { reason, ..gap })
-        }
-        (None, Some(reason)) => Some(OpenGap { start: since, reason }),
-        (gap, None) => gap,
+        (Some((start, reason)), Some(failure)) => Some((start, format!("{reason}; {failure}"))),
+        (None, Some(failure)) => Some((since, failure.into())),
+        (open, None) => open.map(|(start, reason)| (start, reason.into())),
     }
-}
-
-async fn report_gap(buffer: &Buffer, start: SystemTime, end: Option<SystemTime>, reason: Scrubbed) {
-    buffer.push(Item::Notice(Notice::gap(start, end, String::from(reason)))).await;
 }
 
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {
@@ -202,14 +191,8 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let until_quiet = quiet.left(options.quiet_after).filter(|_| is_read);
         let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
         let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
-        let read_or_room = async {
-            tokio::select! {
-                biased;
-                read = read => Some(read),
-                () = room, if !ahead.items.is_empty() => None,
-            }
-        };
-        let read = timeout(wait.unwrap_or(Duration::MAX), read_or_room).await.ok().flatten();
+        let room = async { if ahead.items.is_empty() { pending().await } else { room.await } };
+        let read = timeout(wait.unwrap_or(Duration::MAX), first(read, room)).await.ok().flatten();
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
@@ -244,6 +227,15 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     };
     buffer.push_all(ahead.items).await;
     ListenResult { cause, last_byte, has_delivered, has_bytes, is_silent }
+}
+
+/// What is read, unless there is room before.
+async fn first<T>(read: impl Future<Output = T>, room: impl Future<Output = ()>) -> Option<T> {
+    tokio::select! {
+        biased;
+        read = read => Some(read),
+        () = room => None,
+    }
 }
 
 /// Items that were read while the buffer was full.

@@ -34,7 +34,7 @@ pub struct EventTooLarge {
 }
 
 /// Decodes the stream of one connection. The next connection needs a new decoder, with this one's `last_event_id`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SseDecoder {
     /// The maximum of bytes of an event's data, and of a line.
     pub(super) limit: usize,
@@ -62,19 +62,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl SseDecoder {
     pub fn new(limit: usize, last_event_id: Arc<str>) -> Self {
-        SseDecoder {
-            limit,
-            line: Vec::new(),
-            long_line: None,
-            long_event: None,
-            data: Vec::new(),
-            event: None,
-            id_buffer: last_event_id.clone(),
-            last_event_id,
-            retry: None,
-            after_cr: false,
-            at_start: true,
-        }
+        let id_buffer = last_event_id.clone();
+        SseDecoder { limit, id_buffer, last_event_id, at_start: true, ..SseDecoder::default() }
     }
 
     /// Calls `emit` with each item that these bytes complete. After an error the decoder cannot be used further.

@@ -167,7 +167,7 @@ impl Connector for WebsocketConnector {
             let scrubber = token.scrubber(&self.transport);
             match self.open(transport, &token, position, &scrubber).await {
                 Ok(socket) => {
-                    let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
+                    let sequence = std::mem::take(&mut self.sequence);
                     let (is_resumed, options) = (position.is_some(), &self.options);
                     let connection = WebsocketConnection::new(socket, scrubber, sequence, is_resumed, options);
                     return Ok((connection, resume_failure));
@@ -206,7 +206,7 @@ impl Connector for WebsocketConnector {
         if connection.is_token_rejected {
             self.token_source.discard_refused();
         }
-        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
+        self.sequence = std::mem::take(&mut connection.sequence);
     }
 }
 
@@ -294,9 +294,6 @@ impl WebsocketConnection {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Item>) -> Poll<std::result::Result<ReadCounts, Scrubbed>> {
-        if let Some(end) = self.end.take() {
-            return Poll::Ready(Err(end));
-        }
         let (mut read, mut is_pending, mut messages) = (ReadCounts::default(), false, 0);
         while self.end.is_none() && messages < MAX_READ_MESSAGES {
             match self.decoder.read() {
@@ -320,10 +317,12 @@ impl WebsocketConnection {
             }
         }
         self.flush(cx);
-        let has_nothing = is_pending && read == ReadCounts::default() && into.is_empty();
-        match self.end.take_if(|_| read == ReadCounts::default() && into.is_empty()) {
+        if read != ReadCounts::default() || !into.is_empty() {
+            return Poll::Ready(Ok(read));
+        }
+        match self.end.take() {
             Some(end) => Poll::Ready(Err(end)),
-            None if has_nothing => Poll::Pending,
+            None if is_pending => Poll::Pending,
             None => Poll::Ready(Ok(read)),
         }
     }
