@@ -60,7 +60,7 @@ pub enum Taken {
 pub struct Buffer {
     inner: Mutex<BufferState>,
     room: Notify,
-    options: StreamOptions,
+    pub(super) options: StreamOptions,
 }
 
 #[derive(Debug)]
@@ -159,10 +159,6 @@ impl Buffer {
             inner.counts.open_gaps += is_new_gap;
             inner.counts.dropped += 1;
         }
-    }
-
-    pub(crate) fn includes_notices(&self) -> bool {
-        self.options.notices
     }
 
     fn keeps(&self, inner: &BufferState, item: &Item) -> bool {

@@ -1,12 +1,11 @@
 //! The live stream that a reader holds: opened once, read item by item, closed from any thread.
 
-use super::buffer::{Buffer, ConnectionState, StreamCounts, Taken};
+use super::buffer::{Buffer, Taken};
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::StreamOptions;
 use super::recovery::Recovery;
 use crate::error::{Error, Result};
-use crate::machine;
 use crate::scrub::Scrubber;
 use std::future::Future;
 use std::path::Path;
@@ -22,13 +21,15 @@ type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
 
 /// A stream that connects on [`Stream::open`]. Dropping it closes it.
 pub struct Stream {
-    buffer: Arc<Buffer>,
+    /// The items to take, its state and its counters.
+    pub buffer: Arc<Buffer>,
     task: Mutex<Task>,
     recording: Mutex<Recording>,
     /// Whether `take` may have to wait for a disk.
     is_recorded: AtomicBool,
     recovery: Option<Arc<Recovery>>,
-    scrubber: Scrubber,
+    /// For errors about its items.
+    pub scrubber: Scrubber,
 }
 
 enum Recording {
@@ -45,7 +46,7 @@ enum Task {
 }
 
 impl Stream {
-    /// `produce` starts when the stream is opened, `recovery` closes its gaps, and the scrubber is for errors about its items.
+    /// `produce` starts when the stream is opened, and `recovery` closes its gaps.
     pub(super) fn new<F: Future<Output = Option<Error>> + Send + 'static>(
         options: &StreamOptions,
         produce: impl FnOnce(Arc<Buffer>) -> F,
@@ -62,10 +63,6 @@ impl Stream {
             recovery,
             scrubber,
         })
-    }
-
-    pub fn scrubber(&self) -> &Scrubber {
-        &self.scrubber
     }
 
     /// Starts to fill the buffer; later calls do nothing.
@@ -109,7 +106,7 @@ impl Stream {
         let mut recording = self.recording();
         check_can_record(&recording)?;
         // The gap between the recordings is a notice too.
-        let previous_end = recorder.previous_end().filter(|_| self.buffer.includes_notices());
+        let previous_end = recorder.previous_end().filter(|_| self.buffer.options.notices);
         *recording = Recording::On(recorder, previous_end);
         self.is_recorded.store(true, Ordering::Release);
         Ok(())
@@ -121,10 +118,6 @@ impl Stream {
 
     fn recording(&self) -> MutexGuard<'_, Recording> {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn buffer(&self) -> &Arc<Buffer> {
-        &self.buffer
     }
 
     /// Closes the stream in any state, and discards the items that were not taken. An error is the journal's, whose last items
@@ -142,18 +135,6 @@ impl Stream {
             Recording::Off | Recording::Closed => Ok(()),
         }
     }
-
-    pub fn state(&self) -> ConnectionState {
-        self.buffer.state()
-    }
-
-    pub fn counts(&self) -> StreamCounts {
-        self.buffer.counts()
-    }
-
-    pub fn lag(&self) -> Duration {
-        self.buffer.lag(machine::now())
-    }
 }
 
 impl Drop for Stream {
@@ -166,7 +147,10 @@ impl Drop for Stream {
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stream").field("state", &self.state()).field("counts", &self.counts()).finish_non_exhaustive()
+        f.debug_struct("Stream")
+            .field("state", &self.buffer.state())
+            .field("counts", &self.buffer.counts())
+            .finish_non_exhaustive()
     }
 }
 
