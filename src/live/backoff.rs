@@ -45,7 +45,7 @@ impl Backoff {
 
     /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
     pub(super) fn after_failure(&mut self, jitter: f64) -> Duration {
-        let factor = 1_u32.checked_shl(self.failed_attempts).unwrap_or(u32::MAX);
+        let factor = 2_u32.saturating_pow(self.failed_attempts);
         let grown = match self.failed_attempts {
             0 => self.retry_wait,
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
@@ -67,9 +67,7 @@ impl Backoff {
             // At once, because messages sent meanwhile are missed.
             (None, 0 | 1) => Duration::ZERO,
             // Otherwise a service that cuts every connection after an event would be contacted without pause.
-            (None, more) => SHORT_CONNECTION_WAIT
-                .saturating_mul(1_u32.checked_shl(more - 2).unwrap_or(u32::MAX))
-                .min(self.retry_wait),
+            (None, more) => SHORT_CONNECTION_WAIT.saturating_mul(2_u32.saturating_pow(more - 2)).min(self.retry_wait),
         }
     }
 }

@@ -208,8 +208,8 @@ impl BoxScore {
     fn reserve(&mut self, row: &Row) -> std::result::Result<(), Problem> {
         let team = self.teams.get(&row.team_id);
         let is_known = team.is_some_and(|team| team.lines.contains_key(&row.player_id));
-        let new: Vec<&String> =
-            row.stats.iter().map(|(code, _)| code).filter(|code| !self.codes.contains(*code)).collect();
+        let codes = row.stats.iter().map(|(code, _)| code);
+        let new: Vec<String> = codes.filter(|code| !self.codes.contains(*code)).cloned().collect();
         if is_known && new.is_empty() {
             return Ok(());
         }
@@ -220,7 +220,6 @@ impl BoxScore {
             let reason = format!("no table has room for it beside {known} rows and {} codes", self.codes.len());
             return Err(Problem { path: "$".into(), reason });
         }
-        let new: Vec<String> = new.into_iter().cloned().collect();
         self.codes.extend(new);
         Ok(())
     }
@@ -228,13 +227,15 @@ impl BoxScore {
     /// The totals of teams that a state of the game leaves out are unknown. Their version stays, so that earlier messages remain
     /// late.
     fn forget_totals(&mut self, rows: &[Row], origin: Origin, at: SystemTime) -> bool {
-        let has_total: BTreeSet<i64> =
-            rows.iter().filter(|row| row.player_id == TEAM_LINE_ID).map(|row| row.team_id).collect();
-        let without: BTreeSet<i64> =
-            rows.iter().map(|row| row.team_id).filter(|team| !has_total.contains(team)).collect();
+        let teams_with = |is_total: bool| -> BTreeSet<i64> {
+            let lines = rows.iter().filter(|row| (row.player_id == TEAM_LINE_ID) == is_total);
+            lines.map(|row| row.team_id).collect()
+        };
         let mut changed = false;
-        for (_, team) in self.teams.iter_mut().filter(|(id, _)| without.contains(id)) {
-            let Some(total) = team.lines.get_mut(&TEAM_LINE_ID) else { continue };
+        for id in teams_with(false).difference(&teams_with(true)) {
+            let Some(total) = self.teams.get_mut(id).and_then(|team| team.lines.get_mut(&TEAM_LINE_ID)) else {
+                continue;
+            };
             let before = total.cells.len();
             total.cells.retain(|_, cell| origin != Origin::Seed && cell.from.at > at);
             changed |= total.cells.len() < before;

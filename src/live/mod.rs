@@ -120,8 +120,7 @@ fn game_state(subscription: &LiveSubscription, transport: &Transport) -> Result<
 }
 
 fn new_recovery(transport: &Transport, state: GameState, updates: Updates, pause: Duration) -> Recovery {
-    let gaps = OpenGaps::new(updates, transport.config().sport, pause);
-    Recovery::new(state, gaps, crate::machine::chance)
+    Recovery::new(state, OpenGaps::new(updates, transport.config().sport, pause))
 }
 
 fn new_stream<C: session::Connector + 'static>(
@@ -144,7 +143,7 @@ fn new_stream<C: session::Connector + 'static>(
             biased;
             () = transport.closed() => Some(Error::Closed),
             never = recover => match never {},
-            error = session::run(connector, &settings, &buffer, crate::machine::chance) => Some(error),
+            error = session::run(connector, &settings, &buffer) => Some(error),
         }
     };
     Stream::new(&options, produce, recovery, scrubber)

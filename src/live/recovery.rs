@@ -5,6 +5,7 @@ use super::buffer::Buffer;
 use super::game_state::{Failure, GameState, State};
 use super::item::{Item, Notice};
 use super::open_gaps::OpenGaps;
+use crate::machine;
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,12 +18,11 @@ pub(super) struct Recovery {
     gaps: Mutex<OpenGaps>,
     changed: Notify,
     begun: Instant,
-    jitter: fn() -> f64,
 }
 
 impl Recovery {
-    pub(super) fn new(state: GameState, gaps: OpenGaps, jitter: fn() -> f64) -> Self {
-        Recovery { state, gaps: Mutex::new(gaps), changed: Notify::new(), begun: Instant::now(), jitter }
+    pub(super) fn new(state: GameState, gaps: OpenGaps) -> Self {
+        Recovery { state, gaps: Mutex::new(gaps), changed: Notify::new(), begun: Instant::now() }
     }
 
     /// Records an item that the reader took.
@@ -76,9 +76,9 @@ impl Recovery {
             _ if gaps.due.is_none() => (Vec::new(), None),
             Ok(state) => {
                 buffer.count_unreadable(state.rows.problems.len() as u64);
-                (gaps.take_state(state, requested, now, (self.jitter)()), None)
+                (gaps.take_state(state, requested, now, machine::chance()), None)
             }
-            Err(failure) => (gaps.take_failure(&failure, now, (self.jitter)()), Some(failure)),
+            Err(failure) => (gaps.take_failure(&failure, now, machine::chance()), Some(failure)),
         };
         // Under the lock, so that nothing about a gap follows its end. Notices always fit.
         buffer.try_push(&mut notices.into_iter().map(Item::Notice).collect());

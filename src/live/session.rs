@@ -61,13 +61,7 @@ pub(super) struct ReadCounts {
 const MAX_READ_AHEAD: usize = 4 << 20;
 
 /// Runs until the stream fails for good, and returns the error. Dropping the future ends the connection.
-/// `jitter` returns random numbers in 0..1.
-pub(super) async fn run<C: Connector>(
-    mut connector: C,
-    options: &StreamOptions,
-    buffer: &Buffer,
-    jitter: impl Fn() -> f64 + Send,
-) -> Error {
+pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions, buffer: &Buffer) -> Error {
     let mut backoff = Backoff::new(options);
     // The start and the reason of a gap: nothing has been received since.
     let mut open_gap: Option<(SystemTime, Scrubbed)> = None;
@@ -92,7 +86,7 @@ pub(super) async fn run<C: Connector>(
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
                 open_gap = Some((end.last_byte, reason.clone()));
-                let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
+                let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, machine::chance());
                 report(buffer, reason, None, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
@@ -110,7 +104,7 @@ pub(super) async fn run<C: Connector>(
                     buffer.push(Item::Notice(Notice::gap(*start, None, cause.to_string()))).await;
                     return error;
                 }
-                let own = backoff.after_failure(jitter());
+                let own = backoff.after_failure(machine::chance());
                 let wait = wait.map_or(own, |requested| requested.clamp(own, backoff.longest_requested().max(own)));
                 report(buffer, reason, status, backoff.failed_attempts, Some(wait)).await;
                 wait

@@ -131,7 +131,7 @@ impl Stream {
         }
         drop(task);
         match std::mem::replace(&mut *recording, Recording::Closed) {
-            Recording::On(recorder, _) => recorder.close(),
+            Recording::On(mut recorder, _) => recorder.close(),
             Recording::Off | Recording::Closed => Ok(()),
         }
     }

@@ -302,13 +302,16 @@ impl WebsocketConnection {
                     self.end = self.take_message(incoming, into, &mut read).err();
                 }
                 Ok(None) => match self.poll_bytes(cx) {
-                    Poll::Ready(Ok(0)) => self.end = Some(close_code::abnormal_closure()),
-                    Poll::Ready(Ok(count)) => read.bytes += count,
-                    Poll::Ready(Err(error)) => self.end = Some(self.read_failure(&error)),
                     Poll::Pending => {
                         is_pending = true;
                         break;
                     }
+                    Poll::Ready(Ok(count @ 1..)) => read.bytes += count,
+                    Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                        self.end = Some(self.broken(&error));
+                    }
+                    // Most libraries report it as a code too.
+                    Poll::Ready(_) => self.end = Some("the connection ended without a close (1006)".into()),
                 },
                 Err(Violation { code, what }) => {
                     self.write(Opcode::Close, &frames::close(code, &what));
@@ -415,13 +418,6 @@ impl WebsocketConnection {
         self.is_closed_by_service = true;
         self.is_token_rejected = code.is_some_and(close_code::rejects_token);
         self.scrubber.message(close_code::describe(code, text))
-    }
-
-    fn read_failure(&self, error: &io::Error) -> Scrubbed {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => close_code::abnormal_closure(),
-            _ => self.broken(error),
-        }
     }
 
     fn broken(&self, what: &dyn std::fmt::Display) -> Scrubbed {

@@ -137,7 +137,7 @@ impl<R: BufRead + Seek> Reader<R> {
             self.begin_gap(GapReason::TornEnd, before.at);
         }
         let mut entries = Vec::new();
-        let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_ok();
+        let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_some();
         let (first, last) = (entries.first(), entries.last());
         self.position = Position {
             recording: header.recording,

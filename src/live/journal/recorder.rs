@@ -107,11 +107,7 @@ impl Recorder {
     }
 
     /// Writes the pending items and closes the journal, even after an error.
-    pub(crate) fn close(mut self) -> Result<()> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<()> {
+    pub(crate) fn close(&mut self) -> Result<()> {
         let Some(task) = self.task.take() else { return Ok(()) };
         task.abort();
         let mut inner = self.shared.inner();
@@ -130,7 +126,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.close();
     }
 }
 

@@ -445,7 +445,7 @@ fn texts(path: &Path) -> Vec<String> {
 #[tokio::test]
 async fn a_journal_has_one_recorder_at_a_time() {
     let (scratch, runtime) = (Scratch::new(), Handle::current());
-    let first = Recorder::open(&scratch.0, None, &runtime).unwrap();
+    let mut first = Recorder::open(&scratch.0, None, &runtime).unwrap();
     let refusal = Recorder::open(&scratch.0, None, &runtime).unwrap_err();
     assert!(matches!(&refusal, Error::File(FileError { errno: None, .. })), "{refusal}");
     first.append(&update(1, "one")).unwrap();
@@ -459,7 +459,7 @@ async fn a_journal_has_one_recorder_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn items_are_written_within_a_second_and_share_frames() {
     let scratch = Scratch::new();
-    let recorder = Recorder::open(&scratch.0, Some(Duration::from_secs(5)), &Handle::current()).unwrap();
+    let mut recorder = Recorder::open(&scratch.0, Some(Duration::from_secs(5)), &Handle::current()).unwrap();
     let start = Instant::now();
     recorder.append(&update(1, "one")).unwrap();
     sleep(Duration::from_millis(500)).await;
@@ -502,7 +502,7 @@ fn monotonic(path: &Path) -> Vec<u128> {
 #[tokio::test(start_paused = true)]
 async fn a_line_has_the_monotonic_time_of_receipt() {
     let (scratch, wall) = (Scratch::new(), machine::now());
-    let recorder = Recorder::open(&scratch.0, None, &Handle::current()).unwrap();
+    let mut recorder = Recorder::open(&scratch.0, None, &Handle::current()).unwrap();
     let received_update = |ago: i64| {
         let Item::Update(update) = update(1, "x") else { panic!() };
         let received_at = match ago {
