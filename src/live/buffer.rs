@@ -252,14 +252,9 @@ impl Buffer {
 
     /// Like `ready`, but blocks this thread for at most `limit`; returns whether there is an item or the end.
     pub fn ready_within(&self, limit: Duration) -> bool {
-        if self.inner().is_ready() {
-            return true;
-        }
         let waker = waker();
         let is_ready = wait(limit, &waker, |cx| self.poll_ready(cx.waker()));
-        if !is_ready {
-            self.remove_waker(&waker);
-        }
+        self.remove_waker(&waker);
         is_ready
     }
 

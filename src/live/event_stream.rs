@@ -88,8 +88,9 @@ impl Connector for EventStreamConnector {
         Ok((EventStreamConnection { response, decoder, scrubber, unreported_bytes: 0, end: None }, resume_failure))
     }
 
-    fn disconnected(&mut self, connection: EventStreamConnection) {
+    fn disconnected(&mut self, connection: EventStreamConnection) -> Option<Duration> {
         self.last_event_id = connection.decoder.last_event_id;
+        connection.decoder.retry
     }
 }
 
@@ -151,10 +152,6 @@ impl StreamConnection for EventStreamConnection {
             }
         }
         Ok(ReadCounts { bytes: std::mem::take(&mut self.unreported_bytes), repeats: 0 })
-    }
-
-    fn retry(&self) -> Option<Duration> {
-        self.decoder.retry
     }
 }
 

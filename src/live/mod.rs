@@ -79,7 +79,6 @@ use game_state::GameState;
 use open_gaps::{OpenGaps, Updates};
 use recovery::Recovery;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The source of shots, which have a part of their own in `catch_up`.
 const SHOTS: &str = "shots";
@@ -88,7 +87,7 @@ const SHOTS: &str = "shots";
 pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
     let recovery = options.recover.map(|pause| {
         let state = GameState::Snapshot { transport: transport.clone(), request: operation::snapshot_of(&request) };
-        new_recovery(&transport, state, Updates::Snapshots, pause)
+        Recovery::new(state, OpenGaps::new(Updates::Snapshots, transport.config().sport, pause))
     });
     let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options);
     new_stream(transport, connector, options, recovery)
@@ -98,8 +97,8 @@ pub fn event_stream(transport: Transport, request: Request, options: StreamOptio
 pub fn websocket(transport: Transport, subscription: LiveSubscription, options: StreamOptions) -> Result<Stream> {
     let state = game_state(&subscription, &transport)?;
     let connector = websocket::WebsocketConnector::new(transport.clone(), subscription, &options)?;
-    let recovery = options.recover.zip(state);
-    let recovery = recovery.map(|(pause, state)| new_recovery(&transport, state, Updates::Changes, pause));
+    let gaps = |pause| OpenGaps::new(Updates::Changes, transport.config().sport, pause);
+    let recovery = options.recover.zip(state).map(|(pause, state)| Recovery::new(state, gaps(pause)));
     new_stream(transport, connector, options, recovery)
 }
 
@@ -117,10 +116,6 @@ fn game_state(subscription: &LiveSubscription, transport: &Transport) -> Result<
     let requests = request("catch_up", parts)?.zip(request("game", &[])?);
     let transport = transport.clone();
     Ok(requests.map(|(request, game)| GameState::CatchUp { transport, request, game, has_shots }))
-}
-
-fn new_recovery(transport: &Transport, state: GameState, updates: Updates, pause: Duration) -> Recovery {
-    Recovery::new(state, OpenGaps::new(updates, transport.config().sport, pause))
 }
 
 fn new_stream<C: session::Connector + 'static>(

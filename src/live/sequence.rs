@@ -111,9 +111,10 @@ impl Sequence {
         if self.has_several_counters || self.may_have_restarted {
             return self.initial;
         }
-        let intervals = interval_set::union(self.counters().map(|source| &source.received));
-        let settled = (self.connection_maxima.len() == CONNECTIONS_TO_SETTLE)
-            .then(|| self.connection_maxima[CONNECTIONS_TO_SETTLE - 1]);
+        // A single number is no evidence of a counter.
+        let counters = self.sources.iter().filter(|source| !source.is_ignored && source.received.count > 1);
+        let intervals = interval_set::union(counters.map(|source| &source.received));
+        let settled = self.connection_maxima.get(CONNECTIONS_TO_SETTLE - 1).copied();
         // Two consecutive numbers are the least evidence of a counter.
         let start = intervals.first().filter(|(first, last)| first < last).map(|(_, last)| *last);
         let mut position = self.initial.max(settled).or(start)?;
@@ -197,11 +198,6 @@ impl Sequence {
         self.current_maximum = None;
         self.connection_maxima.clear();
         Verdict::Deliver
-    }
-
-    /// Sources whose numbers form a counter. A single number is no evidence.
-    fn counters(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| !source.is_ignored && source.received.count > 1)
     }
 
     fn source_index(&mut self, name: Option<&str>) -> Option<usize> {

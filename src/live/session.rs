@@ -25,8 +25,8 @@ pub(super) trait Connector: Send {
         &mut self,
         transport: &Transport,
     ) -> impl Future<Output = Result<(Self::Connection, Option<Scrubbed>), StreamOpenError>> + Send;
-    /// Takes back a connection that has ended.
-    fn disconnected(&mut self, connection: Self::Connection);
+    /// Takes back a connection that has ended; returns the service's `retry:`, the wait before the next one.
+    fn disconnected(&mut self, connection: Self::Connection) -> Option<Duration>;
 }
 
 /// An open connection.
@@ -40,13 +40,7 @@ pub(super) trait StreamConnection: Send {
         None
     }
     /// Sends a ping, without waiting for the service.
-    fn send_keepalive(&mut self) -> impl Future<Output = ()> + Send {
-        async {}
-    }
-    /// The service's `retry:`, the wait before the next connection.
-    fn retry(&self) -> Option<Duration> {
-        None
-    }
+    fn send_keepalive(&mut self) {}
 }
 
 /// What a read received.
@@ -80,9 +74,8 @@ pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions,
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
-                backoff.set_server_retry(connection.retry());
                 transport.trace().record_failure("disconnected", end.cause.clone());
-                connector.disconnected(connection);
+                backoff.set_server_retry(connector.disconnected(connection));
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
                 open_gap = Some((end.last_byte, reason.clone()));
@@ -173,7 +166,8 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     // Both timers run only while the connection is read: a slow reader is not a silent service.
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
-    let mut quiet = QuietTimer::start();
+    // The time of the last update, and how long the connection was read since; `None`: that is reported.
+    let (mut quiet_since, mut quiet) = (machine::now(), Some(Duration::ZERO));
     let cause = loop {
         let room = buffer.room();
         ahead.fill(buffer);
@@ -182,7 +176,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let until_keepalive = keepalive.map(|interval| interval.saturating_sub(since_keepalive));
         let begun = Instant::now();
         let until_silent = is_read.then(|| options.silence_limit.saturating_sub(silent));
-        let until_quiet = quiet.left(options.quiet_after).filter(|_| is_read);
+        let until_quiet = quiet.filter(|_| is_read).map(|elapsed| options.quiet_after.saturating_sub(elapsed));
         let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
         let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
         let room = async { if ahead.items.is_empty() { pending().await } else { room.await } };
@@ -190,7 +184,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
-            (silent, quiet.elapsed) = (silent + took, quiet.elapsed + took);
+            (silent, quiet) = (silent + took, quiet.map(|elapsed| elapsed + took));
         }
         if let Some(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = read {
             has_bytes = true;
@@ -200,7 +194,7 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         // Items that arrived before the connection broke count as delivered.
         if incoming.iter().any(|item| matches!(item, Item::Update(_))) {
             has_delivered = true;
-            quiet = QuietTimer::start();
+            (quiet_since, quiet) = (machine::now(), Some(Duration::ZERO));
         }
         ahead.extend(incoming.drain(..));
         if let Some(Err(cause)) = read {
@@ -210,13 +204,12 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
             is_silent = true;
             break Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64()));
         }
-        if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
-            quiet.is_reported = true;
-            ahead.extend([Item::Notice(Notice::Quiet { since: quiet.since })]);
+        if quiet.take_if(|elapsed| *elapsed >= options.quiet_after).is_some() {
+            ahead.extend([Item::Notice(Notice::Quiet { since: quiet_since })]);
         }
         if keepalive.is_some_and(|interval| since_keepalive >= interval) {
             since_keepalive = Duration::ZERO;
-            connection.send_keepalive().await;
+            connection.send_keepalive();
         }
     };
     buffer.push_all(ahead.items).await;
@@ -250,24 +243,6 @@ impl ReadAhead {
             self.items.clear();
             self.bytes = 0;
         }
-    }
-}
-
-/// Measures the time without an update.
-struct QuietTimer {
-    since: SystemTime,
-    elapsed: Duration,
-    is_reported: bool,
-}
-
-impl QuietTimer {
-    fn start() -> Self {
-        QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false }
-    }
-
-    /// Time left until the notice; `None` after it.
-    fn left(&self, after: Duration) -> Option<Duration> {
-        (!self.is_reported).then(|| after.saturating_sub(self.elapsed))
     }
 }
 

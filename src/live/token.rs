@@ -52,15 +52,13 @@ impl TokenSource {
 
     /// Returns the current token, or requests one, which fails without a response within the limit.
     pub(super) async fn token(&mut self, transport: &Transport, silence_limit: Duration) -> Result<Token> {
-        match (&self.current, &self.request) {
-            (Some(current), _) => Ok(Token { secret: current.clone(), is_fresh: false }),
-            (None, Some(request)) => {
-                let secret = request_token(transport, request, Purpose::Stream(silence_limit)).await?;
-                self.current = Some(secret.clone());
-                Ok(Token { secret, is_fresh: true })
-            }
-            (None, None) => Err(Error::Argument("live needs a game or its token".into())),
+        if let Some(current) = &self.current {
+            return Ok(Token { secret: current.clone(), is_fresh: false });
         }
+        let missing = || Error::Argument("live needs a game or its token".into());
+        let request = self.request.as_ref().ok_or_else(missing)?;
+        let secret = request_token(transport, request, Purpose::Stream(silence_limit)).await?;
+        Ok(Token { secret: self.current.insert(secret).clone(), is_fresh: true })
     }
 
     /// Discards the current token, which was refused, if another one can be requested; returns whether it can.

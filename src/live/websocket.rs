@@ -28,7 +28,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
@@ -88,16 +88,8 @@ impl WebsocketConnector {
         // `ws` and `wss`: the upgrade is an ordinary HTTP request.
         let http = transport.config().websocket_url.replacen("ws", "http", 1);
         let address = format!("{http}{PATH}");
-        let sequence = Sequence::new(last_seq);
-        Ok(WebsocketConnector {
-            transport,
-            token_source,
-            address,
-            query,
-            sequence,
-            refusals: 0,
-            options: options.clone(),
-        })
+        let (sequence, options) = (Sequence::new(last_seq), options.clone());
+        Ok(WebsocketConnector { transport, token_source, address, query, sequence, refusals: 0, options })
     }
 
     fn url(&self, token: &Token, position: Option<i64>) -> Result<Url> {
@@ -120,26 +112,24 @@ impl WebsocketConnector {
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
         let url = self.url(token, position)?;
-        let fail = |why: String| handshake_error(scrubber, &url, &why);
+        let fail = |why: &str| -> StreamOpenError {
+            let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
+            RequestErrorKind::Transport.error(scrubber.composed(text)).into()
+        };
         let key = STANDARD.encode([machine::random(), machine::random()].map(u64::to_ne_bytes).as_flattened());
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
+        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(&e.to_string()))?);
         let limit = self.options.silence_limit;
         let response = transport.open_websocket(&url, headers, scrubber, limit).await?;
-        check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
+        check_handshake(response.headers(), &key).map_err(fail)?;
         match timeout(limit, response.upgrade()).await {
-            Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
+            Ok(upgraded) => upgraded.map_err(|error| fail(&error.without_url().to_string())),
             Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit)).into()),
         }
     }
-}
-
-fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
-    let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    RequestErrorKind::Transport.error(scrubber.composed(text)).into()
 }
 
 impl Connector for WebsocketConnector {
@@ -199,7 +189,7 @@ impl Connector for WebsocketConnector {
         }
     }
 
-    fn disconnected(&mut self, mut connection: WebsocketConnection) {
+    fn disconnected(&mut self, mut connection: WebsocketConnection) -> Option<Duration> {
         connection.sequence.reconnect();
         let is_refused = connection.is_resumed && connection.is_closed_by_service;
         self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
@@ -207,6 +197,7 @@ impl Connector for WebsocketConnector {
             self.token_source.discard_refused();
         }
         self.sequence = std::mem::take(&mut connection.sequence);
+        None
     }
 }
 
@@ -434,17 +425,13 @@ impl StreamConnection for WebsocketConnection {
         Some(self.keepalive_after)
     }
 
-    async fn send_keepalive(&mut self) {
+    fn send_keepalive(&mut self) {
         self.write(Opcode::Ping, &[]);
         if let Some(ping) = self.ping.take() {
             self.write(Opcode::Text, ping.as_bytes());
             self.ping = Some(ping);
         }
-        poll_fn(|cx| {
-            self.flush(cx);
-            Poll::Ready(())
-        })
-        .await;
+        self.flush(&mut Context::from_waker(Waker::noop()));
     }
 }
 
@@ -452,6 +439,6 @@ impl StreamConnection for WebsocketConnection {
 impl Drop for WebsocketConnection {
     fn drop(&mut self) {
         self.write(Opcode::Close, &frames::close(1000, ""));
-        self.flush(&mut Context::from_waker(std::task::Waker::noop()));
+        self.flush(&mut Context::from_waker(Waker::noop()));
     }
 }

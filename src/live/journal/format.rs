@@ -26,8 +26,7 @@ pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<JournalEntry
         if start > MAX_FRAME_LEN {
             return None;
         }
-        let (at, monotonic, item) = read(line)?;
-        into.push(JournalEntry { recording, monotonic, at, item });
+        into.push(read(line, recording)?);
         start += line.len();
     }
     Some(())
@@ -36,7 +35,7 @@ pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<JournalEntry
 /// Time of receipt of the last item of these lines.
 pub(super) fn last_time(lines: &[u8]) -> Option<SystemTime> {
     let line = lines.split(|&byte| byte == b'\n').rfind(|line| !line.is_empty())?;
-    read(line).map(|(at, ..)| at)
+    read(line, 0).map(|entry| entry.at)
 }
 
 /// A line: an item, and its times in nanoseconds, since the recording began and since 1970.
@@ -64,15 +63,15 @@ pub(super) fn received_at(item: &Item, now: SystemTime) -> SystemTime {
     }
 }
 
-/// Parses a line; returns the item's time of receipt, the time since the recording began, and the item.
-fn read(line: &[u8]) -> Option<(SystemTime, Duration, Item)> {
+/// Parses a line of this recording.
+fn read(line: &[u8], recording: u32) -> Option<JournalEntry> {
     let RecordedLine { monotonic, at, item } = serde_json::from_slice(line).ok()?;
     if let Item::Notice(Notice::Recovering { gap, .. } | Notice::Recovered { gap, .. }) = &item
         && !matches!(**gap, Notice::Gap { .. })
     {
         return None;
     }
-    Some((at, Duration::from_nanos(monotonic), item))
+    Some(JournalEntry { recording, monotonic: Duration::from_nanos(monotonic), at, item })
 }
 
 pub(super) fn nanoseconds(at: SystemTime) -> i64 {
