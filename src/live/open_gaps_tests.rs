@@ -332,13 +332,13 @@ fn gaps_are_merged_with_the_number_of_their_messages_where_it_is_known() {
         let end = Some(time(start + 1.0));
         Notice::Gap { start: time(start), end, reason: GapReason::Overflow, dropped, is_final: false }
     };
-    let merged = |earlier, mut later: Notice| {
+    let merge = |earlier, mut later: Notice| {
         later.cover(earlier);
         let Notice::Gap { start, dropped, .. } = later else { panic!() };
         (start, dropped)
     };
-    assert_eq!(merged(overflow(1.0, Some(2)), overflow(3.0, Some(3))), (time(1.0), Some(5)));
-    assert_eq!(merged(overflow(1.0, None), overflow(3.0, Some(3))).1, None);
+    assert_eq!(merge(overflow(1.0, Some(2)), overflow(3.0, Some(3))), (time(1.0), Some(5)));
+    assert_eq!(merge(overflow(1.0, None), overflow(3.0, Some(3))).1, None);
 }
 
 proptest! {

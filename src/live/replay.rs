@@ -31,10 +31,10 @@ async fn run(mut reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Erro
             let more = reader.next(&mut entries);
             (reader, entries, more)
         });
-        let Ok((returned, entries, more)) = read.await else {
+        let Ok((same_reader, entries, more)) = read.await else {
             return Some(Error::internal("the journal's reader ended early".to_owned()));
         };
-        reader = returned;
+        reader = same_reader;
         for entry in entries {
             if let Some(due) = pace.due(&entry) {
                 sleep(due.saturating_sub(start.elapsed())).await;

@@ -179,8 +179,8 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         let until_quiet = quiet.filter(|_| is_read).map(|elapsed| options.quiet_after.saturating_sub(elapsed));
         let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
         let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
-        let room = async { if ahead.items.is_empty() { pending().await } else { room.await } };
-        let read = timeout(wait.unwrap_or(Duration::MAX), first(read, room)).await.ok().flatten();
+        let capacity = async { if ahead.items.is_empty() { pending().await } else { room.await } };
+        let read = timeout(wait.unwrap_or(Duration::MAX), first(read, capacity)).await.ok().flatten();
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
@@ -217,11 +217,11 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
 }
 
 /// What is read, unless there is room before.
-async fn first<T>(read: impl Future<Output = T>, room: impl Future<Output = ()>) -> Option<T> {
+async fn first<T>(read: impl Future<Output = T>, capacity: impl Future<Output = ()>) -> Option<T> {
     tokio::select! {
         biased;
         read = read => Some(read),
-        () = room => None,
+        () = capacity => None,
     }
 }
 

@@ -12,10 +12,10 @@ use tables::from_rows::{categories, from_columns, integers, texts, times};
 use tables::{Context, DecodeError};
 
 /// Builds a table of items, `live_items` or `stat_updates`; also returns what it leaves out.
-pub fn build(name: &str, of: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
+pub fn build(name: &str, stream_items: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
     match name {
-        _ if name == ITEMS.name => items(of).map(|batch| (batch, Vec::new())),
-        _ if name == STAT_UPDATES.name => stat_updates(of),
+        _ if name == ITEMS.name => items(stream_items).map(|batch| (batch, Vec::new())),
+        _ if name == STAT_UPDATES.name => stat_updates(stream_items),
         _ => Err(Error::Argument(format!(
             "there is no table {name:?} of items; it is {:?} or {:?}",
             ITEMS.name, STAT_UPDATES.name
