@@ -164,7 +164,7 @@ async fn next(stream: &Stream) -> Result<Option<Item>, Error> {
             Taken::Ended(None) => return Ok(None),
             Taken::Ended(Some(error)) => return Err(error),
             Taken::Nothing => {
-                timeout(Duration::from_secs(20), stream.buffer().ready()).await.expect("an item in time");
+                timeout(Duration::from_secs(20), stream.buffer.ready()).await.expect("an item in time");
             }
         }
     }
@@ -256,7 +256,7 @@ async fn a_status_to_give_up_on_ends_the_stream_with_its_error() {
     assert!(matches!(items.last(), Some(Item::Notice(Notice::Gap { end: None, .. }))));
     assert!(matches!(&error, Error::Api(api) if api.status == 401), "{error}");
     assert!(next(&stream).await.unwrap().is_none(), "the error is raised once");
-    assert_eq!(stream.state(), ConnectionState::Closed);
+    assert_eq!(stream.buffer.state(), ConnectionState::Closed);
 }
 
 /// `own-401-mid-life`: with nothing to give up on, it goes on.
@@ -374,7 +374,10 @@ async fn a_lost_connection_is_reported_and_reopened_with_one_gap() {
         panic!()
     };
     assert!(before <= start && start <= end && end <= SystemTime::now() && !reason.as_str().is_empty());
-    assert_eq!((stream.counts().updates, stream.counts().gaps, stream.counts().reconnects), (2, 1, 1));
+    assert_eq!(
+        (stream.buffer.counts().updates, stream.buffer.counts().gaps, stream.buffer.counts().reconnects),
+        (2, 1, 1)
+    );
 
     let exact = vec![head(200, "content-type: text/event-stream\r\ncontent-length: 9\r\n"), send("data: 1\n\n")];
     let old = vec![send("HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 2\n\n")];
@@ -513,7 +516,7 @@ async fn close_ends_a_stream_at_once_in_every_state() {
             silence_limit: Duration::from_secs(9),
             ..quick()
         });
-        while stream.state() != state {
+        while stream.buffer.state() != state {
             sleep(Duration::from_millis(5)).await;
         }
         sleep(Duration::from_millis(50)).await;
@@ -542,7 +545,7 @@ async fn an_oversized_event_or_comment_is_skipped_and_reported_with_its_size() {
         let Item::Notice(Notice::Gap { reason, dropped: Some(1), .. }) = &items[at] else { panic!() };
         assert!(reason.as_str().contains("max_event_bytes is 1000") && reason.as_str().contains(" 200"), "{reason}");
     }
-    assert_eq!(stream.counts().reconnects, 0);
+    assert_eq!(stream.buffer.counts().reconnects, 0);
 }
 
 #[tokio::test]
@@ -592,7 +595,7 @@ async fn a_retry_of_zero_does_not_switch_the_backoff_off() {
     sleep(Duration::from_millis(1200)).await;
     // 100 ms after the loss, then 50, 100, 200, 400, 600.
     assert!((3..=7).contains(&server.seen().len()), "{}", server.seen().len());
-    assert!(stream.counts().gaps == 0);
+    assert!(stream.buffer.counts().gaps == 0);
 }
 
 #[tokio::test]

@@ -164,7 +164,7 @@ impl Reader {
             match self.0.take().unwrap() {
                 Taken::Item(item) => return Some(Ok(item)),
                 Taken::Ended(error) => return error.map(Err),
-                Taken::Nothing => timeout(SOON, self.0.buffer().ready()).await.expect("nothing comes"),
+                Taken::Nothing => timeout(SOON, self.0.buffer.ready()).await.expect("nothing comes"),
             }
         }
     }
@@ -390,7 +390,7 @@ async fn a_binary_message_is_kept_as_bytes_unless_it_is_text() {
     assert_eq!(stream.update().await.seq, Some(1));
     let update = stream.update().await;
     assert_eq!((update.text.as_str(), update.raw()), ("a\u{fffd}b", &b"a\xffb"[..]));
-    assert_eq!(stream.0.counts().updates, 2);
+    assert_eq!(stream.0.buffer.counts().updates, 2);
 }
 
 #[tokio::test]
@@ -417,7 +417,7 @@ async fn on_one_connection_every_message_is_delivered_whatever_its_number() {
     for text in sent {
         assert_eq!(stream.text().await, text);
     }
-    assert_eq!(stream.0.counts().repeats, 0);
+    assert_eq!(stream.0.buffer.counts().repeats, 0);
 }
 
 #[tokio::test]
@@ -486,7 +486,7 @@ async fn an_oversized_message_is_skipped_and_reported_with_its_size() {
             "{reason}"
         );
         assert_eq!(stream.text().await, "next");
-        assert_eq!(stream.0.counts().reconnects, 0);
+        assert_eq!(stream.0.buffer.counts().reconnects, 0);
     }
 }
 
@@ -548,7 +548,7 @@ async fn a_ping_is_sent_after_half_the_silence_limit_and_its_pong_keeps_the_conn
     }
     say(&mut socket, "still there").await;
     assert_eq!(stream.text().await, "still there");
-    assert_eq!(stream.0.counts().reconnects, 0);
+    assert_eq!(stream.0.buffer.counts().reconnects, 0);
 }
 
 #[tokio::test]
@@ -575,7 +575,7 @@ async fn the_bytes_of_a_slow_message_keep_the_connection() {
         peer.socket.write_all(&[*byte]).await.unwrap();
     }
     assert_eq!(stream.text().await, r#"{"a":12}"#);
-    assert_eq!(stream.0.counts().reconnects, 0);
+    assert_eq!(stream.0.buffer.counts().reconnects, 0);
 }
 
 #[tokio::test]
@@ -689,7 +689,7 @@ async fn a_refused_old_token_is_renewed_once_and_the_next_refusal_counts() {
         let mut socket = peer.upgrade().await;
         say(&mut socket, "y").await;
         assert_eq!(stream.text().await, "y", "the refusal in between is no failed attempt");
-        assert_eq!(stream.0.counts().reconnects, 1);
+        assert_eq!(stream.0.buffer.counts().reconnects, 1);
         drop(socket);
         server.next().await.answer(status, "").await;
         server.next().await.give_token("newer").await;
@@ -906,7 +906,7 @@ async fn the_next_connection_resumes_after_the_last_number_without_a_missing_one
     assert!(matches!(&items[3], Item::Notice(Notice::Connected { .. })), "{items:?}");
     assert!(matches!(&items[4], Item::Update(Update { seq: Some(13), .. })), "{items:?}");
     assert_eq!(stream.update().await.seq, Some(15));
-    assert_eq!(stream.0.counts().repeats, 3);
+    assert_eq!(stream.0.buffer.counts().repeats, 3);
 }
 
 #[tokio::test]
@@ -945,7 +945,7 @@ async fn a_position_that_is_refused_twice_is_omitted_and_the_gap_says_so() {
         };
         assert_eq!(update.seq, Some(4));
         assert!(reasons.last().unwrap().as_str().contains("asked from the beginning"), "{reasons:?}");
-        assert_eq!(stream.0.counts().repeats, 3);
+        assert_eq!(stream.0.buffer.counts().repeats, 3);
     }
 }
 
@@ -1027,8 +1027,8 @@ async fn every_numbered_message_is_delivered_once_and_in_order_across_200_cuts()
         }
     };
     let (_peer, ()) = timeout(Duration::from_secs(60), async { tokio::join!(play, read) }).await.expect("it stands");
-    assert_eq!(stream.0.counts().updates, LAST);
-    assert_eq!(stream.0.counts().gaps, 200);
+    assert_eq!(stream.0.buffer.counts().updates, LAST);
+    assert_eq!(stream.0.buffer.counts().gaps, 200);
 }
 
 fn frame_header(opcode: OpCode) -> tokio_tungstenite::tungstenite::protocol::frame::FrameHeader {

@@ -21,7 +21,7 @@ pub(super) struct Backoff {
     /// The last `retry:` of the service.
     server_retry: Option<Duration>,
     /// Consecutive failed attempts.
-    failed_attempts: u32,
+    pub(super) failed_attempts: u32,
     /// Consecutive connections that delivered something and were soon lost.
     short_connections: u32,
 }
@@ -30,11 +30,6 @@ impl Backoff {
     pub(super) fn new(options: &StreamOptions) -> Self {
         let (retry_wait, max_wait) = (options.retry_wait, options.max_wait.max(options.retry_wait));
         Backoff { retry_wait, max_wait, server_retry: None, failed_attempts: 0, short_connections: 0 }
-    }
-
-    /// Consecutive failed attempts.
-    pub(super) fn failed_attempts(&self) -> u32 {
-        self.failed_attempts
     }
 
     /// The longest wait that the service can request.
@@ -50,7 +45,7 @@ impl Backoff {
 
     /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
     pub(super) fn after_failure(&mut self, jitter: f64) -> Duration {
-        let factor = 1_u32.checked_shl(self.failed_attempts).unwrap_or(u32::MAX);
+        let factor = 2_u32.saturating_pow(self.failed_attempts);
         let grown = match self.failed_attempts {
             0 => self.retry_wait,
             _ => self.retry_wait.max(MIN_STEP).saturating_mul(factor).min(self.max_wait),
@@ -72,9 +67,7 @@ impl Backoff {
             // At once, because messages sent meanwhile are missed.
             (None, 0 | 1) => Duration::ZERO,
             // Otherwise a service that cuts every connection after an event would be contacted without pause.
-            (None, more) => SHORT_CONNECTION_WAIT
-                .saturating_mul(1_u32.checked_shl(more - 2).unwrap_or(u32::MAX))
-                .min(self.retry_wait),
+            (None, more) => SHORT_CONNECTION_WAIT.saturating_mul(2_u32.saturating_pow(more - 2)).min(self.retry_wait),
         }
     }
 }
@@ -96,7 +89,7 @@ mod tests {
         let mut backoff = backoff();
         let waits: Vec<u64> = (0..7).map(|_| backoff.after_failure(0.0).as_secs()).collect();
         assert_eq!(waits, [5, 10, 10, 10, 10, 10, 10]);
-        assert_eq!(backoff.failed_attempts(), 7);
+        assert_eq!(backoff.failed_attempts, 7);
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::resource::stats::STATS;
 use crate::scrub::Scrubber;
 use arrow_array::RecordBatch;
 use reader::Body;
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};
 use tables::Context;
@@ -39,12 +38,14 @@ pub struct BoxScore {
     roster: BTreeMap<i64, Names>,
     codes: BTreeSet<String>,
     staleness: Staleness,
-    /// Late and duplicate messages.
-    ignored: u64,
-    /// Rows that are left out, and the last of them with their times of receipt.
-    unreadable: u64,
-    problems: VecDeque<(SystemTime, Problem)>,
-    updated_at: Option<SystemTime>,
+    /// Updates that were ignored because they were late or duplicates.
+    pub ignored: u64,
+    /// Rows that were left out: an id or a value is unreadable, or there is no room for a code.
+    pub unreadable: u64,
+    /// The last of them, the oldest first, with their times of receipt.
+    pub problems: VecDeque<(SystemTime, Problem)>,
+    /// Time of receipt of the last item that changed it.
+    pub updated_at: Option<SystemTime>,
     /// Number of items.
     items: u64,
 }
@@ -172,26 +173,6 @@ impl BoxScore {
         Ok(())
     }
 
-    /// Number of updates that were ignored because they were late or duplicates.
-    pub fn ignored(&self) -> u64 {
-        self.ignored
-    }
-
-    /// Number of rows that were left out: an id or a value is unreadable, or there is no room for a code.
-    pub fn unreadable(&self) -> u64 {
-        self.unreadable
-    }
-
-    /// The last rows that were left out, the oldest first, with their times of receipt.
-    pub fn problems(&self) -> impl Iterator<Item = &(SystemTime, Problem)> {
-        self.problems.iter()
-    }
-
-    /// Time of receipt of the last item that changed it.
-    pub fn updated_at(&self) -> Option<SystemTime> {
-        self.updated_at
-    }
-
     /// Whether values may be missing at this time.
     pub fn is_stale(&self, now: SystemTime) -> bool {
         self.staleness.is_stale(now)
@@ -227,8 +208,8 @@ impl BoxScore {
     fn reserve(&mut self, row: &Row) -> std::result::Result<(), Problem> {
         let team = self.teams.get(&row.team_id);
         let is_known = team.is_some_and(|team| team.lines.contains_key(&row.player_id));
-        let new: Vec<&String> =
-            row.stats.iter().map(|(code, _)| code).filter(|code| !self.codes.contains(*code)).collect();
+        let codes = row.stats.iter().map(|(code, _)| code);
+        let new: Vec<String> = codes.filter(|code| !self.codes.contains(*code)).cloned().collect();
         if is_known && new.is_empty() {
             return Ok(());
         }
@@ -239,7 +220,6 @@ impl BoxScore {
             let reason = format!("no table has room for it beside {known} rows and {} codes", self.codes.len());
             return Err(Problem { path: "$".into(), reason });
         }
-        let new: Vec<String> = new.into_iter().cloned().collect();
         self.codes.extend(new);
         Ok(())
     }
@@ -247,13 +227,15 @@ impl BoxScore {
     /// The totals of teams that a state of the game leaves out are unknown. Their version stays, so that earlier messages remain
     /// late.
     fn forget_totals(&mut self, rows: &[Row], origin: Origin, at: SystemTime) -> bool {
-        let has_total: BTreeSet<i64> =
-            rows.iter().filter(|row| row.player_id == TEAM_LINE_ID).map(|row| row.team_id).collect();
-        let without: BTreeSet<i64> =
-            rows.iter().map(|row| row.team_id).filter(|team| !has_total.contains(team)).collect();
+        let teams_with = |is_total: bool| -> BTreeSet<i64> {
+            let lines = rows.iter().filter(|row| (row.player_id == TEAM_LINE_ID) == is_total);
+            lines.map(|row| row.team_id).collect()
+        };
         let mut changed = false;
-        for (_, team) in self.teams.iter_mut().filter(|(id, _)| without.contains(id)) {
-            let Some(total) = team.lines.get_mut(&TEAM_LINE_ID) else { continue };
+        for id in teams_with(false).difference(&teams_with(true)) {
+            let Some(total) = self.teams.get_mut(id).and_then(|team| team.lines.get_mut(&TEAM_LINE_ID)) else {
+                continue;
+            };
             let before = total.cells.len();
             total.cells.retain(|_, cell| origin != Origin::Seed && cell.from.at > at);
             changed |= total.cells.len() < before;
@@ -264,22 +246,18 @@ impl BoxScore {
     /// Builds the table `live_leaders`: the players with the highest values of a code. Players with equal values are in the order of
     /// their ids.
     pub fn leaders(&self, code: &str, count: usize) -> Result<RecordBatch> {
-        let mut rows: Vec<(f64, i64, i64, &TeamLines, &ScoreLine)> = Vec::new();
-        for (team_id, team) in &self.teams {
-            for (player_id, line) in team.lines.iter().filter(|(id, _)| **id != TEAM_LINE_ID) {
-                let value = line.cells.get(code).and_then(|cell| cell.value);
-                rows.extend(value.map(|value| (value, *team_id, *player_id, team, line)));
-            }
-        }
-        rows.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        rows.truncate(count);
-        let names: Vec<Option<String>> = rows.iter().map(|(_, _, id, _, line)| self.names(*id, line).whole()).collect();
+        let value = |row: Row| row.stats.iter().find(|(other, _)| other == code)?.1.map(|value| (value, row));
+        let players = self.rows().filter(|row| row.player_id != TEAM_LINE_ID);
+        let mut leaders: Vec<(f64, Row)> = players.filter_map(value).collect();
+        leaders.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        leaders.truncate(count);
+        let names: Vec<Option<String>> = leaders.iter().map(|(_, row)| row.names.whole()).collect();
         let columns = vec![
-            integers(rows.iter().map(|row| Some(row.1))),
-            texts(rows.iter().map(|(.., team, _)| team.name.as_deref())),
-            integers(rows.iter().map(|row| Some(row.2))),
+            integers(leaders.iter().map(|(_, row)| Some(row.team_id))),
+            texts(leaders.iter().map(|(_, row)| row.team_name.as_deref())),
+            integers(leaders.iter().map(|(_, row)| Some(row.player_id))),
             texts(names.iter().map(Option::as_deref)),
-            floats(rows.iter().map(|row| Some(row.0))),
+            floats(leaders.iter().map(|(value, _)| Some(*value))),
         ];
         from_columns(&LEADERS, columns).map_err(|error| Error::internal(error.to_string()).caused_by(error))
     }
@@ -289,22 +267,20 @@ impl BoxScore {
         self.roster.insert(id, Names { first, last });
     }
 
-    fn names<'a>(&'a self, id: i64, line: &'a ScoreLine) -> &'a Names {
-        let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
-        self.roster.get(&id).filter(|_| !is_named).unwrap_or(&line.names)
+    /// The lines, in the order of their teams and players.
+    fn rows(&self) -> impl Iterator<Item = Row> {
+        let lines = self.teams.iter().flat_map(|(id, team)| team.lines.iter().map(move |line| (*id, team, line)));
+        lines.map(|(team_id, team, (player_id, line))| {
+            let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
+            let names = self.roster.get(player_id).filter(|_| !is_named).unwrap_or(&line.names);
+            let (team_name, player_id, version) = (team.name.clone(), *player_id, line.version);
+            Row { team_id, team_name, player_id, names: names.clone(), version, stats: line.values() }
+        })
     }
 
     /// Builds the table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
-        let stats =
-            |line: &ScoreLine| line.cells.iter().map(|(code, cell)| (code.clone(), json!(cell.value))).collect();
-        let line = |(id, line): (&i64, &ScoreLine)| {
-            let names = self.names(*id, line);
-            let names = json!({ "firstname": names.first, "lastname": names.last });
-            json!({ "id": id, "player_details": names, "version": line.version, "stats": Value::Object(stats(line)) })
-        };
-        let team = |(id, team): (&i64, &TeamLines)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
-        let json = json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string();
+        let json = rows::to_body(&self.rows().collect::<Vec<_>>());
         tables::decode(
             resource::of_sport(&STATS, self.sport),
             "box_score",
@@ -319,8 +295,7 @@ impl BoxScore {
 impl ScoreLine {
     /// Applies a row; returns whether a value changed.
     fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
-        self.names.first = row.names.first.or(self.names.first.take());
-        self.names.last = row.names.last.or(self.names.last.take());
+        self.names.update(row.names);
         let has_versions = row.version.is_some() && self.version.is_some();
         if is_outdated(row.version, self.version, kind == RowsKind::Change) {
             return false;
@@ -331,19 +306,21 @@ impl ScoreLine {
             return true;
         }
         let before = self.values();
+        let codes: BTreeSet<&String> = row.stats.iter().map(|(code, _)| code).collect();
         match origin {
             Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
-                let is_in_row = |code: &String| row.stats.iter().any(|(other, _)| other == code);
-                self.cells.retain(|code, cell| cell.from.item >= confirmed_until || is_in_row(code));
-                let is_left_out = |code: &&String| !is_in_row(code);
-                let zeros: Vec<String> = self.cells.keys().filter(is_left_out).cloned().collect();
-                let zeros = zeros.into_iter().map(|code| (code, Some(0.0)));
-                for (code, value) in zeros.chain(row.stats) {
+                self.cells.retain(|code, cell| cell.from.item >= confirmed_until || codes.contains(code));
+                let left_out = self.cells.keys().filter(|code| !codes.contains(code));
+                let zeros: Vec<_> = left_out.map(|code| (code.clone(), Some(0.0))).collect();
+                for (code, value) in zeros.into_iter().chain(row.stats) {
                     self.recover(code, value, from, gap, confirmed_until);
                 }
             }
-            _ => self.replace(row.stats, from),
+            _ => {
+                self.cells.retain(|code, _| codes.contains(code));
+                self.change(row.stats, from);
+            }
         }
         self.values() != before
     }
@@ -354,16 +331,6 @@ impl ScoreLine {
             let cell = Cell::after(self.cells.get(&code), value, from);
             self.cells.insert(code, cell);
         }
-    }
-
-    /// Takes the values of all codes.
-    fn replace(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
-        let replaced = std::mem::take(&mut self.cells);
-        let cells = stats.into_iter().map(|(code, value)| {
-            let cell = Cell::after(replaced.get(&code), value, from);
-            (code, cell)
-        });
-        self.cells = cells.collect();
     }
 
     /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed. Requests are in the order of their

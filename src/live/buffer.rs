@@ -7,8 +7,8 @@ use super::options::{Overflow, StreamOptions};
 use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard, PoisonError, wait, waker};
 use crate::error::Error;
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::iter::Peekable;
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
@@ -60,11 +60,7 @@ pub enum Taken {
 pub struct Buffer {
     inner: Mutex<BufferState>,
     room: Notify,
-    capacity: usize,
-    max_bytes: usize,
-    overflow: Overflow,
-    notices: bool,
-    first_quiet: bool,
+    pub(super) options: StreamOptions,
 }
 
 #[derive(Debug)]
@@ -82,24 +78,15 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let capacity = options.buffer.max(1);
         let inner = BufferState {
-            queue: Queue::new(capacity),
+            queue: Queue::new(options.buffer),
             is_pusher_waiting: false,
             state: ConnectionState::New,
             counts: StreamCounts::default(),
             end: None,
             wakers: Vec::new(),
         };
-        Buffer {
-            inner: Mutex::new(inner),
-            room: Notify::new(),
-            capacity,
-            max_bytes: options.max_buffer_bytes,
-            overflow: options.overflow,
-            notices: options.notices,
-            first_quiet: options.first_quiet,
-        }
+        Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
     fn inner(&self) -> MutexGuard<'_, BufferState> {
@@ -108,12 +95,11 @@ impl Buffer {
 
     /// Pushes an item; with `Block`, an update waits for room.
     pub async fn push(&self, item: Item) {
-        self.push_all(std::iter::once(item)).await;
+        self.push_all([item].into()).await;
     }
 
     /// Pushes items in order, with one lock and one wake-up for all that fit.
-    pub(crate) async fn push_all(&self, items: impl Iterator<Item = Item> + Send) {
-        let mut items = items.peekable();
+    pub(crate) async fn push_all(&self, mut items: VecDeque<Item>) {
         loop {
             let room = self.room();
             if self.try_push(&mut items) {
@@ -129,10 +115,11 @@ impl Buffer {
     }
 
     /// Pushes the items that fit; returns whether those were all. Notices always fit.
-    pub(crate) fn try_push<I: Iterator<Item = Item>>(&self, items: &mut Peekable<I>) -> bool {
+    pub(crate) fn try_push(&self, items: &mut VecDeque<Item>) -> bool {
         let mut inner = self.inner();
         while inner.end.is_none()
-            && let Some(item) = items.next_if(|item| self.has_room(&inner.queue, item))
+            && items.front().is_some_and(|item| self.has_room(&inner.queue, item))
+            && let Some(item) = items.pop_front()
         {
             inner.count(&item);
             if !self.keeps(&inner, &item) {
@@ -141,10 +128,10 @@ impl Buffer {
             if matches!(item, Item::Update(_)) {
                 self.make_room(&mut inner, item.size());
             }
-            inner.queue.push(item);
-            inner.count_merged_gaps();
+            let merged = inner.queue.push(item);
+            inner.close_gaps(merged);
         }
-        let is_done = inner.end.is_some() || items.peek().is_none();
+        let is_done = inner.end.is_some() || items.is_empty();
         inner.is_pusher_waiting |= !is_done;
         self.wake(inner);
         is_done
@@ -152,37 +139,34 @@ impl Buffer {
 
     fn has_room(&self, queue: &Queue, item: &Item) -> bool {
         // One item always fits, however large.
-        let fits = queue.len() < self.capacity && queue.bytes().saturating_add(item.size()) <= self.max_bytes;
-        self.overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
+        let StreamOptions { buffer, max_buffer_bytes, overflow, .. } = self.options;
+        let fits = queue.len() < buffer && queue.bytes.saturating_add(item.size()) <= max_buffer_bytes;
+        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
     }
 
     fn make_room(&self, inner: &mut BufferState, size: usize) {
-        let max_updates = match self.overflow {
+        let StreamOptions { buffer, max_buffer_bytes, overflow, notices, .. } = self.options;
+        let max_updates = match overflow {
             Overflow::Block => return,
-            Overflow::DropOldest => self.capacity,
+            Overflow::DropOldest => buffer,
             Overflow::Latest => 1,
         };
         let queue = &mut inner.queue;
-        while queue.updates() > 0
-            && (queue.updates() >= max_updates || queue.bytes().saturating_add(size) > self.max_bytes)
+        while queue.updates > 0 && (queue.updates >= max_updates || queue.bytes.saturating_add(size) > max_buffer_bytes)
         {
-            let is_new_gap = u64::from(queue.drop_oldest(self.notices));
+            let is_new_gap = u64::from(queue.drop_oldest(notices));
             inner.counts.gaps += is_new_gap;
             inner.counts.open_gaps += is_new_gap;
             inner.counts.dropped += 1;
         }
     }
 
-    pub(crate) fn includes_notices(&self) -> bool {
-        self.notices
-    }
-
     fn keeps(&self, inner: &BufferState, item: &Item) -> bool {
-        let is_first_quiet = || self.first_quiet && inner.counts.updates == 0;
+        let is_first_quiet = self.options.first_quiet && inner.counts.updates == 0;
         match item {
             Item::Update(_) => true,
-            Item::Notice(Notice::Quiet { .. }) => self.notices || is_first_quiet(),
-            Item::Notice(_) => self.notices,
+            Item::Notice(Notice::Quiet { .. }) if is_first_quiet => true,
+            Item::Notice(_) => self.options.notices,
         }
     }
 
@@ -201,7 +185,8 @@ impl Buffer {
         match inner.queue.pop() {
             Some(item) => {
                 // Wake the task when the buffer is half empty, not for each item.
-                let has_room = inner.queue.len() <= self.capacity / 2 && inner.queue.bytes() <= self.max_bytes / 2;
+                let StreamOptions { buffer, max_buffer_bytes, .. } = self.options;
+                let has_room = inner.queue.len() <= buffer / 2 && inner.queue.bytes <= max_buffer_bytes / 2;
                 let wakes_pusher = has_room && std::mem::take(&mut inner.is_pusher_waiting);
                 drop(inner);
                 if wakes_pusher {
@@ -226,8 +211,9 @@ impl Buffer {
     /// Pushes the notices that the item taken last has closed all gaps. They precede all buffered items, and follow those of
     /// earlier gaps: where these are not taken yet, the item has closed those gaps too, and what was requested is discarded.
     pub(crate) fn push_closed_gaps(&self, notices: Vec<Notice>) {
+        let Some(Notice::Recovered { updates, .. }) = notices.first() else { return };
         let mut inner = self.inner();
-        if let Some(Notice::Recovered { updates, .. }) = notices.first().filter(|_| inner.end.is_none()) {
+        if inner.end.is_none() {
             let mut closed = inner.queue.take_closed_gaps();
             for item in &mut closed {
                 if let Item::Notice(Notice::Recovered { updates: recovered_updates, requested_at, .. }) = item {
@@ -266,14 +252,9 @@ impl Buffer {
 
     /// Like `ready`, but blocks this thread for at most `limit`; returns whether there is an item or the end.
     pub fn ready_within(&self, limit: Duration) -> bool {
-        if self.inner().is_ready() {
-            return true;
-        }
         let waker = waker();
         let is_ready = wait(limit, &waker, |cx| self.poll_ready(cx.waker()));
-        if !is_ready {
-            self.remove_waker(&waker);
-        }
+        self.remove_waker(&waker);
         is_ready
     }
 
@@ -290,7 +271,7 @@ impl Buffer {
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
-        inner.queue = Queue::new(self.capacity);
+        inner.queue = Queue::new(self.options.buffer);
         inner.end = Some(None);
     }
 
@@ -303,7 +284,7 @@ impl Buffer {
 
     /// Approximate size of the buffered items in bytes.
     pub fn bytes(&self) -> usize {
-        self.inner().queue.bytes()
+        self.inner().queue.bytes
     }
 
     pub fn state(&self) -> ConnectionState {
@@ -319,15 +300,12 @@ impl Buffer {
 
     /// Counts rows that could not be read.
     pub fn count_unreadable(&self, rows: u64) {
-        if rows > 0 {
-            self.inner().counts.unreadable += rows;
-        }
+        self.inner().counts.unreadable += rows;
     }
 
     /// Counts open gaps that became part of others.
     pub(crate) fn count_merged_gaps(&self, merged: u64) {
-        let counts = &mut self.inner().counts;
-        counts.open_gaps = counts.open_gaps.saturating_sub(merged);
+        self.inner().close_gaps(merged);
     }
 
     pub fn counts(&self) -> StreamCounts {
@@ -353,10 +331,10 @@ impl BufferState {
                 self.counts.last = Some(update.received_at);
             }
             // It says of an earlier one that nothing will close it.
-            Item::Notice(Notice::Gap { is_final: true, .. }) => self.close_gap(),
+            Item::Notice(Notice::Gap { is_final: true, .. }) => self.close_gaps(1),
             Item::Notice(Notice::Recovered { .. }) => {
                 self.counts.recovered += 1;
-                self.close_gap();
+                self.close_gaps(1);
             }
             Item::Notice(Notice::Gap { end, reason, dropped, .. }) => {
                 self.counts.gaps += 1;
@@ -370,12 +348,8 @@ impl BufferState {
         }
     }
 
-    fn close_gap(&mut self) {
-        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(1);
-    }
-
-    fn count_merged_gaps(&mut self) {
-        let merged = self.queue.take_merged_gaps();
-        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(merged);
+    /// Counts open gaps that were closed, or became part of others.
+    fn close_gaps(&mut self, gaps: u64) {
+        self.counts.open_gaps = self.counts.open_gaps.saturating_sub(gaps);
     }
 }

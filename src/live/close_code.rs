@@ -1,7 +1,5 @@
 //! The websocket's close codes: their meaning in words, and which of them reject the token. Pure.
 
-use crate::scrub::Scrubbed;
-
 /// Describes a close for a notice.
 pub(super) fn describe(code: Option<u16>, text: &str) -> String {
     let description = match code {
@@ -26,11 +24,6 @@ pub(super) fn describe(code: Option<u16>, text: &str) -> String {
     };
     let text = single_line(text);
     if text.is_empty() { description } else { format!("{description}: {text}") }
-}
-
-/// The reason of a connection that ended without a close frame; most libraries report it as code 1006.
-pub(super) fn abnormal_closure() -> Scrubbed {
-    "the connection ended without a close (1006)".into()
 }
 
 /// Whether a close code rejects the token.

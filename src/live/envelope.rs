@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 use reader::{Body, Value};
+use std::sync::Arc;
 
 /// Depth to which `seq` and `source` belong to the message itself. Deeper ones, and those in lists, number something else;
 /// mistaking them for the sequence number would drop messages as repeats.
@@ -11,7 +12,7 @@ const MAX_DEPTH: usize = 3;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvelopeFields {
     pub seq: Option<i64>,
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// The value of `data` beside the number, without what changes with each delivery; `None`: the whole message counts.
     pub content: Option<Vec<u8>>,
 }
@@ -36,9 +37,7 @@ fn of_message(message: &Value<'_>) -> EnvelopeFields {
         for (key, value) in objects.iter().flat_map(Value::members) {
             match &*key {
                 b"seq" if !has_seq => fields.seq = fields.seq.or(value.integer()),
-                b"source" if !has_source && fields.source.is_none() => {
-                    fields.source = value.text().map(|source| source.into_owned());
-                }
+                b"source" if !has_source && fields.source.is_none() => fields.source = value.text().map(Into::into),
                 _ => {}
             }
             if value.is_object() {

@@ -37,10 +37,6 @@ impl EventStreamConnector {
         EventStreamConnector { transport, request, limit, silence_limit, last_event_id, refusals: 0 }
     }
 
-    async fn open(&self, transport: &Transport, id: &str) -> Result<reqwest::Response, StreamOpenError> {
-        transport.open_event_stream(&self.request, id, self.silence_limit).await
-    }
-
     /// Returns the id to send, or why it is not sent.
     fn sendable_id(&self) -> Result<&str, Scrubbed> {
         let id = &*self.last_event_id;
@@ -72,7 +68,7 @@ impl Connector for EventStreamConnector {
             Ok(id) => (id.to_owned(), None),
             Err(why) => (String::new(), Some(why)),
         };
-        let mut opened = self.open(transport, &id).await;
+        let mut opened = transport.open_event_stream(&self.request, &id, self.silence_limit).await;
         let refusal = opened.as_ref().err().filter(|failure| !id.is_empty() && refuses_position(failure.status));
         self.refusals = refusal.map_or(0, |_| self.refusals + 1);
         // One odd status says nothing about the id.
@@ -81,7 +77,7 @@ impl Connector for EventStreamConnector {
             resume_failure = Some(Scrubbed::local(format!(
                 "the service refused the last event id twice (status {status}): it was asked without it"
             )));
-            opened = self.open(transport, "").await;
+            opened = transport.open_event_stream(&self.request, "", self.silence_limit).await;
         }
         let response = opened?;
         self.refusals = 0;
@@ -89,13 +85,12 @@ impl Connector for EventStreamConnector {
         let last_event_id = if resume_failure.is_some() { "".into() } else { self.last_event_id.clone() };
         let decoder = SseDecoder::new(self.limit, last_event_id);
         let scrubber = self.transport.scrubber().clone();
-        let connection =
-            EventStreamConnection { response, decoder, scrubber, limit: self.limit, unreported_bytes: 0, end: None };
-        Ok((connection, resume_failure))
+        Ok((EventStreamConnection { response, decoder, scrubber, unreported_bytes: 0, end: None }, resume_failure))
     }
 
-    fn disconnected(&mut self, connection: EventStreamConnection) {
-        self.last_event_id = connection.decoder.last_event_id().clone();
+    fn disconnected(&mut self, connection: EventStreamConnection) -> Option<Duration> {
+        self.last_event_id = connection.decoder.last_event_id;
+        connection.decoder.retry
     }
 }
 
@@ -109,7 +104,6 @@ pub(super) struct EventStreamConnection {
     response: reqwest::Response,
     decoder: SseDecoder,
     scrubber: Scrubber,
-    limit: usize,
     /// Bytes received and not yet reported by `read`.
     unreported_bytes: usize,
     /// Why the connection ended, reported after the items that preceded it.
@@ -125,7 +119,7 @@ impl EventStreamConnection {
         };
         self.unreported_bytes += chunk.len();
         let received_at = machine::now();
-        let limit = self.limit;
+        let limit = self.decoder.limit;
         let fed = self.decoder.feed(&chunk, |frame| match frame {
             SseItem::Event(event) => {
                 let (event, id, text) = (event.event, event.id, event.data);
@@ -158,10 +152,6 @@ impl StreamConnection for EventStreamConnection {
             }
         }
         Ok(ReadCounts { bytes: std::mem::take(&mut self.unreported_bytes), repeats: 0 })
-    }
-
-    fn retry(&self) -> Option<Duration> {
-        self.decoder.retry()
     }
 }
 

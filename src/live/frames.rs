@@ -81,7 +81,8 @@ const MAX_RESERVE: u64 = 64 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct FrameDecoder {
-    limit: usize,
+    /// The maximum of bytes of a message.
+    pub(super) limit: usize,
     input: Box<[u8]>,
     start: usize,
     end: usize,
@@ -90,7 +91,6 @@ pub(crate) struct FrameDecoder {
 }
 
 impl FrameDecoder {
-    /// `limit`: the maximum of bytes of a message.
     pub(crate) fn new(limit: usize) -> Self {
         FrameDecoder { limit, input: vec![0; INPUT_CAPACITY].into(), start: 0, end: 0, header: None, message: None }
     }
@@ -124,7 +124,8 @@ impl FrameDecoder {
                     return Ok(None);
                 }
                 self.header = None;
-                let payload = self.take(header.left).to_vec();
+                let payload = self.input[self.start..self.start + header.left as usize].to_vec();
+                self.start += payload.len();
                 return control(header.opcode, payload).map(Some);
             }
             let count = header.left.min(available);
@@ -145,12 +146,6 @@ impl FrameDecoder {
                 return message.finish(limit).map(Some);
             }
         }
-    }
-
-    fn take(&mut self, count: u64) -> &[u8] {
-        let start = self.start;
-        self.start = (start + count as usize).min(self.end);
-        &self.input[start..self.start]
     }
 
     fn read_header(&mut self) -> Result<Option<Header>, Violation> {

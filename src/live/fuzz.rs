@@ -78,14 +78,14 @@ pub(crate) fn event_stream(bytes: &[u8]) {
     for chunks in [&chunks[..], &[stream]] {
         let (items, end, decoder) = decode(usize::MAX, chunks);
         assert_eq!((items.as_slice(), end), (expected.as_slice(), Ok(())));
-        assert_eq!(&**decoder.last_event_id(), id);
-        assert_eq!(decoder.retry(), retry.map(Duration::from_millis));
+        assert_eq!(&*decoder.last_event_id, id);
+        assert_eq!(decoder.retry, retry.map(Duration::from_millis));
     }
     let limit = usize::from(*limit);
     let (items, end, decoder) = decode(limit, &chunks);
     let (whole, whole_end, whole_decoder) = decode(limit, &[stream]);
     assert_eq!((&items, end), (&whole, whole_end), "the result does not depend on how the bytes are split");
-    assert_eq!(decoder.last_event_id(), whole_decoder.last_event_id());
+    assert_eq!(decoder.last_event_id, whole_decoder.last_event_id);
     assert!(end.is_err() || items.len() >= expected.len(), "an oversized item is reported, not lost");
     // An id in a line that is too long is unknown: later events have the one before.
     let is_long_id = |line: &[u8]| line.len() > limit + 9 && line.windows(2).take(4).any(|text| text == b"id");
@@ -125,7 +125,7 @@ pub(crate) fn websocket(bytes: &[u8]) {
             None => {
                 let envelope = read_envelope(message);
                 if let Some((seq, source)) = reference_envelope(message) {
-                    assert_eq!((envelope.seq, &envelope.source), (seq, &source), "{message}");
+                    assert_eq!((envelope.seq, envelope.source.as_deref()), (seq, source.as_deref()), "{message}");
                 }
                 if let Some(seq) = envelope.seq {
                     if seq % 7 == 0 {
@@ -138,7 +138,7 @@ pub(crate) fn websocket(bytes: &[u8]) {
                         Verdict::Deliver | Verdict::NewEpoch => drop(delivered.insert(key)),
                     }
                 }
-                let source = envelope.source.map(Into::into);
+                let source = envelope.source;
                 let received_at = SystemTime::UNIX_EPOCH;
                 let update = Update {
                     event: None,

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// The reason of a gap. Programs compare the words of the closed set, so no text follows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(rename_all = "lowercase")]
 pub enum GapReason {
     /// The buffer was full.
     Overflow,
@@ -14,8 +14,10 @@ pub enum GapReason {
     /// A journal is damaged.
     Damaged,
     /// A recorder was killed.
+    #[serde(rename = "torn")]
     TornEnd,
     /// A connection was lost, or any other reason, in words.
+    #[serde(untagged)]
     Other(String),
 }
 
@@ -38,17 +40,11 @@ impl GapReason {
     }
 }
 
-/// From a journal's line or Python's notice.
+/// From Python's notice.
 impl From<String> for GapReason {
     fn from(text: String) -> Self {
         let reason = Self::CLOSED_SET.into_iter().find(|reason| reason.as_str() == text);
         reason.unwrap_or(GapReason::Other(text))
-    }
-}
-
-impl From<GapReason> for String {
-    fn from(reason: GapReason) -> Self {
-        reason.to_string()
     }
 }
 

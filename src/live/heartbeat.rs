@@ -48,7 +48,10 @@ fn from_object(message: &Value<'_>) -> Option<Heartbeat> {
             // The pong returns the other members (a number, a time), as a control frame does.
             let member = |(name, value): (Cow<'_, [u8]>, Value<'_>)| match &*name == key.as_bytes() {
                 true => format!("\"{key}\":\"pong\""),
-                false => format!("{}:{}", quoted(&name), String::from_utf8_lossy(value.raw())),
+                false => {
+                    let name = serde_json::Value::from(String::from_utf8_lossy(&name));
+                    format!("{name}:{}", String::from_utf8_lossy(value.raw()))
+                }
             };
             let members: Vec<String> = message.members().map(member).collect();
             let own = format!("{{\"{key}\":\"ping\"}}");
@@ -56,11 +59,6 @@ fn from_object(message: &Value<'_>) -> Option<Heartbeat> {
         }
         _ => None,
     }
-}
-
-/// A name as a JSON string.
-fn quoted(name: &[u8]) -> String {
-    serde_json::Value::from(String::from_utf8_lossy(name)).to_string()
 }
 
 #[cfg(test)]

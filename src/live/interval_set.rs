@@ -5,27 +5,15 @@ use std::collections::VecDeque;
 /// Beyond this many intervals the lowest hole is filled: sources that are not requested leave permanent holes.
 const MAX_INTERVALS: usize = 65_536;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct IntervalSet {
     /// First and last number of each, ascending; no two are adjacent.
     intervals: VecDeque<(i64, i64)>,
     /// Numbers inserted so far.
-    count: u64,
-    max_intervals: usize,
-}
-
-impl Default for IntervalSet {
-    fn default() -> Self {
-        IntervalSet { intervals: VecDeque::new(), count: 0, max_intervals: MAX_INTERVALS }
-    }
+    pub(super) count: u64,
 }
 
 impl IntervalSet {
-    /// Numbers inserted so far.
-    pub(super) fn count(&self) -> u64 {
-        self.count
-    }
-
     pub(super) fn contains(&self, seq: i64) -> bool {
         let next = self.intervals.partition_point(|(first, _)| *first <= seq);
         next.checked_sub(1).and_then(|at| self.intervals.get(at)).is_some_and(|(_, last)| seq <= *last)
@@ -55,7 +43,7 @@ impl IntervalSet {
             (None, true) => self.intervals[next].0 = seq,
             (None, false) => self.intervals.insert(next, (seq, seq)),
         }
-        if self.intervals.len() > self.max_intervals
+        if self.intervals.len() > MAX_INTERVALS
             && let (Some((first, _)), Some(second)) = (self.intervals.pop_front(), self.intervals.front_mut())
         {
             second.0 = first;
@@ -91,15 +79,16 @@ mod tests {
             [1, 2, 4, 3, 3, 1, 5, i64::MAX, i64::MIN, i64::MAX].map(|seq| intervals.insert(seq)).into();
         assert_eq!(new, [true, true, true, true, false, false, true, true, true, false]);
         assert_eq!(intervals.intervals, [(i64::MIN, i64::MIN), (1, 5), (i64::MAX, i64::MAX)]);
-        assert_eq!(intervals.count(), 7);
+        assert_eq!(intervals.count, 7);
     }
 
     #[test]
     fn the_lowest_hole_is_filled_beyond_the_maximum() {
-        let mut intervals = IntervalSet { max_intervals: 4, ..IntervalSet::default() };
-        assert!((0..100).all(|n| intervals.insert(2 * n)));
-        assert_eq!(intervals.intervals.len(), 4);
-        assert!(intervals.contains(1) && !intervals.contains(195));
+        let mut intervals = IntervalSet::default();
+        let last = 2 * MAX_INTERVALS as i64;
+        assert!((0..last).all(|n| intervals.insert(2 * n)));
+        assert_eq!(intervals.intervals.len(), MAX_INTERVALS);
+        assert!(intervals.contains(1) && !intervals.contains(2 * last - 3));
     }
 
     #[test]

@@ -108,6 +108,14 @@ impl Item {
                 Item::Notice(notice) => notice.size(),
             }
     }
+
+    /// When it was received, or happened.
+    pub(super) fn at(&self) -> SystemTime {
+        match self {
+            Item::Update(update) => update.received_at,
+            Item::Notice(notice) => notice.at(),
+        }
+    }
 }
 
 impl Update {
@@ -137,6 +145,23 @@ impl Notice {
                 gap.size() + of_updates(updates) + missing.sum::<usize>()
             }
             Notice::Recovered { gap, updates, requested_at: _ } => gap.size() + of_updates(updates),
+        }
+    }
+
+    /// A gap that may be closed, and lacks an unknown number of messages.
+    pub(super) fn gap(start: SystemTime, end: Option<SystemTime>, reason: impl Into<GapReason>) -> Self {
+        Notice::Gap { start, end, reason: reason.into(), dropped: None, is_final: false }
+    }
+
+    /// Extends it to cover an earlier notice of its kind.
+    pub(super) fn cover(&mut self, earlier: Notice) {
+        match (earlier, self) {
+            (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
+                *start = (*start).min(first);
+                *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
+            }
+            (Notice::Quiet { since: first }, Notice::Quiet { since }) => *since = (*since).min(first),
+            _ => {}
         }
     }
 

@@ -68,7 +68,6 @@ pub use item::{Item, Notice, Update};
 pub use options::{Overflow, StreamOptions};
 pub use replay::replay;
 pub use rows::Problem;
-pub(crate) use stream::Producer;
 pub use stream::Stream;
 pub use token::subscription_token;
 pub use websocket::LiveSubscription;
@@ -80,7 +79,6 @@ use game_state::GameState;
 use open_gaps::{OpenGaps, Updates};
 use recovery::Recovery;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The source of shots, which have a part of their own in `catch_up`.
 const SHOTS: &str = "shots";
@@ -89,7 +87,7 @@ const SHOTS: &str = "shots";
 pub fn event_stream(transport: Transport, request: Request, options: StreamOptions) -> Result<Stream> {
     let recovery = options.recover.map(|pause| {
         let state = GameState::Snapshot { transport: transport.clone(), request: operation::snapshot_of(&request) };
-        new_recovery(&transport, state, Updates::Snapshots, pause)
+        Recovery::new(state, OpenGaps::new(Updates::Snapshots, transport.config().sport, pause))
     });
     let connector = event_stream::EventStreamConnector::new(transport.clone(), request, &options);
     new_stream(transport, connector, options, recovery)
@@ -99,8 +97,8 @@ pub fn event_stream(transport: Transport, request: Request, options: StreamOptio
 pub fn websocket(transport: Transport, subscription: LiveSubscription, options: StreamOptions) -> Result<Stream> {
     let state = game_state(&subscription, &transport)?;
     let connector = websocket::WebsocketConnector::new(transport.clone(), subscription, &options)?;
-    let recovery = options.recover.zip(state);
-    let recovery = recovery.map(|(pause, state)| new_recovery(&transport, state, Updates::Changes, pause));
+    let gaps = |pause| OpenGaps::new(Updates::Changes, transport.config().sport, pause);
+    let recovery = options.recover.zip(state).map(|(pause, state)| Recovery::new(state, gaps(pause)));
     new_stream(transport, connector, options, recovery)
 }
 
@@ -120,11 +118,6 @@ fn game_state(subscription: &LiveSubscription, transport: &Transport) -> Result<
     Ok(requests.map(|(request, game)| GameState::CatchUp { transport, request, game, has_shots }))
 }
 
-fn new_recovery(transport: &Transport, state: GameState, updates: Updates, pause: Duration) -> Recovery {
-    let gaps = OpenGaps::new(updates, transport.config().sport, pause);
-    Recovery::new(state, gaps, crate::machine::chance)
-}
-
 fn new_stream<C: session::Connector + 'static>(
     transport: Transport,
     connector: C,
@@ -134,21 +127,19 @@ fn new_stream<C: session::Connector + 'static>(
     let (settings, scrubber) = (options.clone(), transport.scrubber().clone());
     let recovery = recovery.map(Arc::new);
     let running_recovery = recovery.clone();
-    let producer = move |buffer: Arc<Buffer>| -> Producer {
-        Box::pin(async move {
-            let recover = async {
-                match &running_recovery {
-                    Some(recovery) => recovery.run(&buffer).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                () = transport.closed() => Some(Error::Closed),
-                never = recover => match never {},
-                error = session::run(connector, &settings, &buffer, crate::machine::chance) => Some(error),
+    let produce = |buffer: Arc<Buffer>| async move {
+        let recover = async {
+            match &running_recovery {
+                Some(recovery) => recovery.run(&buffer).await,
+                None => std::future::pending().await,
             }
-        })
+        };
+        tokio::select! {
+            biased;
+            () = transport.closed() => Some(Error::Closed),
+            never = recover => match never {},
+            error = session::run(connector, &settings, &buffer) => Some(error),
+        }
     };
-    Stream::new(&options, Box::new(producer), recovery, scrubber)
+    Stream::new(&options, produce, recovery, scrubber)
 }

@@ -73,7 +73,7 @@ fn all_items_reach_a_waiting_reader() {
             let buffer = Arc::new(Buffer::new(&options));
             let pushed = buffer.clone();
             let producer = thread::spawn(move || {
-                future::block_on(pushed.push_all((0..5).map(update)));
+                future::block_on(pushed.push_all((0..5).map(update).collect()));
                 pushed.end(None);
             });
             let mut seen = Vec::new();
@@ -101,7 +101,7 @@ fn close_ends_all_waits() {
         let options = StreamOptions { buffer: 1, overflow: Overflow::Block, ..StreamOptions::default() };
         let buffer = Arc::new(Buffer::new(&options));
         let (pushed, closed) = (buffer.clone(), buffer.clone());
-        let producer = thread::spawn(move || future::block_on(pushed.push_all((0..3).map(update))));
+        let producer = thread::spawn(move || future::block_on(pushed.push_all((0..3).map(update).collect())));
         let closer = thread::spawn(move || closed.close());
         while !matches!(buffer.take(), Taken::Ended(_)) {
             buffer.ready_within(DAY);

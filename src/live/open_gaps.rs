@@ -43,7 +43,8 @@ pub(super) struct OpenGaps {
     pause: Duration,
     /// The oldest first.
     gaps: Vec<TakenGap>,
-    due: Option<Duration>,
+    /// When to request the state of the game; `None`: no gap is open.
+    pub(super) due: Option<Duration>,
     last_request: Option<Duration>,
     /// Attempts in a row that brought nothing new.
     attempts: usize,
@@ -85,15 +86,6 @@ impl OpenGaps {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.gaps.is_empty()
-    }
-
-    /// When to request the state of the game; `None`: no gap is open.
-    pub(super) fn due(&self) -> Option<Duration> {
-        self.due
-    }
-
     /// Records a gap that the reader took; returns whether it was merged into another one. Final gaps, and those at the end of a
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
@@ -109,14 +101,16 @@ impl OpenGaps {
         let is_full = self.gaps.len() > MAX_OPEN;
         if is_full {
             let oldest = self.gaps.remove(0);
-            let next = &mut self.gaps[0];
-            next.gap = covering(oldest.gap, next.gap.clone());
+            self.gaps[0].gap.cover(oldest.gap);
         }
         is_full
     }
 
-    /// Reads an update that the reader took while gaps are open; returns the gaps that it closes.
+    /// Reads an update that the reader took; returns the gaps that it closes.
     pub(super) fn take_update(&mut self, update: &Update, now: Duration) -> Vec<Notice> {
+        if self.gaps.is_empty() {
+            return Vec::new();
+        }
         match rows::read(update.raw(), self.sport) {
             Some(read) if self.updates == Updates::Changes => self.remember(read, now),
             Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
@@ -252,16 +246,6 @@ fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {
         row.stats.into_iter().map(key)
     };
     rows.rows.into_iter().flat_map(of_row).collect()
-}
-
-/// The later gap, extended to the start of the earlier one.
-fn covering(earlier: Notice, mut later: Notice) -> Notice {
-    if let (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) = (earlier, &mut later)
-    {
-        *start = (*start).min(first);
-        *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
-    }
-    later
 }
 
 fn final_gap(mut gap: Notice, cause: &str) -> Notice {

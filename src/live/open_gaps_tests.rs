@@ -67,7 +67,7 @@ fn reports(notices: &[Notice]) -> Vec<String> {
 
 /// Requests the state at this time, and gets it a tenth of a second later.
 fn request_state(gaps: &mut OpenGaps, at: f64, state: State) -> Vec<String> {
-    assert!(gaps.start_attempt(seconds(at)), "no request is due at {at}: {:?}", gaps.due());
+    assert!(gaps.start_attempt(seconds(at)), "no request is due at {at}: {:?}", gaps.due);
     reports(&gaps.take_state(state, seconds(at), seconds(at + 0.1), 0.0))
 }
 
@@ -137,7 +137,7 @@ fn an_empty_state_closes_a_gap_20_seconds_after_it() {
 fn a_gap_among_changes_is_requested_at_once() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
-    assert_eq!(gaps.due(), Some(seconds(9.0)));
+    assert_eq!(gaps.due, Some(seconds(9.0)));
     assert!(gaps.start_attempt(seconds(9.0)));
 }
 
@@ -147,7 +147,7 @@ fn the_end_of_a_stream_and_final_gaps_cause_no_request() {
     let Notice::Gap { start, end, reason, dropped, .. } = gap(1.0, Some(2.0)) else { panic!() };
     gaps.take_gap(&Notice::Gap { start, end, reason, dropped, is_final: true }, Duration::ZERO);
     gaps.take_gap(&gap(1.0, None), Duration::ZERO);
-    assert!(gaps.is_empty() && gaps.due().is_none());
+    assert!(gaps.gaps.is_empty() && gaps.due.is_none());
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn a_state_without_versions_closes_a_gap_once_a_later_request_confirms_it() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     assert_eq!(request_state(&mut gaps, 2.0, state(None, [10, 4])), ["recovering stats"]);
-    assert_eq!(gaps.due(), Some(seconds(7.1)));
+    assert_eq!(gaps.due, Some(seconds(7.1)));
     gaps.take_update(&change(8, None, 6), seconds(4.0));
     // The stream has delivered the new value of player 8, and player 7 has the value of the request before.
     assert_eq!(request_state(&mut gaps, 7.1, state(None, [10, 6])), ["recovered"]);
-    assert!(gaps.is_empty() && gaps.due().is_none());
+    assert!(gaps.gaps.is_empty() && gaps.due.is_none());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_gap_that_follows_a_request_waits_for_the_pause() {
         gaps.take_gap(&gap(3.0, Some(4.0)), seconds(2.0 + f64::from(n) / 100.0));
         assert!(!gaps.start_attempt(seconds(6.9)));
     }
-    assert_eq!(gaps.due(), Some(seconds(7.1)));
+    assert_eq!(gaps.due, Some(seconds(7.1)));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_state_with_versions_that_was_requested_20_seconds_after_a_gap_closes_it() {
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
     for at in [2.0, 7.1, 12.2, 22.3] {
         let expected = if at < 22.0 { "recovering stats" } else { "recovered" };
-        let due = gaps.due().unwrap().as_secs_f64();
+        let due = gaps.due.unwrap().as_secs_f64();
         assert!(due <= at, "{due}");
         assert_eq!(request_state(&mut gaps, at, state(Some(9), [10, 4])), [expected], "{at}");
     }
@@ -258,10 +258,10 @@ fn waits_between_attempts_grow_from_5_to_20_seconds() {
     gaps.take_gap(&gap(1.0, Some(2.0)), Duration::ZERO);
     let mut waits = Vec::new();
     for jitter in [0.0, 1.0, 0.0, 0.5, 0.0] {
-        let at = gaps.due().unwrap();
+        let at = gaps.due.unwrap();
         assert!(gaps.start_attempt(at));
         gaps.take_failure(&Failure { why: "503".into(), is_refusal: false }, at, jitter);
-        waits.push((gaps.due().unwrap() - at).as_secs());
+        waits.push((gaps.due.unwrap() - at).as_secs());
     }
     assert_eq!(waits, [5, 12, 20, 22, 20]);
 }
@@ -276,7 +276,7 @@ fn a_refusal_for_good_makes_every_gap_final() {
     assert_eq!(reports(&notices), ["final", "final"]);
     let Notice::Gap { reason, .. } = &notices[0] else { panic!() };
     assert_eq!(reason.as_str(), "not recovered: 404 (gap: cut)");
-    assert!(gaps.is_empty() && gaps.due().is_none());
+    assert!(gaps.gaps.is_empty() && gaps.due.is_none());
 }
 
 #[test]
@@ -305,13 +305,13 @@ fn a_complete_snapshot_of_the_stream_closes_gaps_and_only_where_none_comes_is_on
     let rows = json!([{"id": 7, "stats": {"PTS": 10}}]);
     let mut gaps = open_gaps(Updates::Snapshots);
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(2.0));
-    assert_eq!((gaps.due(), gaps.start_attempt(seconds(3.9))), (Some(seconds(4.0)), false));
+    assert_eq!((gaps.due, gaps.start_attempt(seconds(3.9))), (Some(seconds(4.0)), false));
     let unreadable_row = snapshot(json!([{"id": 7, "stats": {"PTS": 10}}, {"id": null}]));
     assert_eq!(gaps.take_update(&unreadable_row, seconds(9.0)), Vec::new(), "it may lack what the gap lost");
     let notices = gaps.take_update(&snapshot(rows), seconds(9.0));
     assert_eq!(reports(&notices), ["recovered"]);
     let [Notice::Recovered { updates, requested_at: None, .. }] = notices.as_slice() else { panic!("{notices:?}") };
-    assert_eq!((updates.len(), gaps.due()), (1, None));
+    assert_eq!((updates.len(), gaps.due), (1, None));
 }
 
 #[test]
@@ -332,10 +332,13 @@ fn gaps_are_merged_with_the_number_of_their_messages_where_it_is_known() {
         let end = Some(time(start + 1.0));
         Notice::Gap { start: time(start), end, reason: GapReason::Overflow, dropped, is_final: false }
     };
-    let Notice::Gap { start, dropped, .. } = covering(overflow(1.0, Some(2)), overflow(3.0, Some(3))) else { panic!() };
-    assert_eq!((start, dropped), (time(1.0), Some(5)));
-    let Notice::Gap { dropped, .. } = covering(overflow(1.0, None), overflow(3.0, Some(3))) else { panic!() };
-    assert_eq!(dropped, None);
+    let merge = |earlier, mut later: Notice| {
+        later.cover(earlier);
+        let Notice::Gap { start, dropped, .. } = later else { panic!() };
+        (start, dropped)
+    };
+    assert_eq!(merge(overflow(1.0, Some(2)), overflow(3.0, Some(3))), (time(1.0), Some(5)));
+    assert_eq!(merge(overflow(1.0, None), overflow(3.0, Some(3))).1, None);
 }
 
 proptest! {
@@ -367,7 +370,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert_eq!(gaps.is_empty(), gaps.due().is_none());
+            prop_assert_eq!(gaps.gaps.is_empty(), gaps.due.is_none());
         }
         prop_assert!(requests.windows(2).all(|pair| pair[1] - pair[0] >= PAUSE), "{:?}", requests);
         prop_assert_eq!(&closed_gaps[..], &taken_gaps[..closed_gaps.len()]);

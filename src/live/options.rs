@@ -81,22 +81,18 @@ impl Default for StreamOptions {
 
 impl StreamOptions {
     pub fn check(&self) -> Result<()> {
-        let wrong = |message: &str| Err(Error::Argument(message.into()));
-        if self.buffer == 0 {
-            return wrong("buffer must be at least 1");
-        }
-        if self.silence_limit.is_zero() {
-            return wrong("silence_limit must be more than 0 seconds");
-        }
-        if self.max_event_bytes == 0 {
-            return wrong("max_event_bytes must be at least 1");
-        }
-        if self.max_buffer_bytes == 0 {
-            return wrong("max_buffer_bytes must be at least 1");
-        }
-        if self.last_event_id.as_deref().is_some_and(|id| id.chars().any(char::is_control)) {
-            return wrong("last_event_id holds a control character");
-        }
-        Ok(())
+        let has_control_character = |id: &str| id.chars().any(char::is_control);
+        let wrong = [
+            (self.buffer == 0, "buffer must be at least 1"),
+            (self.silence_limit.is_zero(), "silence_limit must be more than 0 seconds"),
+            (self.max_event_bytes == 0, "max_event_bytes must be at least 1"),
+            (self.max_buffer_bytes == 0, "max_buffer_bytes must be at least 1"),
+            (
+                self.last_event_id.as_deref().is_some_and(has_control_character),
+                "last_event_id holds a control character",
+            ),
+        ];
+        let first = wrong.into_iter().find(|(is_wrong, _)| *is_wrong);
+        first.map_or(Ok(()), |(_, message)| Err(Error::Argument(message.into())))
     }
 }

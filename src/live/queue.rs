@@ -10,13 +10,12 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(super) struct Queue {
     items: VecDeque<Queued>,
-    updates: usize,
-    bytes: usize,
+    pub(super) updates: usize,
+    /// Approximate size of the items.
+    pub(super) bytes: usize,
     capacity: usize,
     /// Number of notices at which they are merged next.
     merge_at: usize,
-    /// Gaps that were merged into others and not counted yet.
-    merged_gaps: u64,
 }
 
 #[derive(Debug)]
@@ -41,7 +40,7 @@ impl Queued {
 
 impl Queue {
     pub(super) fn new(capacity: usize) -> Self {
-        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity, merged_gaps: 0 }
+        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -52,19 +51,11 @@ impl Queue {
         self.items.is_empty()
     }
 
-    pub(super) fn updates(&self) -> usize {
-        self.updates
-    }
-
-    /// Approximate size of the items in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    pub(super) fn push(&mut self, item: Item) {
+    /// Adds an item; returns how many gaps became part of others.
+    pub(super) fn push(&mut self, item: Item) -> u64 {
         self.count_added(&item);
         self.items.push_back(Queued::new(item));
-        self.merge_notices();
+        self.merge_notices()
     }
 
     /// Puts an item back at the front.
@@ -93,11 +84,6 @@ impl Queue {
         let entry = self.items.pop_front()?;
         self.count_removed(&entry.item);
         Some(entry.into_item())
-    }
-
-    /// Gaps that were merged into others since the last call.
-    pub(super) fn take_merged_gaps(&mut self) -> u64 {
-        std::mem::take(&mut self.merged_gaps)
     }
 
     /// When the oldest update was received.
@@ -132,7 +118,6 @@ impl Queue {
             Item::Notice(Notice::Gap { start, end, reason: GapReason::Overflow, dropped: Some(1), is_final: false });
         self.count_added(&gap);
         self.items.insert(at, Queued::new(gap));
-        self.merge_notices();
         true
     }
 
@@ -146,15 +131,16 @@ impl Queue {
         self.bytes = self.bytes.saturating_sub(item.size());
     }
 
-    fn merge_notices(&mut self) {
+    fn merge_notices(&mut self) -> u64 {
         if self.items.len() - self.updates <= self.merge_at {
-            return;
+            return 0;
         }
+        let mut merged_gaps = 0;
         let mut all = VecDeque::with_capacity(self.updates);
         let mut notices: Vec<Queued> = Vec::new();
         for queued in self.items.drain(..) {
             if matches!(queued.item, Item::Notice(_)) {
-                self.merged_gaps += merge(&mut notices, queued);
+                merged_gaps += merge(&mut notices, queued);
             } else {
                 all.extend(notices.drain(..));
                 all.push_back(queued);
@@ -164,6 +150,7 @@ impl Queue {
         self.bytes = all.iter().map(|queued| queued.item.size()).sum();
         self.items = all;
         self.merge_at = self.capacity.max(2 * (self.items.len() - self.updates));
+        merged_gaps
     }
 }
 
@@ -174,28 +161,16 @@ fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     let mut merged = 0;
     if !is_kept && let Some(at) = notices.iter().position(|notice| group(&notice.item) == group(&new.item)) {
         let old = notices.remove(at);
-        let first = old.earlier.map_or_else(|| at_of(&old.item), |(_, first)| first);
+        let first = old.earlier.map_or_else(|| old.item.at(), |(_, first)| first);
         let count = 1 + old.earlier.map_or(0, |(count, _)| count) + new.earlier.map_or(0, |(count, _)| count);
         new.earlier = Some((count, first));
         merged = u64::from(matches!(old.item, Item::Notice(Notice::Gap { .. })));
         if let (Item::Notice(old), Item::Notice(new)) = (old.item, &mut new.item) {
-            extend_notice(old, new);
+            new.cover(old);
         }
     }
     notices.push(new);
     merged
-}
-
-/// Extends the later notice to cover the earlier one.
-fn extend_notice(old: Notice, new: &mut Notice) {
-    match (old, new) {
-        (Notice::Gap { start: first, dropped: more, .. }, Notice::Gap { start, dropped, .. }) => {
-            *start = (*start).min(first);
-            *dropped = dropped.zip(more).map(|(a, b)| a.saturating_add(b));
-        }
-        (Notice::Quiet { since: first }, Notice::Quiet { since }) => *since = (*since).min(first),
-        _ => {}
-    }
 }
 
 /// What a notice has in common with those that it is merged with: its kind, and of an open gap the reason that programs compare.
@@ -215,16 +190,9 @@ fn compared(reason: &GapReason) -> Option<&GapReason> {
     Some(reason).filter(|reason| matches!(reason, GapReason::Overflow | GapReason::Restarted))
 }
 
-fn at_of(item: &Item) -> SystemTime {
-    match item {
-        Item::Update(update) => update.received_at,
-        Item::Notice(notice) => notice.at(),
-    }
-}
-
 /// Mentions the merged notices in the reason, except in reasons that programs compare.
 fn with_merge_count(mut item: Item, count: u64, first: SystemTime) -> Item {
-    let seconds = at_of(&item).duration_since(first).unwrap_or_default().as_secs_f64();
+    let seconds = item.at().duration_since(first).unwrap_or_default().as_secs_f64();
     let note = format!("(the last of {} such notices in {seconds:.1} s)", count + 1);
     match &mut item {
         Item::Notice(Notice::Disconnected { reason, .. }) => *reason = format!("{reason} {note}"),
@@ -285,7 +253,7 @@ mod tests {
             Item::Notice(Notice::Gap { start, end, reason: "overflow".into(), dropped: Some(n), is_final: false })
         };
         assert_eq!(all(&mut queue), [connected(0), overflow(1, 2, 2), disconnected(3), overflow(4, 4, 1), update(5)]);
-        assert_eq!((queue.bytes(), queue.updates()), (0, 0));
+        assert_eq!((queue.bytes, queue.updates), (0, 0));
     }
 
     #[test]
@@ -307,7 +275,7 @@ mod tests {
     fn notices_of_connections_without_updates_are_merged() {
         let mut queue = Queue::new(4);
         for n in 0..10_000 {
-            [disconnected(n), gap(n), connected(n)].into_iter().for_each(|item| queue.push(item));
+            [disconnected(n), gap(n), connected(n)].into_iter().for_each(|item| _ = queue.push(item));
             assert!(queue.len() <= 8);
         }
         let items = all(&mut queue);
@@ -321,11 +289,11 @@ mod tests {
     fn dropped_updates_between_notices_use_no_memory() {
         let mut queue = Queue::new(4);
         for n in 0..10_000 {
-            [disconnected(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| queue.push(item));
-            while queue.updates() > 1 {
+            [disconnected(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| _ = queue.push(item));
+            while queue.updates > 1 {
                 queue.drop_oldest(true);
             }
-            assert!(queue.len() < 40 && queue.bytes() < 40_000, "{}", queue.len());
+            assert!(queue.len() < 40 && queue.bytes < 40_000, "{}", queue.len());
         }
         let dropped: u64 = all(&mut queue)
             .iter()

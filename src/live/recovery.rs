@@ -5,65 +5,55 @@ use super::buffer::Buffer;
 use super::game_state::{Failure, GameState, State};
 use super::item::{Item, Notice};
 use super::open_gaps::OpenGaps;
+use crate::machine;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 /// The open gaps of one stream, and the requests for them.
 pub(super) struct Recovery {
     state: GameState,
     gaps: Mutex<OpenGaps>,
-    /// Whether gaps are open: most items are taken while none is.
-    has_gaps: AtomicBool,
     changed: Notify,
     begun: Instant,
-    jitter: fn() -> f64,
 }
 
 impl Recovery {
-    pub(super) fn new(state: GameState, gaps: OpenGaps, jitter: fn() -> f64) -> Self {
-        let has_gaps = AtomicBool::new(false);
-        Recovery { state, gaps: Mutex::new(gaps), has_gaps, changed: Notify::new(), begun: Instant::now(), jitter }
+    pub(super) fn new(state: GameState, gaps: OpenGaps) -> Self {
+        Recovery { state, gaps: Mutex::new(gaps), changed: Notify::new(), begun: Instant::now() }
     }
 
     /// Records an item that the reader took.
     pub(super) fn take(&self, item: &Item, buffer: &Buffer) {
         match item {
             Item::Notice(gap @ Notice::Gap { .. }) => {
-                let mut gaps = self.gaps();
-                if gaps.take_gap(gap, self.begun.elapsed()) {
+                if self.gaps().take_gap(gap, self.begun.elapsed()) {
                     buffer.count_merged_gaps(1);
                 }
-                self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
-                drop(gaps);
                 self.changed.notify_one();
             }
-            Item::Update(update) if self.has_gaps.load(Ordering::Relaxed) => {
+            Item::Update(update) => {
                 let mut gaps = self.gaps();
                 let closed = gaps.take_update(update, self.begun.elapsed());
-                self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
                 // They belong to this update, before all later ones.
                 buffer.push_closed_gaps(closed);
             }
-            Item::Update(_) | Item::Notice(_) => {}
+            Item::Notice(_) => {}
         }
     }
 
     /// Sends the requests that are due, as long as the stream is open.
     pub(super) async fn run(&self, buffer: &Buffer) -> Infallible {
         loop {
-            let due = self.gaps().due().and_then(|due| self.begun.checked_add(due));
+            let due = self.gaps().due.and_then(|due| self.begun.checked_add(due));
             let Some(due) = due else {
                 self.changed.notified().await;
                 continue;
             };
-            tokio::select! {
-                biased;
-                () = self.changed.notified() => continue,
-                () = sleep_until(due) => {}
+            if timeout_at(due, self.changed.notified()).await.is_ok() {
+                continue;
             }
             let requested = self.begun.elapsed();
             if !self.gaps().start_attempt(requested) {
@@ -83,16 +73,15 @@ impl Recovery {
         let mut gaps = self.gaps();
         let (notices, failure) = match asked {
             // The stream itself has closed them meanwhile.
-            _ if gaps.is_empty() => (Vec::new(), None),
+            _ if gaps.due.is_none() => (Vec::new(), None),
             Ok(state) => {
                 buffer.count_unreadable(state.rows.problems.len() as u64);
-                (gaps.take_state(state, requested, now, (self.jitter)()), None)
+                (gaps.take_state(state, requested, now, machine::chance()), None)
             }
-            Err(failure) => (gaps.take_failure(&failure, now, (self.jitter)()), Some(failure)),
+            Err(failure) => (gaps.take_failure(&failure, now, machine::chance()), Some(failure)),
         };
-        self.has_gaps.store(!gaps.is_empty(), Ordering::Relaxed);
         // Under the lock, so that nothing about a gap follows its end. Notices always fit.
-        buffer.try_push(&mut notices.into_iter().map(Item::Notice).peekable());
+        buffer.try_push(&mut notices.into_iter().map(Item::Notice).collect());
         failure
     }
 

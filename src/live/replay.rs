@@ -4,57 +4,40 @@ use super::buffer::{Buffer, ConnectionState};
 use super::item::Item;
 use super::journal::{JournalEntry, Reader};
 use super::options::StreamOptions;
-use super::stream::{Producer, Stream};
+use super::stream::Stream;
 use crate::error::{Error, Result};
 use crate::scrub::Scrubber;
-use std::future::Future;
-use std::io::{BufRead, Seek};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// `speed`: 2.0 is twice the original speed; `None` is as fast as possible. A pause between two recordings lasts at most
 /// `max_pause`.
 pub fn replay(path: &Path, speed: Option<f64>, max_pause: Duration, options: StreamOptions) -> Result<Stream> {
     let pace = Pace::new(speed, max_pause)?;
     let reader = Reader::open(path)?;
-    let producer = move |buffer: Arc<Buffer>| -> Producer {
-        Box::pin(async move {
-            let start = Instant::now();
-            let until = |due: Duration| async move {
-                match start.checked_add(due) {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            run(reader, pace, &buffer, until).await
-        })
-    };
-    Stream::new(&options, Box::new(producer), None, Scrubber::default())
+    let produce = |buffer: Arc<Buffer>| async move { run(reader, pace, &buffer).await };
+    Stream::new(&options, produce, None, Scrubber::default())
 }
 
-/// `until` waits until this time after the start.
-async fn run<R, F>(reader: Reader<R>, mut pace: Pace, buffer: &Buffer, until: impl Fn(Duration) -> F) -> Option<Error>
-where
-    R: BufRead + Seek + Send + 'static,
-    F: Future<Output = ()>,
-{
+async fn run(mut reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Error> {
+    let start = Instant::now();
     buffer.set_state(ConnectionState::Connected);
-    let mut reader = Some(reader);
-    while let Some(mut current) = reader.take() {
+    loop {
         // A slow disk must not block the runtime's threads.
         let read = tokio::task::spawn_blocking(move || {
             let mut entries: Vec<JournalEntry> = Vec::new();
-            let more = current.next(&mut entries);
-            (current, entries, more)
+            let more = reader.next(&mut entries);
+            (reader, entries, more)
         });
-        let Ok((current, entries, more)) = read.await else {
+        let Ok((same_reader, entries, more)) = read.await else {
             return Some(Error::internal("the journal's reader ended early".to_owned()));
         };
+        reader = same_reader;
         for entry in entries {
             if let Some(due) = pace.due(&entry) {
-                until(due).await;
+                sleep(due.saturating_sub(start.elapsed())).await;
             }
             if let Item::Update(update) = &entry.item {
                 buffer.count_read(update.raw().len(), 0);
@@ -62,12 +45,11 @@ where
             buffer.push(entry.item).await;
         }
         match more {
-            Ok(true) => reader = Some(current),
-            Ok(false) => {}
+            Ok(true) => {}
+            Ok(false) => return None,
             Err(error) => return Some(error),
         }
     }
-    None
 }
 
 /// When items are due, relative to the first one.

@@ -8,8 +8,9 @@ use crate::resource::of_sport;
 use crate::resource::stats::STATS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use reader::{Body, Value};
+use serde_json::json;
 use std::sync::LazyLock;
 use tables::{Context, DecodeError, Resource};
 
@@ -41,6 +42,28 @@ impl Rows {
         Rows { kind: RowsKind::Change, rows: Vec::new(), problems: vec![problem] }
     }
 
+    /// Reads each line on its own. `paths` are those of all lines in the message, and in the body that `decode` makes of a list
+    /// of one.
+    fn read_lines(
+        &mut self,
+        lines: Value<'_>,
+        left: &mut usize,
+        paths: (&str, &str),
+        decode: impl Fn(&[u8]) -> Result<RecordBatch, DecodeError>,
+    ) {
+        for (at, line) in lines.elements().enumerate() {
+            let path = format!("{}[{at}]", paths.0);
+            if *left == 0 {
+                return self.problems.push(Problem::new(path, "more rows than a game has: they are left out"));
+            }
+            *left -= 1;
+            match decode(&[b"[", line.raw(), b"]"].concat()) {
+                Ok(batch) => self.rows.extend(rows_of(&batch)),
+                Err(error) => self.problems.push(Problem::relocate(error, &format!("{}[0]", paths.1), &path)),
+            }
+        }
+    }
+
     /// Whether it is the complete state of a game, with nothing left out.
     pub(super) fn is_complete(&self) -> bool {
         self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
@@ -66,11 +89,36 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Takes newer names, where there are any.
+    pub(super) fn update(&mut self, newer: Names) {
+        self.first = newer.first.or(self.first.take());
+        self.last = newer.last.or(self.last.take());
+    }
+
     /// First and last name, where there is one.
     pub(super) fn whole(&self) -> Option<String> {
         let names: Vec<&str> = [&self.first, &self.last].into_iter().flatten().map(String::as_str).collect();
         (!names.is_empty()).then(|| names.join(" "))
     }
+}
+
+/// A body of `stats` with these rows, of which those of a team follow each other.
+pub(super) fn to_body(rows: &[Row]) -> String {
+    let line = |row: &Row| {
+        let names = json!({ "firstname": row.names.first, "lastname": row.names.last });
+        let stats: serde_json::Map<_, _> = row.stats.iter().map(|(code, value)| (code.clone(), json!(value))).collect();
+        let mut line = json!({ "id": row.player_id, "player_details": names, "stats": stats });
+        if let Some(version) = row.version {
+            line["version"] = version.into();
+        }
+        line
+    };
+    let team = |rows: &[Row]| {
+        let lines: Vec<_> = rows.iter().map(line).collect();
+        json!({ "id": rows[0].team_id, "name": rows[0].team_name, "player_stats": lines })
+    };
+    let teams: Vec<_> = rows.chunk_by(|a, b| a.team_id == b.team_id).map(team).collect();
+    json!({ "teams": teams }).to_string()
 }
 
 /// A row that is left out, by its path in the message.
@@ -144,17 +192,18 @@ fn change(batch: &RecordBatch) -> Result<Option<Row>, Problem> {
         return Ok(None);
     }
     let id = |name: &str| {
-        integer(batch, name, 0).ok_or_else(|| Problem::new("$.data", format!("\"{name}\" is missing or null")))
+        number::<Int64Type>(batch, name, 0)
+            .ok_or_else(|| Problem::new("$.data", format!("\"{name}\" is missing or null")))
     };
     let codes = categories(batch, "stat");
     let stats: Vec<(String, Option<f64>)> =
-        (0..batch.num_rows()).filter_map(|at| Some((codes(at)?, number(batch, "value", at)))).collect();
+        (0..batch.num_rows()).filter_map(|at| Some((codes(at)?, number::<Float64Type>(batch, "value", at)))).collect();
     // Arrow's C interface ends a name at a NUL.
     if stats.iter().any(|(code, _)| code.contains('\0')) {
         return Err(Problem::new("$.data.stats", "a key with a NUL character cannot name a column"));
     }
     let (team_id, player_id) = (id("team_id")?, id("player_id")?);
-    Ok(Some(Row { team_id, player_id, version: integer(batch, "version", 0), stats, ..Row::default() }))
+    Ok(Some(Row { team_id, player_id, version: number::<Int64Type>(batch, "version", 0), stats, ..Row::default() }))
 }
 
 /// The rows of `{"teams": [..]}`, or of such an array.
@@ -167,10 +216,11 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
         return None;
     }
     let resource = of_sport(&STATS, sport);
-    if let Ok(batch) = box_score(resource, &wrap_teams(teams.raw())) {
-        return Some(Rows { kind: RowsKind::Snapshot, rows: rows_of(&batch), problems: Vec::new() });
-    }
     let mut read_rows = Rows { kind: RowsKind::Snapshot, rows: Vec::new(), problems: Vec::new() };
+    if let Ok(batch) = box_score(resource, &wrap_teams(teams.raw())) {
+        read_rows.rows = rows_of(&batch);
+        return Some(read_rows);
+    }
     let mut left = MAX_ROWS;
     for (at, team) in teams.elements().enumerate() {
         // The path of a single team is that of the message itself.
@@ -182,54 +232,30 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
 
 fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mut usize, read_rows: &mut Rows) {
     const TEAM: &str = "$.teams[0]";
-    const ROW: &str = "$.teams[0].player_stats[0]";
-    let id = match team_of(resource, &team) {
-        Ok(id) => id,
-        Err(error) => return read_rows.problems.push(Problem::relocate(error, TEAM, path)),
-    };
-    let name = match name_of(resource, &team) {
-        Ok(name) => name,
-        Err(error) => {
-            read_rows.problems.push(Problem::relocate(error, TEAM, path));
-            None
-        }
-    };
-    let Some(lines) = team.get("player_stats") else { return };
-    let id_text = id.to_string();
-    let with_lines = |lines: &[u8]| one_team(&[("id", id_text.as_bytes()), ("player_stats", lines)]);
-    if !lines.is_array() {
-        let read = box_score(resource, &with_lines(lines.raw()));
+    if !team.is_object() {
+        let read = box_score(resource, &wrap_teams(&[b"[", team.raw(), b"]"].concat()));
         return read_rows.problems.extend(read.err().map(|error| Problem::relocate(error, TEAM, path)));
     }
-    for (at, line) in lines.elements().enumerate() {
-        let line_path = format!("{path}.player_stats[{at}]");
-        if *left == 0 {
-            return read_rows.problems.push(Problem::new(line_path, "more rows than a game has: they are left out"));
-        }
-        *left -= 1;
-        match box_score(resource, &with_lines(&[b"[", line.raw(), b"]"].concat())) {
-            Ok(batch) => {
-                read_rows.rows.extend(rows_of(&batch).into_iter().map(|row| Row { team_name: name.clone(), ..row }));
-            }
-            Err(error) => read_rows.problems.push(Problem::relocate(error, ROW, &line_path)),
+    let member = |key| Some((key, team.get(key)?.raw()));
+    let mut members: Vec<(&str, &[u8])> = ["id", "name"].into_iter().filter_map(member).collect();
+    let with_lines =
+        |members: &[(&str, &[u8])], lines: &[u8]| one_team(&[members, &[("player_stats", lines)]].concat());
+    let check = |members: &[(&str, &[u8])]| box_score(resource, &with_lines(members, b"[{\"id\":0}]"));
+    if let Err(error) = check(&members) {
+        read_rows.problems.push(Problem::relocate(error, TEAM, path));
+        // An unreadable name costs only itself, an id its team.
+        members.retain(|(key, _)| *key == "id");
+        if check(&members).is_err() {
+            return;
         }
     }
-}
-
-/// The id of a team.
-fn team_of(resource: &'static Resource, team: &Value<'_>) -> Result<i64, DecodeError> {
-    let batch = match team.get("id") {
-        Some(id) => box_score(resource, &one_team(&[("id", id.raw()), ("player_stats", b"[{\"id\":0}]")]))?,
-        None if team.is_object() => box_score(resource, &one_team(&[("player_stats", b"[{\"id\":0}]")]))?,
-        None => box_score(resource, &wrap_teams(&[b"[", team.raw(), b"]"].concat()))?,
-    };
-    Ok(integer(&batch, "team_id", 0).unwrap_or_default())
-}
-
-fn name_of(resource: &'static Resource, team: &Value<'_>) -> Result<Option<String>, DecodeError> {
-    let Some(name) = team.get("name") else { return Ok(None) };
-    let team = one_team(&[("id", b"0"), ("name", name.raw()), ("player_stats", b"[{\"id\":0}]")]);
-    box_score(resource, &team).map(|batch| texts(&batch, "team_name")(0))
+    let Some(lines) = team.get("player_stats") else { return };
+    if !lines.is_array() {
+        let read = box_score(resource, &with_lines(&members, lines.raw()));
+        return read_rows.problems.extend(read.err().map(|error| Problem::relocate(error, TEAM, path)));
+    }
+    let decode = |lines: &[u8]| box_score(resource, &with_lines(&members, lines));
+    read_rows.read_lines(lines, left, (&format!("{path}.player_stats"), "$.teams[0].player_stats"), decode);
 }
 
 /// The rows of `{"stats": [{"tid", "pid", "totalStats"}]}`.
@@ -239,21 +265,11 @@ fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
         return None;
     }
     let resource = of_sport(&CATCH_UP, sport);
-    let body_of = |lines: &[u8]| Body::from([b"{\"stats\":", lines, b"}"].concat());
-    if let Ok(batch) = box_score(resource, &body_of(lines.raw())) {
-        return Some(Rows { kind: RowsKind::Game, rows: rows_of(&batch), problems: Vec::new() });
-    }
+    let decode = |lines: &[u8]| box_score(resource, &Body::from([b"{\"stats\":", lines, b"}"].concat()));
     let mut read_rows = Rows { kind: RowsKind::Game, rows: Vec::new(), problems: Vec::new() };
-    for (at, line) in lines.elements().enumerate() {
-        let path = format!("$.stats[{at}]");
-        if at == MAX_ROWS {
-            read_rows.problems.push(Problem::new(path, "more rows than a game has: they are left out"));
-            break;
-        }
-        match box_score(resource, &body_of(&[b"[", line.raw(), b"]"].concat())) {
-            Ok(batch) => read_rows.rows.extend(rows_of(&batch)),
-            Err(error) => read_rows.problems.push(Problem::relocate(error, "$.stats[0]", &path)),
-        }
+    match decode(lines.raw()) {
+        Ok(batch) => read_rows.rows = rows_of(&batch),
+        Err(_) => read_rows.read_lines(lines, &mut MAX_ROWS.clone(), ("$.stats", "$.stats"), decode),
     }
     Some(read_rows)
 }
@@ -286,24 +302,19 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
             values.is_valid(at).then(|| (field.name().clone(), Some(values.value(at))))
         });
         Some(Row {
-            team_id: integer(batch, "team_id", at)?,
+            team_id: number::<Int64Type>(batch, "team_id", at)?,
             team_name: team_name(at),
-            player_id: integer(batch, "player_id", at)?,
+            player_id: number::<Int64Type>(batch, "player_id", at)?,
             names: Names { first: first(at), last: last(at) },
-            version: integer(batch, "version", at),
+            version: number::<Int64Type>(batch, "version", at),
             stats: stats.collect(),
         })
     };
     (0..batch.num_rows()).filter_map(row).collect()
 }
 
-fn integer(batch: &RecordBatch, column: &str, at: usize) -> Option<i64> {
-    let values = batch.column_by_name(column)?.as_primitive_opt::<Int64Type>()?;
-    values.is_valid(at).then(|| values.value(at))
-}
-
-fn number(batch: &RecordBatch, column: &str, at: usize) -> Option<f64> {
-    let values = batch.column_by_name(column)?.as_primitive_opt::<Float64Type>()?;
+fn number<T: ArrowPrimitiveType>(batch: &RecordBatch, column: &str, at: usize) -> Option<T::Native> {
+    let values = batch.column_by_name(column)?.as_primitive_opt::<T>()?;
     values.is_valid(at).then(|| values.value(at))
 }
 

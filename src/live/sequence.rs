@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 /// The sequence numbers of one stream, over all its connections.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sequence {
     /// The user's position, during the first epoch.
     initial: Option<i64>,
@@ -36,8 +36,8 @@ pub struct Sequence {
     /// Number of announced restarts.
     epoch: u32,
     memory: Memory,
-    /// Whether one counter can explain all numbers of this epoch.
-    has_common_counter: bool,
+    /// Whether one counter cannot explain all numbers of this epoch.
+    has_several_counters: bool,
     /// A counter may have restarted on this connection, so the next one resumes from the beginning.
     may_have_restarted: bool,
     progress: Progress,
@@ -49,7 +49,7 @@ pub struct Sequence {
     connection: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Source {
     name: Option<Box<str>>,
     /// The stream's epoch when its counter started.
@@ -84,18 +84,7 @@ impl Progress {
 
 impl Sequence {
     pub fn new(last_seq: Option<i64>) -> Self {
-        Sequence {
-            initial: last_seq,
-            sources: Vec::new(),
-            epoch: 0,
-            memory: Memory::new(MAX_REMEMBERED),
-            has_common_counter: true,
-            may_have_restarted: false,
-            progress: Progress::default(),
-            connection_maxima: Vec::new(),
-            current_maximum: None,
-            connection: 0,
-        }
+        Sequence { initial: last_seq, ..Sequence::default() }
     }
 
     /// Starts a new connection, whose messages may be repeats.
@@ -107,7 +96,7 @@ impl Sequence {
         if std::mem::take(&mut self.may_have_restarted) {
             self.sources.iter_mut().for_each(|source| source.received = IntervalSet::default());
             self.connection_maxima.clear();
-            self.has_common_counter = true;
+            self.has_several_counters = false;
         }
         self.progress.reconnect();
         for source in &mut self.sources {
@@ -120,12 +109,13 @@ impl Sequence {
     /// numbers, or they do not behave like a sequence.
     pub(crate) fn resume(&self) -> Option<i64> {
         // Resuming from the beginning is always safe, because repeats are recognised.
-        if !self.has_common_counter || self.may_have_restarted {
+        if self.has_several_counters || self.may_have_restarted {
             return self.initial;
         }
-        let intervals = interval_set::union(self.counters().map(|source| &source.received));
-        let settled = (self.connection_maxima.len() == CONNECTIONS_TO_SETTLE)
-            .then(|| self.connection_maxima[CONNECTIONS_TO_SETTLE - 1]);
+        // A single number is no evidence of a counter.
+        let counters = self.sources.iter().filter(|source| !source.is_ignored && source.received.count > 1);
+        let intervals = interval_set::union(counters.map(|source| &source.received));
+        let settled = self.connection_maxima.get(CONNECTIONS_TO_SETTLE - 1).copied();
         // Two consecutive numbers are the least evidence of a counter.
         let start = intervals.first().filter(|(first, last)| first < last).map(|(_, last)| *last);
         let mut position = self.initial.max(settled).or(start)?;
@@ -143,8 +133,8 @@ impl Sequence {
         let Some(at) = self.source_index(source).filter(|at| !self.sources[*at].is_ignored) else {
             return Verdict::Deliver;
         };
-        let hash = self.memory.hash(content);
-        let verdict = match self.memory.get(&(at, seq)) {
+        let hash = self.memory.hash_key.hash_one(content);
+        let verdict = match self.memory.entries.get(&(at, seq)).copied() {
             Some(known) if known.hash == hash => {
                 let is_duplicate = known.connection < self.connection && self.is_catching_up(at);
                 if is_duplicate { Verdict::Duplicate } else { Verdict::Deliver }
@@ -166,7 +156,7 @@ impl Sequence {
 
     fn is_catching_up(&self, at: usize) -> bool {
         // Without a common counter, other sources' numbers say nothing about this one.
-        let progress = if self.has_common_counter { &self.progress } else { &self.sources[at].progress };
+        let progress = if self.has_several_counters { &self.sources[at].progress } else { &self.progress };
         progress.is_catching_up
     }
 
@@ -175,11 +165,11 @@ impl Sequence {
         let falls_behind = self.current_maximum.is_some_and(|highest| seq < highest.saturating_sub(REORDER_WINDOW));
         let is_new = self.sources[at].received.insert(seq);
         if is_new && (falls_behind || self.sources.iter().enumerate().any(is_of_other_source)) {
-            self.has_common_counter = false;
+            self.has_several_counters = true;
         }
         self.sources[at].progress.advance(seq);
         self.progress.advance(seq);
-        if self.sources[at].received.count() > 1 {
+        if self.sources[at].received.count > 1 {
             self.current_maximum = self.current_maximum.max(Some(seq));
         }
     }
@@ -188,7 +178,7 @@ impl Sequence {
     /// because a service that restarts drops its connections.
     fn resolve_conflict(&mut self, at: usize, is_reconnected: bool) -> Verdict {
         let source = &mut self.sources[at];
-        let count = source.received.count();
+        let count = source.received.count;
         let is_restart = match is_reconnected {
             true => count > 1,
             false => count >= MIN_COUNTER_LENGTH && !source.has_gone_back,
@@ -211,11 +201,6 @@ impl Sequence {
         Verdict::Deliver
     }
 
-    /// Sources whose numbers form a counter. A single number is no evidence.
-    fn counters(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| !source.is_ignored && source.received.count() > 1)
-    }
-
     fn source_index(&mut self, name: Option<&str>) -> Option<usize> {
         if let Some(at) = self.sources.iter().position(|source| source.name.as_deref() == name) {
             return Some(at);
@@ -223,14 +208,7 @@ impl Sequence {
         if self.sources.len() == MAX_SOURCES {
             return None;
         }
-        self.sources.push(Source {
-            name: name.map(Into::into),
-            epoch: self.epoch,
-            received: IntervalSet::default(),
-            progress: Progress::default(),
-            is_ignored: false,
-            has_gone_back: false,
-        });
+        self.sources.push(Source { name: name.map(Into::into), epoch: self.epoch, ..Source::default() });
         Some(self.sources.len() - 1)
     }
 }
@@ -247,34 +225,21 @@ struct Entry {
 }
 
 /// The last message delivered with each number; forgets the oldest ones.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Memory {
     entries: HashMap<Key, Entry>,
     order: VecDeque<Key>,
-    capacity: usize,
     /// Randomly keyed, so that nobody can construct a collision.
     hash_key: HashKey,
 }
 
 impl Memory {
-    fn new(capacity: usize) -> Self {
-        Memory { entries: HashMap::new(), order: VecDeque::new(), capacity, hash_key: HashKey::default() }
-    }
-
-    fn hash(&self, content: &[u8]) -> u64 {
-        self.hash_key.hash_one(content)
-    }
-
-    fn get(&self, key: &Key) -> Option<Entry> {
-        self.entries.get(key).copied()
-    }
-
     fn insert(&mut self, key: Key, entry: Entry) {
         if self.entries.insert(key, entry).is_some() {
             return;
         }
         self.order.push_back(key);
-        if self.order.len() > self.capacity
+        if self.order.len() > MAX_REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
             self.entries.remove(&oldest);

@@ -244,14 +244,14 @@ fn the_users_position_applies_until_there_is_a_later_one() {
 #[test]
 fn a_forgotten_message_is_delivered_again() {
     let mut sequence = Sequence::new(None);
-    sequence.memory = Memory::new(10);
-    receive(&mut sequence, "stats", 1..=100, "a");
+    let last = MAX_REMEMBERED as i64 + 10;
+    receive(&mut sequence, "stats", 1..=last, "a");
     sequence.reconnect();
-    let verdicts = receive(&mut sequence, "stats", 1..=100, "a");
-    assert_eq!((count(&verdicts, Deliver), count(&verdicts, Duplicate)), (100, 0));
+    let verdicts = receive(&mut sequence, "stats", 1..=last, "a");
+    assert_eq!((count(&verdicts, Deliver), count(&verdicts, Duplicate)), (last as usize, 0));
     sequence.reconnect();
-    assert_eq!(count(&receive(&mut sequence, "stats", 91..=100, "a"), Duplicate), 10);
-    assert!(sequence.memory.entries.len() == 10 && sequence.memory.order.len() == 10);
+    assert_eq!(count(&receive(&mut sequence, "stats", last - 9..=last, "a"), Duplicate), 10);
+    assert!(sequence.memory.entries.len() == MAX_REMEMBERED && sequence.memory.order.len() == MAX_REMEMBERED);
 }
 
 #[test]

@@ -9,10 +9,9 @@ use crate::error::Error;
 use crate::machine;
 use crate::scrub::Scrubbed;
 use crate::transport::{StreamOpenError, Transport};
-use std::future::Future;
-use std::iter::Peekable;
+use std::collections::VecDeque;
+use std::future::{Future, pending};
 use std::time::{Duration, SystemTime};
-use std::vec;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Opens connections, and keeps what the next one needs from the last (an event id, sequence numbers).
@@ -26,8 +25,8 @@ pub(super) trait Connector: Send {
         &mut self,
         transport: &Transport,
     ) -> impl Future<Output = Result<(Self::Connection, Option<Scrubbed>), StreamOpenError>> + Send;
-    /// Takes back a connection that has ended.
-    fn disconnected(&mut self, connection: Self::Connection);
+    /// Takes back a connection that has ended; returns the service's `retry:`, the wait before the next one.
+    fn disconnected(&mut self, connection: Self::Connection) -> Option<Duration>;
 }
 
 /// An open connection.
@@ -41,13 +40,7 @@ pub(super) trait StreamConnection: Send {
         None
     }
     /// Sends a ping, without waiting for the service.
-    fn send_keepalive(&mut self) -> impl Future<Output = ()> + Send {
-        async {}
-    }
-    /// The service's `retry:`, the wait before the next connection.
-    fn retry(&self) -> Option<Duration> {
-        None
-    }
+    fn send_keepalive(&mut self) {}
 }
 
 /// What a read received.
@@ -62,15 +55,10 @@ pub(super) struct ReadCounts {
 const MAX_READ_AHEAD: usize = 4 << 20;
 
 /// Runs until the stream fails for good, and returns the error. Dropping the future ends the connection.
-/// `jitter` returns random numbers in 0..1.
-pub(super) async fn run<C: Connector>(
-    mut connector: C,
-    options: &StreamOptions,
-    buffer: &Buffer,
-    jitter: impl Fn() -> f64 + Send,
-) -> Error {
+pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions, buffer: &Buffer) -> Error {
     let mut backoff = Backoff::new(options);
-    let mut open_gap: Option<OpenGap> = None;
+    // The start and the reason of a gap: nothing has been received since.
+    let mut open_gap: Option<(SystemTime, Scrubbed)> = None;
     // Consecutive connections without a byte.
     let mut silent_connections = 0_u32;
     loop {
@@ -79,22 +67,20 @@ pub(super) async fn run<C: Connector>(
         let wait = match connector.connect(&transport).await {
             Ok((mut connection, resume_failure)) => {
                 let at = machine::now();
-                let gap = gap_before(open_gap.take(), resume_failure, begun);
-                if let Some(OpenGap { start, reason }) = gap {
-                    report_gap(buffer, start, Some(at), reason).await;
+                if let Some((start, reason)) = gap_before(open_gap.take(), resume_failure, begun) {
+                    buffer.push(Item::Notice(Notice::gap(start, Some(at), reason))).await;
                 }
                 buffer.set_state(ConnectionState::Connected);
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
-                backoff.set_server_retry(connection.retry());
                 transport.trace().record_failure("disconnected", end.cause.clone());
-                connector.disconnected(connection);
+                backoff.set_server_retry(connector.disconnected(connection));
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
-                open_gap = Some(OpenGap { start: end.last_byte, reason: reason.clone() });
-                let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, jitter());
-                report(buffer, reason, None, backoff.failed_attempts(), Some(wait)).await;
+                open_gap = Some((end.last_byte, reason.clone()));
+                let wait = backoff.after_loss(connected_at.elapsed(), end.has_delivered, machine::chance());
+                report(buffer, reason, None, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
             Err(failure) => {
@@ -105,16 +91,15 @@ pub(super) async fn run<C: Connector>(
                     // Nothing was sent, so there is no gap: the error is the first item.
                     return error;
                 }
-                let gap = open_gap.get_or_insert_with(|| OpenGap { start: begun, reason: reason.clone() });
+                let (start, cause) = open_gap.get_or_insert_with(|| (begun, reason.clone()));
                 if is_final || status.is_some_and(|status| options.give_up_on.contains(&status)) {
-                    let OpenGap { start, reason: cause } = gap.clone();
-                    report(buffer, reason, status, backoff.failed_attempts() + 1, None).await;
-                    report_gap(buffer, start, None, cause).await;
+                    report(buffer, reason, status, backoff.failed_attempts + 1, None).await;
+                    buffer.push(Item::Notice(Notice::gap(*start, None, cause.to_string()))).await;
                     return error;
                 }
-                let own = backoff.after_failure(jitter());
+                let own = backoff.after_failure(machine::chance());
                 let wait = wait.map_or(own, |requested| requested.clamp(own, backoff.longest_requested().max(own)));
-                report(buffer, reason, status, backoff.failed_attempts(), Some(wait)).await;
+                report(buffer, reason, status, backoff.failed_attempts, Some(wait)).await;
                 wait
             }
         };
@@ -124,28 +109,17 @@ pub(super) async fn run<C: Connector>(
     }
 }
 
-/// A gap without an end yet: nothing has been received since `start`.
-#[derive(Debug, Clone)]
-struct OpenGap {
-    start: SystemTime,
-    reason: Scrubbed,
-}
-
 /// The gap that a new connection ends, with what is known of its position.
-fn gap_before(open: Option<OpenGap>, resume_failure: Option<Scrubbed>, since: SystemTime) -> Option<OpenGap> {
+fn gap_before(
+    open: Option<(SystemTime, Scrubbed)>,
+    resume_failure: Option<Scrubbed>,
+    since: SystemTime,
+) -> Option<(SystemTime, String)> {
     match (open, resume_failure) {
-        (Some(gap), Some(failure)) => {
-            let reason = Scrubbed::local(format!("{}; {failure}", gap.reason));
-            Some(OpenGap { reason, ..gap })
-        }
-        (None, Some(reason)) => Some(OpenGap { start: since, reason }),
-        (gap, None) => gap,
+        (Some((start, reason)), Some(failure)) => Some((start, format!("{reason}; {failure}"))),
+        (None, Some(failure)) => Some((since, failure.into())),
+        (open, None) => open.map(|(start, reason)| (start, reason.into())),
     }
-}
-
-async fn report_gap(buffer: &Buffer, start: SystemTime, end: Option<SystemTime>, reason: Scrubbed) {
-    let reason = String::from(reason).into();
-    buffer.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })).await;
 }
 
 async fn report(buffer: &Buffer, reason: Scrubbed, status: Option<u16>, attempt: u32, wait: Option<Duration>) {
@@ -184,13 +158,6 @@ impl ListenResult {
     }
 }
 
-/// What `listen` waited for.
-enum ListenEvent {
-    Read(Result<ReadCounts, Scrubbed>),
-    HasRoom,
-    TimedOut,
-}
-
 async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions, buffer: &Buffer) -> ListenResult {
     let mut incoming = Vec::new();
     let mut ahead = ReadAhead::default();
@@ -199,29 +166,27 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
     // Both timers run only while the connection is read: a slow reader is not a silent service.
     let mut silent = Duration::ZERO;
     let mut since_keepalive = Duration::ZERO;
-    let mut quiet = QuietTimer::start();
+    // The time of the last update, and how long the connection was read since; `None`: that is reported.
+    let (mut quiet_since, mut quiet) = (machine::now(), Some(Duration::ZERO));
     let cause = loop {
         let room = buffer.room();
         ahead.fill(buffer);
         let keepalive = connection.keepalive_after();
-        let is_read = ahead.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
+        let is_read = ahead.items.is_empty() || (keepalive.is_some() && ahead.bytes < MAX_READ_AHEAD);
         let until_keepalive = keepalive.map(|interval| interval.saturating_sub(since_keepalive));
         let begun = Instant::now();
-        let event = if is_read {
-            let left = options.silence_limit.saturating_sub(silent);
-            let wait =
-                [quiet.left(options.quiet_after), until_keepalive].into_iter().flatten().fold(left, Duration::min);
-            let capacity = (!ahead.is_empty()).then_some(room);
-            read_or_room(connection, &mut incoming, wait, capacity).await
-        } else {
-            wait_for_room(room, until_keepalive).await
-        };
+        let until_silent = is_read.then(|| options.silence_limit.saturating_sub(silent));
+        let until_quiet = quiet.filter(|_| is_read).map(|elapsed| options.quiet_after.saturating_sub(elapsed));
+        let wait = [until_silent, until_quiet, until_keepalive].into_iter().flatten().min();
+        let read = async { if is_read { connection.read(&mut incoming).await } else { pending().await } };
+        let capacity = async { if ahead.items.is_empty() { pending().await } else { room.await } };
+        let read = timeout(wait.unwrap_or(Duration::MAX), first(read, capacity)).await.ok().flatten();
         let took = begun.elapsed();
         since_keepalive += took;
         if is_read {
-            (silent, quiet.elapsed) = (silent + took, quiet.elapsed + took);
+            (silent, quiet) = (silent + took, quiet.map(|elapsed| elapsed + took));
         }
-        if let ListenEvent::Read(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = event {
+        if let Some(Ok(ReadCounts { bytes: bytes @ 1.., repeats })) = read {
             has_bytes = true;
             (silent, last_byte) = (Duration::ZERO, machine::now());
             buffer.count_read(bytes, repeats);
@@ -229,107 +194,55 @@ async fn listen<C: StreamConnection>(connection: &mut C, options: &StreamOptions
         // Items that arrived before the connection broke count as delivered.
         if incoming.iter().any(|item| matches!(item, Item::Update(_))) {
             has_delivered = true;
-            quiet = QuietTimer::start();
+            (quiet_since, quiet) = (machine::now(), Some(Duration::ZERO));
         }
-        ahead.extend(&mut incoming);
-        if let ListenEvent::Read(Err(cause)) = event {
+        ahead.extend(incoming.drain(..));
+        if let Some(Err(cause)) = read {
             break cause;
         }
         if silent >= options.silence_limit {
             is_silent = true;
             break Scrubbed::local(format!("no byte for {} s", options.silence_limit.as_secs_f64()));
         }
-        if quiet.left(options.quiet_after) == Some(Duration::ZERO) {
-            quiet.is_reported = true;
-            ahead.extend(&mut vec![Item::Notice(Notice::Quiet { since: quiet.since })]);
+        if quiet.take_if(|elapsed| *elapsed >= options.quiet_after).is_some() {
+            ahead.extend([Item::Notice(Notice::Quiet { since: quiet_since })]);
         }
         if keepalive.is_some_and(|interval| since_keepalive >= interval) {
             since_keepalive = Duration::ZERO;
-            connection.send_keepalive().await;
+            connection.send_keepalive();
         }
     };
-    buffer.push_all(ahead.into_items()).await;
+    buffer.push_all(ahead.items).await;
     ListenResult { cause, last_byte, has_delivered, has_bytes, is_silent }
 }
 
-async fn read_or_room<C: StreamConnection>(
-    connection: &mut C,
-    incoming: &mut Vec<Item>,
-    wait: Duration,
-    capacity: Option<impl Future<Output = ()> + Send>,
-) -> ListenEvent {
-    let read =
-        async { timeout(wait, connection.read(incoming)).await.map_or(ListenEvent::TimedOut, ListenEvent::Read) };
-    let Some(capacity) = capacity else { return read.await };
+/// What is read, unless there is room before.
+async fn first<T>(read: impl Future<Output = T>, capacity: impl Future<Output = ()>) -> Option<T> {
     tokio::select! {
         biased;
-        event = read => event,
-        () = capacity => ListenEvent::HasRoom,
-    }
-}
-
-/// While enough is read ahead: nothing is read, but the connection is kept alive.
-async fn wait_for_room(capacity: impl Future<Output = ()> + Send, until_keepalive: Option<Duration>) -> ListenEvent {
-    match until_keepalive {
-        None => {
-            capacity.await;
-            ListenEvent::HasRoom
-        }
-        Some(wait) => timeout(wait, capacity).await.map_or(ListenEvent::TimedOut, |()| ListenEvent::HasRoom),
+        read = read => Some(read),
+        () = capacity => None,
     }
 }
 
 /// Items that were read while the buffer was full.
 #[derive(Default)]
 struct ReadAhead {
-    waiting: Option<Peekable<vec::IntoIter<Item>>>,
-    /// Items after `waiting`.
-    later: Vec<Item>,
+    items: VecDeque<Item>,
     bytes: usize,
 }
 
 impl ReadAhead {
-    fn is_empty(&self) -> bool {
-        self.waiting.is_none() && self.later.is_empty()
-    }
-
-    fn extend(&mut self, items: &mut Vec<Item>) {
-        self.bytes += items.iter().map(Item::size).sum::<usize>();
-        self.later.append(items);
+    fn extend(&mut self, items: impl IntoIterator<Item = Item>) {
+        self.items.extend(items.into_iter().inspect(|item| self.bytes += item.size()));
     }
 
     /// Moves as many items as fit into the buffer.
     fn fill(&mut self, buffer: &Buffer) {
-        while !self.is_empty() {
-            let waiting = self.waiting.get_or_insert_with(|| std::mem::take(&mut self.later).into_iter().peekable());
-            if !buffer.try_push(waiting) {
-                return;
-            }
-            self.waiting = None;
+        if buffer.try_push(&mut self.items) {
+            self.items.clear();
+            self.bytes = 0;
         }
-        self.bytes = 0;
-    }
-
-    fn into_items(self) -> impl Iterator<Item = Item> + Send {
-        self.waiting.into_iter().flatten().chain(self.later)
-    }
-}
-
-/// Measures the time without an update.
-struct QuietTimer {
-    since: SystemTime,
-    elapsed: Duration,
-    is_reported: bool,
-}
-
-impl QuietTimer {
-    fn start() -> Self {
-        QuietTimer { since: machine::now(), elapsed: Duration::ZERO, is_reported: false }
-    }
-
-    /// Time left until the notice; `None` after it.
-    fn left(&self, after: Duration) -> Option<Duration> {
-        (!self.is_reported).then(|| after.saturating_sub(self.elapsed))
     }
 }
 

@@ -1,38 +1,25 @@
 //! The box score of a game as the sum of its sessions' box scores: pure.
 
-use super::rows::{Names, Rows};
-use serde_json::{Map, Value, json};
+use super::rows::{self, Row, Rows};
 use std::collections::BTreeMap;
 
-/// The sum of the sessions that were added.
+/// The sum of the sessions that were added: the newest names of each line, and the sums of its codes.
 #[derive(Default)]
 pub(super) struct SessionSum {
-    teams: BTreeMap<i64, TeamSum>,
-}
-
-#[derive(Default)]
-struct TeamSum {
-    name: Option<String>,
-    lines: BTreeMap<i64, LineSum>,
-}
-
-#[derive(Default)]
-struct LineSum {
-    names: Names,
-    stats: BTreeMap<String, f64>,
+    lines: BTreeMap<(i64, i64), (Row, BTreeMap<String, f64>)>,
+    team_names: BTreeMap<i64, String>,
 }
 
 impl SessionSum {
     /// Adds the rows of a response of `stats`.
     pub(super) fn add(&mut self, read: Rows) {
         for row in read.rows {
-            let team = self.teams.entry(row.team_id).or_default();
-            team.name = row.team_name.or(team.name.take());
-            let line = team.lines.entry(row.player_id).or_default();
-            line.names.first = row.names.first.or(line.names.first.take());
-            line.names.last = row.names.last.or(line.names.last.take());
+            let (sum, stats) = self.lines.entry((row.team_id, row.player_id)).or_default();
+            (sum.team_id, sum.player_id) = (row.team_id, row.player_id);
+            sum.names.update(row.names);
+            self.team_names.extend(row.team_name.map(|name| (row.team_id, name)));
             for (code, value) in row.stats {
-                *line.stats.entry(code).or_default() += value.unwrap_or_default();
+                *stats.entry(code).or_default() += value.unwrap_or_default();
             }
         }
     }
@@ -40,14 +27,12 @@ impl SessionSum {
     /// A body of `stats` for the whole game. Its lines have no version, because those of sessions do not count the messages of
     /// a game.
     pub(super) fn into_body(self) -> String {
-        let line = |(id, line): (&i64, &LineSum)| {
-            let names = json!({ "firstname": line.names.first, "lastname": line.names.last });
-            let stats: Map<String, Value> =
-                line.stats.iter().map(|(code, value)| (code.clone(), json!(value))).collect();
-            json!({ "id": id, "player_details": names, "stats": stats })
+        let row = |(row, stats): (Row, BTreeMap<String, f64>)| Row {
+            team_name: self.team_names.get(&row.team_id).cloned(),
+            stats: stats.into_iter().map(|(code, value)| (code, Some(value))).collect(),
+            ..row
         };
-        let team = |(id, team): (&i64, &TeamSum)| json!({ "id": id, "name": team.name, "player_stats": team.lines.iter().map(line).collect::<Value>() });
-        json!({ "teams": self.teams.iter().map(team).collect::<Value>() }).to_string()
+        rows::to_body(&self.lines.into_values().map(row).collect::<Vec<_>>())
     }
 }
 
@@ -55,9 +40,10 @@ impl SessionSum {
 mod tests {
     // A test that fails is meant to panic.
     #![allow(clippy::unwrap_used)]
-    use super::super::rows::{self, RowsKind};
+    use super::super::rows::RowsKind;
     use super::*;
     use crate::config::Sport;
+    use serde_json::{Value, json};
 
     fn session(team: i64, player: i64, stats: &Value) -> Rows {
         let details = json!({"id": player, "firstname": "A", "lastname": "B", "profile_image_link": "L"});

@@ -34,9 +34,10 @@ pub struct EventTooLarge {
 }
 
 /// Decodes the stream of one connection. The next connection needs a new decoder, with this one's `last_event_id`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SseDecoder {
-    limit: usize,
+    /// The maximum of bytes of an event's data, and of a line.
+    pub(super) limit: usize,
     /// An incomplete line.
     line: Vec<u8>,
     /// If the line is too long: whether it is a comment, and its bytes so far.
@@ -47,8 +48,10 @@ pub struct SseDecoder {
     data: Vec<u8>,
     event: Option<Arc<str>>,
     id_buffer: Arc<str>,
-    last_event_id: Arc<str>,
-    retry: Option<Duration>,
+    /// The id to send with the next request; empty: none. An incomplete event does not change it.
+    pub(super) last_event_id: Arc<str>,
+    /// The last valid `retry`.
+    pub(super) retry: Option<Duration>,
     /// The last line ended with a carriage return, so a line feed next is part of that line end.
     after_cr: bool,
     /// No line has ended yet, so a byte order mark is allowed.
@@ -58,31 +61,9 @@ pub struct SseDecoder {
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl SseDecoder {
-    /// `limit`: the maximum of bytes of an event's data, and of a line.
     pub fn new(limit: usize, last_event_id: Arc<str>) -> Self {
-        SseDecoder {
-            limit,
-            line: Vec::new(),
-            long_line: None,
-            long_event: None,
-            data: Vec::new(),
-            event: None,
-            id_buffer: last_event_id.clone(),
-            last_event_id,
-            retry: None,
-            after_cr: false,
-            at_start: true,
-        }
-    }
-
-    /// The id to send with the next request; empty: none. An incomplete event does not change it.
-    pub fn last_event_id(&self) -> &Arc<str> {
-        &self.last_event_id
-    }
-
-    /// The last valid `retry`.
-    pub fn retry(&self) -> Option<Duration> {
-        self.retry
+        let id_buffer = last_event_id.clone();
+        SseDecoder { limit, id_buffer, last_event_id, at_start: true, ..SseDecoder::default() }
     }
 
     /// Calls `emit` with each item that these bytes complete. After an error the decoder cannot be used further.
@@ -268,8 +249,8 @@ mod tests {
             let (items, decoder) = read(&chunks);
             let (expected, id, retry) = decode_by_the_standard(&bytes);
             prop_assert_eq!(items, expected);
-            prop_assert_eq!(&**decoder.last_event_id(), id.as_str());
-            prop_assert_eq!(decoder.retry(), retry.map(Duration::from_millis));
+            prop_assert_eq!(&*decoder.last_event_id, id.as_str());
+            prop_assert_eq!(decoder.retry, retry.map(Duration::from_millis));
         }
     }
 
@@ -296,7 +277,7 @@ mod tests {
                 SseItem::Skipped(size) => seen.push(format!("skipped {size}")),
             };
             let end = bytes.chunks(3).try_for_each(|chunk| decoder.feed(chunk, |item| describe(item, &mut seen)));
-            (seen.join(", "), end.is_ok(), decoder.last_event_id().to_string())
+            (seen.join(", "), end.is_ok(), decoder.last_event_id.to_string())
         };
         let ok = |seen: &str, id: &str| (seen.to_string(), true, id.to_string());
         assert_eq!(all(10, b"data: 1234567890\n\n"), ok("1234567890", ""));
@@ -322,7 +303,7 @@ mod tests {
     fn an_incomplete_event_changes_nothing() {
         let (items, decoder) = read(&[b"id: a\ndata: 1\n\nid: b\ndata: 2\n"]);
         assert_eq!(items.len(), 1);
-        assert_eq!(&**decoder.last_event_id(), "a");
+        assert_eq!(&*decoder.last_event_id, "a");
     }
 
     /// A decoder that scans its buffer again with each chunk takes minutes for this.

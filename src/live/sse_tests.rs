@@ -65,8 +65,8 @@ fn read(case: &Case, chunks: &[&[u8]]) -> CaseOutcome {
         fed.unwrap();
     }
     outcome.comments = case.expected.comments.as_ref().map(|_| comments);
-    outcome.retry = decoder.retry().map(|retry| retry.as_millis() as u64);
-    outcome.last_event_id = decoder.last_event_id().to_string();
+    outcome.retry = decoder.retry.map(|retry| retry.as_millis() as u64);
+    outcome.last_event_id = decoder.last_event_id.to_string();
     outcome
 }
 

@@ -31,8 +31,8 @@ impl Staleness {
         match notice {
             Notice::Connected { .. } => self.disconnected = None,
             Notice::Disconnected { at, .. } => self.disconnected = self.disconnected.or(Some(*at)),
-            Notice::Gap { start, end, is_final, .. } => {
-                let end = end.unwrap_or(*start);
+            Notice::Gap { is_final, .. } => {
+                let end = notice.at();
                 if *is_final {
                     self.close(end);
                     self.final_gap_end = self.final_gap_end.max(Some(end));
@@ -45,12 +45,10 @@ impl Staleness {
                 }
             }
             Notice::Recovered { gap, .. } => {
-                if let Notice::Gap { start, end, .. } = &**gap {
-                    let end = end.unwrap_or(*start);
-                    // What closed it is later than the gaps before it.
-                    self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > end);
-                    return self.close(end);
-                }
+                let end = gap.at();
+                // What closed it is later than the gaps before it.
+                self.final_gap_end = self.final_gap_end.filter(|gap_end| *gap_end > end);
+                return self.close(end);
             }
             Notice::Quiet { .. } | Notice::Recovering { .. } => {}
         }

@@ -1,12 +1,11 @@
 //! The live stream that a reader holds: opened once, read item by item, closed from any thread.
 
-use super::buffer::{Buffer, ConnectionState, StreamCounts, Taken};
+use super::buffer::{Buffer, Taken};
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::StreamOptions;
 use super::recovery::Recovery;
 use crate::error::{Error, Result};
-use crate::machine;
 use crate::scrub::Scrubber;
 use std::future::Future;
 use std::path::Path;
@@ -18,20 +17,19 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 /// Fills a buffer until the stream ends, and returns the error that ended it.
-pub(crate) type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
-
-/// Creates the producer when the stream is opened.
-pub(crate) type ProducerFactory = Box<dyn FnOnce(Arc<Buffer>) -> Producer + Send>;
+type Producer = Pin<Box<dyn Future<Output = Option<Error>> + Send>>;
 
 /// A stream that connects on [`Stream::open`]. Dropping it closes it.
 pub struct Stream {
-    buffer: Arc<Buffer>,
+    /// The items to take, its state and its counters.
+    pub buffer: Arc<Buffer>,
     task: Mutex<Task>,
     recording: Mutex<Recording>,
     /// Whether `take` may have to wait for a disk.
     is_recorded: AtomicBool,
     recovery: Option<Arc<Recovery>>,
-    scrubber: Scrubber,
+    /// For errors about its items.
+    pub scrubber: Scrubber,
 }
 
 enum Recording {
@@ -42,24 +40,24 @@ enum Recording {
 }
 
 enum Task {
-    New(ProducerFactory),
+    New(Producer),
     Running(JoinHandle<()>),
     Stopped,
 }
 
 impl Stream {
-    /// `recovery` closes its gaps; the scrubber is for errors about its items.
-    pub(super) fn new(
+    /// `produce` starts when the stream is opened, and `recovery` closes its gaps.
+    pub(super) fn new<F: Future<Output = Option<Error>> + Send + 'static>(
         options: &StreamOptions,
-        factory: ProducerFactory,
+        produce: impl FnOnce(Arc<Buffer>) -> F,
         recovery: Option<Arc<Recovery>>,
         scrubber: Scrubber,
     ) -> Result<Self> {
         options.check()?;
         let buffer = Arc::new(Buffer::new(options));
         Ok(Stream {
+            task: Mutex::new(Task::New(Box::pin(produce(buffer.clone())))),
             buffer,
-            task: Mutex::new(Task::New(factory)),
             recording: Mutex::new(Recording::Off),
             is_recorded: AtomicBool::new(false),
             recovery,
@@ -67,26 +65,17 @@ impl Stream {
         })
     }
 
-    pub fn scrubber(&self) -> &Scrubber {
-        &self.scrubber
-    }
-
     /// Starts to fill the buffer; later calls do nothing.
     pub fn open(&self, runtime: &Handle) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(&*task, Task::New(_)) {
-            return;
-        }
-        if let Task::New(factory) = std::mem::replace(&mut *task, Task::Stopped) {
-            let buffer = self.buffer.clone();
-            let producer = factory(buffer.clone());
-            *task = Task::Running(runtime.spawn(async move {
+        *task = match std::mem::replace(&mut *task, Task::Stopped) {
+            Task::New(producer) => {
                 // If the producer panics, the reader must not wait forever.
-                let guard = EndOnDrop(buffer);
-                let error = producer.await;
-                guard.0.end(error);
-            }));
-        }
+                let guard = EndOnDrop(self.buffer.clone());
+                Task::Running(runtime.spawn(async move { guard.0.end(producer.await) }))
+            }
+            other => other,
+        };
     }
 
     /// Takes the next item, if there is one; a recorded stream writes it to the journal first. An error is the journal's, and then
@@ -117,7 +106,7 @@ impl Stream {
         let mut recording = self.recording();
         check_can_record(&recording)?;
         // The gap between the recordings is a notice too.
-        let previous_end = recorder.previous_end().filter(|_| self.buffer.includes_notices());
+        let previous_end = recorder.previous_end().filter(|_| self.buffer.options.notices);
         *recording = Recording::On(recorder, previous_end);
         self.is_recorded.store(true, Ordering::Release);
         Ok(())
@@ -131,10 +120,6 @@ impl Stream {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn buffer(&self) -> &Arc<Buffer> {
-        &self.buffer
-    }
-
     /// Closes the stream in any state, and discards the items that were not taken. An error is the journal's, whose last items
     /// could not be written.
     pub fn close(&self) -> Result<()> {
@@ -146,21 +131,9 @@ impl Stream {
         }
         drop(task);
         match std::mem::replace(&mut *recording, Recording::Closed) {
-            Recording::On(recorder, _) => recorder.close(),
+            Recording::On(mut recorder, _) => recorder.close(),
             Recording::Off | Recording::Closed => Ok(()),
         }
-    }
-
-    pub fn state(&self) -> ConnectionState {
-        self.buffer.state()
-    }
-
-    pub fn counts(&self) -> StreamCounts {
-        self.buffer.counts()
-    }
-
-    pub fn lag(&self) -> Duration {
-        self.buffer.lag(machine::now())
     }
 }
 
@@ -174,7 +147,10 @@ impl Drop for Stream {
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stream").field("state", &self.state()).field("counts", &self.counts()).finish_non_exhaustive()
+        f.debug_struct("Stream")
+            .field("state", &self.buffer.state())
+            .field("counts", &self.buffer.counts())
+            .finish_non_exhaustive()
     }
 }
 
@@ -199,14 +175,12 @@ fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) ->
 fn record_gap(recorder: &Recorder, previous_end: &mut Option<SystemTime>, first: &Item) -> Result<()> {
     let Some(start) = *previous_end else { return Ok(()) };
     let end = match first {
-        Item::Update(update) => update.received_at,
         Item::Notice(Notice::Gap { start, .. }) => *start,
-        Item::Notice(notice) => notice.at(),
+        item => item.at(),
     };
     if end > start {
-        let reason = "it was not recorded: another recording goes on in this journal".into();
-        let gap = Notice::Gap { start, end: Some(end), reason, dropped: None, is_final: false };
-        recorder.append(&Item::Notice(gap))?;
+        let reason = "it was not recorded: another recording goes on in this journal";
+        recorder.append(&Item::Notice(Notice::gap(start, Some(end), reason)))?;
     }
     *previous_end = None;
     Ok(())

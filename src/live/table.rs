@@ -11,46 +11,32 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tables::from_rows::{categories, from_columns, integers, texts, times};
 use tables::{Context, DecodeError};
 
-/// A table of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemTable {
-    LiveItems,
-    StatUpdates,
-}
-
-impl ItemTable {
-    /// Fails for another name.
-    pub fn of_name(name: &str) -> Result<Self> {
-        if name == ITEMS.name {
-            return Ok(ItemTable::LiveItems);
-        }
-        if name == STAT_UPDATES.name {
-            return Ok(ItemTable::StatUpdates);
-        }
-        Err(Error::Argument(format!(
+/// Builds a table of items, `live_items` or `stat_updates`; also returns what it leaves out.
+pub fn build(name: &str, stream_items: &[Item]) -> Result<(RecordBatch, Vec<Problem>)> {
+    match name {
+        _ if name == ITEMS.name => items(stream_items).map(|batch| (batch, Vec::new())),
+        _ if name == STAT_UPDATES.name => stat_updates(stream_items),
+        _ => Err(Error::Argument(format!(
             "there is no table {name:?} of items; it is {:?} or {:?}",
             ITEMS.name, STAT_UPDATES.name
-        )))
+        ))),
     }
 }
 
 /// Builds the table `live_items`: one row per item.
 pub fn items(items: &[Item]) -> Result<RecordBatch> {
     let rows: Vec<LiveItem> = items.iter().flat_map(rows).collect();
-    fn text(value: &Option<String>) -> Option<&str> {
-        value.as_deref()
-    }
     let columns = vec![
         categories(rows.iter().map(|row| Some(row.kind.as_str()))),
         times(rows.iter().map(|row| Some(row.at))),
-        categories(rows.iter().map(|row| text(&row.event))),
-        texts(rows.iter().map(|row| text(&row.id))),
+        categories(rows.iter().map(|row| row.event.as_deref())),
+        texts(rows.iter().map(|row| row.id.as_deref())),
         integers(rows.iter().map(|row| row.seq)),
-        categories(rows.iter().map(|row| text(&row.source))),
-        texts(rows.iter().map(|row| text(&row.text))),
+        categories(rows.iter().map(|row| row.source.as_deref())),
+        texts(rows.iter().map(|row| row.text.as_deref())),
         times(rows.iter().map(|row| row.start)),
         times(rows.iter().map(|row| row.end)),
-        texts(rows.iter().map(|row| text(&row.reason))),
+        texts(rows.iter().map(|row| row.reason.as_deref())),
         integers(rows.iter().map(|row| row.status.map(i64::from))),
         integers(rows.iter().map(|row| row.attempt.map(i64::from))),
         times(rows.iter().map(|row| row.retry_at)),
@@ -142,30 +128,24 @@ fn update_row(update: &Update) -> LiveItem {
 }
 
 fn notice_row(notice: &Notice) -> LiveItem {
-    let at = ms(notice.at());
+    let row = |kind: &str| LiveItem { kind: kind.into(), at: ms(notice.at()), ..LiveItem::default() };
     match notice {
-        Notice::Connected { .. } => LiveItem { kind: "connected".into(), at, ..LiveItem::default() },
+        Notice::Connected { .. } => row("connected"),
         Notice::Disconnected { reason, status, attempt, retry_at, .. } => LiveItem {
-            kind: "disconnected".into(),
-            at,
             reason: Some(reason.clone()),
             status: *status,
             attempt: Some(*attempt),
             retry_at: retry_at.map(ms),
-            ..LiveItem::default()
+            ..row("disconnected")
         },
         Notice::Gap { start, end, reason, dropped, .. } => LiveItem {
-            kind: "gap".into(),
-            at,
             start: Some(ms(*start)),
             end: end.map(ms),
             reason: Some(reason.to_string()),
             dropped: dropped.and_then(|count| i64::try_from(count).ok()),
-            ..LiveItem::default()
+            ..row("gap")
         },
-        Notice::Quiet { since } => {
-            LiveItem { kind: "quiet".into(), at, start: Some(ms(*since)), ..LiveItem::default() }
-        }
+        Notice::Quiet { since } => LiveItem { start: Some(ms(*since)), ..row("quiet") },
         Notice::Recovering { gap, .. } | Notice::Recovered { gap, .. } => notice_row(gap),
     }
 }

@@ -94,9 +94,8 @@ fn no_mutated_message_is_lost_without_being_counted() {
         for text in &texts {
             let item = item(text.clone());
             let (rows_of_one, problems_of_one) = read(std::slice::from_ref(&item));
-            let (unreadable_before, ignored_before) = (score.unreadable(), score.ignored());
-            let is_seen =
-                score.feed(&item) || score.unreadable() > unreadable_before || score.ignored() > ignored_before;
+            let (unreadable_before, ignored_before) = (score.unreadable, score.ignored);
+            let is_seen = score.feed(&item) || score.unreadable > unreadable_before || score.ignored > ignored_before;
             let is_kept = rows_of_one + problems_of_one.len() > 0;
             // Neither has to know what a text is that is no JSON.
             if has_values(text) == Some(true) {

@@ -6,7 +6,6 @@ use crate::error::{Error, RequestContext, RequestErrorKind, Result};
 use crate::operation::{self, Request, Value};
 use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Attempts, Purpose, Response, Transport};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reader::{Body, Value as JsonValue};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,8 +22,6 @@ pub(super) struct TokenSource {
 #[derive(Debug, Clone)]
 pub(super) struct Token {
     pub secret: Secret,
-    /// It has just been requested, or there is no other: if it is refused, the stream is.
-    pub(crate) is_refusal_final: bool,
     /// It has just been requested for this game.
     pub(crate) is_fresh: bool,
 }
@@ -55,33 +52,23 @@ impl TokenSource {
 
     /// Returns the current token, or requests one, which fails without a response within the limit.
     pub(super) async fn token(&mut self, transport: &Transport, silence_limit: Duration) -> Result<Token> {
-        match (&self.current, &self.request) {
-            (Some(current), request) => {
-                Ok(Token { secret: current.clone(), is_refusal_final: request.is_none(), is_fresh: false })
-            }
-            (None, Some(request)) => {
-                let secret = request_token(transport, request, Purpose::Stream(silence_limit)).await?;
-                self.current = Some(secret.clone());
-                Ok(Token { secret, is_refusal_final: true, is_fresh: true })
-            }
-            (None, None) => Err(Error::Argument("live needs a game or its token".into())),
+        if let Some(current) = &self.current {
+            return Ok(Token { secret: current.clone(), is_fresh: false });
         }
+        let missing = || Error::Argument("live needs a game or its token".into());
+        let request = self.request.as_ref().ok_or_else(missing)?;
+        let secret = request_token(transport, request, Purpose::Stream(silence_limit)).await?;
+        Ok(Token { secret: self.current.insert(secret).clone(), is_fresh: true })
     }
 
-    /// Discards the current token, which was refused, if another one can be requested.
-    pub(super) fn discard_refused(&mut self) {
-        if self.request.is_some() {
-            self.current = None;
-        }
+    /// Discards the current token, which was refused, if another one can be requested; returns whether it can.
+    pub(super) fn discard_refused(&mut self) -> bool {
+        self.current.take_if(|_| self.request.is_some());
+        self.request.is_some()
     }
 }
 
 impl Token {
-    /// Percent-encodes it for a query.
-    pub(super) fn encoded(&self) -> String {
-        utf8_percent_encode(self.secret.expose(), NON_ALPHANUMERIC).to_string()
-    }
-
     /// Returns the scrubber for all texts of its connection.
     pub(super) fn scrubber(&self, transport: &Transport) -> Scrubber {
         transport.scrubber().with(&[self.secret.expose().to_owned()])
@@ -193,7 +180,7 @@ mod tests {
 
     #[test]
     fn no_text_contains_the_token() {
-        let token = Token { secret: Secret::new("canary+1"), is_refusal_final: false, is_fresh: false };
+        let token = Token { secret: Secret::new("canary+1"), is_fresh: false };
         assert!(!format!("{token:?}").contains("canary"));
         let transport = Transport::new(crate::config::ClientOptions::default().resolve(&|_| None).unwrap()).unwrap();
         let scrubber = token.scrubber(&transport);

@@ -20,6 +20,7 @@ use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{StreamOpenError, Transport, no_response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Upgraded;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use sha1::{Digest, Sha1};
@@ -27,7 +28,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
@@ -42,8 +43,6 @@ const MAX_READ_MESSAGES: usize = 64;
 const MAX_OUTGOING_BYTES: usize = 64 * 1024;
 /// A source of full snapshots, documented as unsequenced: a `seq` inside them is not theirs.
 const UNSEQUENCED_SOURCE: &str = "broadcastsummary";
-/// Maximum number of source names that are shared between messages.
-const MAX_INTERNED_SOURCES: usize = 64;
 
 /// What to receive.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,20 +88,13 @@ impl WebsocketConnector {
         // `ws` and `wss`: the upgrade is an ordinary HTTP request.
         let http = transport.config().websocket_url.replacen("ws", "http", 1);
         let address = format!("{http}{PATH}");
-        let sequence = Sequence::new(last_seq);
-        Ok(WebsocketConnector {
-            transport,
-            token_source,
-            address,
-            query,
-            sequence,
-            refusals: 0,
-            options: options.clone(),
-        })
+        let (sequence, options) = (Sequence::new(last_seq), options.clone());
+        Ok(WebsocketConnector { transport, token_source, address, query, sequence, refusals: 0, options })
     }
 
     fn url(&self, token: &Token, position: Option<i64>) -> Result<Url> {
-        let mut query = format!("{}={}", self.transport.config().token_parameter, token.encoded());
+        let token = utf8_percent_encode(token.secret.expose(), NON_ALPHANUMERIC);
+        let mut query = format!("{}={token}", self.transport.config().token_parameter);
         let last_seq = position.map(|last| ("last_seq", last.to_string()));
         let others: Vec<_> = self.query.iter().cloned().chain(last_seq).collect();
         if !others.is_empty() {
@@ -120,26 +112,24 @@ impl WebsocketConnector {
         scrubber: &Scrubber,
     ) -> std::result::Result<Upgraded, StreamOpenError> {
         let url = self.url(token, position)?;
-        let fail = |why: String| handshake_error(scrubber, &url, &why);
-        let key = STANDARD.encode(nonce());
+        let fail = |why: &str| -> StreamOpenError {
+            let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
+            RequestErrorKind::Transport.error(scrubber.composed(text)).into()
+        };
+        let key = STANDARD.encode([machine::random(), machine::random()].map(u64::to_ne_bytes).as_flattened());
         let mut headers = HeaderMap::new();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(e.to_string()))?);
+        headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).map_err(|e| fail(&e.to_string()))?);
         let limit = self.options.silence_limit;
         let response = transport.open_websocket(&url, headers, scrubber, limit).await?;
-        check_handshake(response.headers(), &key).map_err(|why| fail(why.to_string()))?;
+        check_handshake(response.headers(), &key).map_err(fail)?;
         match timeout(limit, response.upgrade()).await {
-            Ok(upgraded) => upgraded.map_err(|error| fail(error.without_url().to_string())),
+            Ok(upgraded) => upgraded.map_err(|error| fail(&error.without_url().to_string())),
             Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit)).into()),
         }
     }
-}
-
-fn handshake_error(scrubber: &Scrubber, url: &Url, why: &str) -> StreamOpenError {
-    let text = format!("no websocket at {}: {}", scrubber.url(url.as_str()), scrubber.message(why));
-    RequestErrorKind::Transport.error(scrubber.composed(text)).into()
 }
 
 impl Connector for WebsocketConnector {
@@ -167,19 +157,16 @@ impl Connector for WebsocketConnector {
             let scrubber = token.scrubber(&self.transport);
             match self.open(transport, &token, position, &scrubber).await {
                 Ok(socket) => {
-                    let sequence = std::mem::replace(&mut self.sequence, Sequence::new(None));
+                    let sequence = std::mem::take(&mut self.sequence);
                     let (is_resumed, options) = (position.is_some(), &self.options);
                     let connection = WebsocketConnection::new(socket, scrubber, sequence, is_resumed, options);
                     return Ok((connection, resume_failure));
                 }
                 Err(StreamOpenError { error, status, wait }) => {
                     let is_refused = matches!(status, Some(401 | 403));
-                    if is_refused {
-                        self.token_source.discard_refused();
-                    }
+                    let is_renewable = is_refused && self.token_source.discard_refused();
                     // A fresh token may have been revoked meanwhile, so one refusal (401) does not end the stream.
-                    let may_be_revoked = token.is_fresh && status == Some(401) && !is_second_token;
-                    if is_refused && (!token.is_refusal_final || may_be_revoked) {
+                    if is_renewable && (!token.is_fresh || (status == Some(401) && !is_second_token)) {
                         log::info!("live stream: the token was refused; requesting a new one");
                         is_second_token |= token.is_fresh;
                         continue;
@@ -202,37 +189,30 @@ impl Connector for WebsocketConnector {
         }
     }
 
-    fn disconnected(&mut self, mut connection: WebsocketConnection) {
+    fn disconnected(&mut self, mut connection: WebsocketConnection) -> Option<Duration> {
         connection.sequence.reconnect();
         let is_refused = connection.is_resumed && connection.is_closed_by_service;
         self.refusals = if connection.has_received { 0 } else { self.refusals + u32::from(is_refused) };
         if connection.is_token_rejected {
             self.token_source.discard_refused();
         }
-        self.sequence = std::mem::replace(&mut connection.sequence, Sequence::new(None));
+        self.sequence = std::mem::take(&mut connection.sequence);
+        None
     }
 }
 
-/// Replaces advice about credentials by advice about the token.
+/// Replaces advice about credentials by advice about the token; `is_fresh`: it has just been requested for this game.
 fn with_token_advice(error: Error, is_fresh: bool) -> Error {
-    match error {
-        Error::Api(mut error) => {
-            error.advice = Advice::CheckToken;
-            error.hint = token_hint(is_fresh).into();
-            Error::Api(error)
-        }
-        other => other,
-    }
-}
-
-/// What to do about a refused token; `is_fresh`: it has just been requested for this game.
-fn token_hint(is_fresh: bool) -> &'static str {
-    if is_fresh {
+    let Error::Api(mut error) = error else { return error };
+    error.advice = Advice::CheckToken;
+    let hint = if is_fresh {
         "The token was requested just now, so these credentials may lack access to this game's live data: ask the service's \
          operator; check token_parameter= and websocket_url= too"
     } else {
         "A token is for one game and may have expired: give game_id=, and a fresh one is requested"
-    }
+    };
+    error.hint = hint.into();
+    Error::Api(error)
 }
 
 /// Checks the response of the opening handshake (RFC 6455, 4.1).
@@ -254,15 +234,6 @@ fn check_handshake(headers: &HeaderMap, key: &str) -> std::result::Result<(), &'
     }
 }
 
-/// A value that differs each time; nothing else is required of it.
-fn nonce() -> [u8; 16] {
-    let mut bytes = [0; 16];
-    for half in bytes.chunks_exact_mut(8) {
-        half.copy_from_slice(&machine::random().to_ne_bytes());
-    }
-    bytes
-}
-
 /// An open websocket.
 #[derive(Debug)]
 pub(super) struct WebsocketConnection {
@@ -270,7 +241,6 @@ pub(super) struct WebsocketConnection {
     decoder: FrameDecoder,
     scrubber: Scrubber,
     sequence: Sequence,
-    limit: usize,
     keepalive_after: Duration,
     /// Whether the request named a position.
     is_resumed: bool,
@@ -287,8 +257,6 @@ pub(super) struct WebsocketConnection {
     has_closed: bool,
     /// Why the connection ended, reported after the items that preceded it.
     end: Option<Scrubbed>,
-    no_id: Arc<str>,
-    sources: Vec<Arc<str>>,
 }
 
 impl WebsocketConnection {
@@ -304,7 +272,6 @@ impl WebsocketConnection {
             decoder: FrameDecoder::new(options.max_event_bytes),
             scrubber,
             sequence,
-            limit: options.max_event_bytes,
             keepalive_after: PING_AFTER.min(options.silence_limit / 2),
             is_resumed,
             has_received: false,
@@ -314,15 +281,10 @@ impl WebsocketConnection {
             outgoing: Vec::new(),
             has_closed: false,
             end: None,
-            no_id: Arc::from(""),
-            sources: Vec::new(),
         }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, into: &mut Vec<Item>) -> Poll<std::result::Result<ReadCounts, Scrubbed>> {
-        if let Some(end) = self.end.take() {
-            return Poll::Ready(Err(end));
-        }
         let (mut read, mut is_pending, mut messages) = (ReadCounts::default(), false, 0);
         while self.end.is_none() && messages < MAX_READ_MESSAGES {
             match self.decoder.read() {
@@ -331,13 +293,16 @@ impl WebsocketConnection {
                     self.end = self.take_message(incoming, into, &mut read).err();
                 }
                 Ok(None) => match self.poll_bytes(cx) {
-                    Poll::Ready(Ok(0)) => self.end = Some(close_code::abnormal_closure()),
-                    Poll::Ready(Ok(count)) => read.bytes += count,
-                    Poll::Ready(Err(error)) => self.end = Some(self.read_failure(&error)),
                     Poll::Pending => {
                         is_pending = true;
                         break;
                     }
+                    Poll::Ready(Ok(count @ 1..)) => read.bytes += count,
+                    Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                        self.end = Some(self.broken(&error));
+                    }
+                    // Most libraries report it as a code too.
+                    Poll::Ready(_) => self.end = Some("the connection ended without a close (1006)".into()),
                 },
                 Err(Violation { code, what }) => {
                     self.write(Opcode::Close, &frames::close(code, &what));
@@ -346,10 +311,12 @@ impl WebsocketConnection {
             }
         }
         self.flush(cx);
-        let has_nothing = is_pending && read == ReadCounts::default() && into.is_empty();
-        match self.end.take_if(|_| read == ReadCounts::default() && into.is_empty()) {
+        if read != ReadCounts::default() || !into.is_empty() {
+            return Poll::Ready(Ok(read));
+        }
+        match self.end.take() {
             Some(end) => Poll::Ready(Err(end)),
-            None if has_nothing => Poll::Pending,
+            None if is_pending => Poll::Pending,
             None => Poll::Ready(Ok(read)),
         }
     }
@@ -381,7 +348,7 @@ impl WebsocketConnection {
             Incoming::Pong => return Ok(()),
             Incoming::Skipped(size) => {
                 self.has_received = true;
-                into.push(Item::Notice(Notice::skipped("message", size, self.limit, machine::now())));
+                into.push(Item::Notice(Notice::skipped("message", size, self.decoder.limit, machine::now())));
                 return Ok(());
             }
             Incoming::Close { code, reason } => return Err(self.handle_close(code, &reason)),
@@ -397,7 +364,7 @@ impl WebsocketConnection {
         }
         self.has_received = true;
         let envelope = read_envelope(&text);
-        let source = envelope.source.map(|source| interned(&mut self.sources, &source));
+        let source = envelope.source;
         let seq = envelope.seq.filter(|_| source.as_deref() != Some(UNSEQUENCED_SOURCE));
         let content = envelope.content.as_deref().or(binary.as_deref()).unwrap_or(text.as_bytes());
         let verdict = seq.map_or(Verdict::Deliver, |seq| self.sequence.receive(source.as_deref(), seq, content));
@@ -409,11 +376,10 @@ impl WebsocketConnection {
                 return Ok(());
             }
             Verdict::NewEpoch => {
-                let (start, end, reason) = (received_at, Some(received_at), GapReason::Restarted);
-                into.push(Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false }));
+                into.push(Item::Notice(Notice::gap(received_at, Some(received_at), GapReason::Restarted)));
             }
         }
-        into.push(Item::Update(Update { event: None, id: self.no_id.clone(), text, binary, seq, source, received_at }));
+        into.push(Item::Update(Update { event: None, id: Arc::default(), text, binary, seq, source, received_at }));
         Ok(())
     }
 
@@ -421,8 +387,7 @@ impl WebsocketConnection {
     fn write(&mut self, opcode: Opcode, payload: &[u8]) {
         if !self.has_closed && self.outgoing.len() + payload.len() <= MAX_OUTGOING_BYTES {
             self.has_closed = opcode == Opcode::Close;
-            let [a, b, c, d, ..] = nonce();
-            frames::write(opcode, payload, [a, b, c, d], &mut self.outgoing);
+            frames::write(opcode, payload, (machine::random() as u32).to_ne_bytes(), &mut self.outgoing);
         }
     }
 
@@ -431,11 +396,10 @@ impl WebsocketConnection {
         if self.outgoing.is_empty() {
             return;
         }
-        while let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.outgoing) {
+        while !self.outgoing.is_empty()
+            && let Poll::Ready(Ok(count @ 1..)) = Pin::new(&mut self.socket).poll_write(cx, &self.outgoing)
+        {
             self.outgoing.drain(..count);
-            if self.outgoing.is_empty() {
-                break;
-            }
         }
         let _ = Pin::new(&mut self.socket).poll_flush(cx);
     }
@@ -447,28 +411,9 @@ impl WebsocketConnection {
         self.scrubber.message(close_code::describe(code, text))
     }
 
-    fn read_failure(&self, error: &io::Error) -> Scrubbed {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => close_code::abnormal_closure(),
-            _ => self.broken(error),
-        }
-    }
-
     fn broken(&self, what: &dyn std::fmt::Display) -> Scrubbed {
         self.scrubber.message(format!("the connection broke: {what}"))
     }
-}
-
-/// Shares one allocation among all messages of a source.
-fn interned(sources: &mut Vec<Arc<str>>, source: &str) -> Arc<str> {
-    if let Some(known) = sources.iter().find(|known| ***known == *source) {
-        return known.clone();
-    }
-    let new: Arc<str> = source.into();
-    if sources.len() < MAX_INTERNED_SOURCES {
-        sources.push(new.clone());
-    }
-    new
 }
 
 impl StreamConnection for WebsocketConnection {
@@ -480,17 +425,13 @@ impl StreamConnection for WebsocketConnection {
         Some(self.keepalive_after)
     }
 
-    async fn send_keepalive(&mut self) {
+    fn send_keepalive(&mut self) {
         self.write(Opcode::Ping, &[]);
         if let Some(ping) = self.ping.take() {
             self.write(Opcode::Text, ping.as_bytes());
             self.ping = Some(ping);
         }
-        poll_fn(|cx| {
-            self.flush(cx);
-            Poll::Ready(())
-        })
-        .await;
+        self.flush(&mut Context::from_waker(Waker::noop()));
     }
 }
 
@@ -498,6 +439,6 @@ impl StreamConnection for WebsocketConnection {
 impl Drop for WebsocketConnection {
     fn drop(&mut self) {
         self.write(Opcode::Close, &frames::close(1000, ""));
-        self.flush(&mut Context::from_waker(std::task::Waker::noop()));
+        self.flush(&mut Context::from_waker(Waker::noop()));
     }
 }

@@ -95,7 +95,7 @@ fn check_alive(world: &World, night: &Night, reader: &StreamReader, stopped: Dur
 
 /// Checks that what a stream counts is what was delivered and dropped.
 fn check_counts(world: &World, reader: &StreamReader, observations: &Observations) {
-    let counts = reader.stream.counts();
+    let counts = reader.stream.buffer.counts();
     let delivered = observations.delivered.len() as u64;
     if counts.updates != delivered + counts.dropped || observations.dropped != counts.dropped {
         let dropped = (counts.dropped, observations.dropped);
@@ -109,7 +109,7 @@ fn check_truth(world: &World, night: &Night, reader: &StreamReader) {
         return;
     }
     let observations = reader.observations.lock().unwrap_or_else(PoisonError::into_inner);
-    let open_gaps = reader.stream.counts().open_gaps;
+    let open_gaps = reader.stream.buffer.counts().open_gaps;
     observations.score.check_truth(world, reader.kind, open_gaps, !night.settings.alternates());
 }
 

@@ -83,7 +83,7 @@ impl StreamReader {
             if updates > capacity || notices > 16 * world.settings.buffer + 16 {
                 world.fail(format!("memory: {} held {updates} updates and {notices} notices", self.kind.name()));
             }
-            self.stream.buffer().ready().await;
+            self.stream.buffer.ready().await;
         }
     }
 
@@ -91,7 +91,7 @@ impl StreamReader {
         let mut observations = self.observations.lock().unwrap_or_else(PoisonError::into_inner);
         observations.items += 1;
         let position = observations.items;
-        observations.score.feed(world, self.kind, &item, self.stream.counts().open_gaps);
+        observations.score.feed(world, self.kind, &item, self.stream.buffer.counts().open_gaps);
         match item {
             Item::Update(update) => self.check_update(world, &mut observations, position, &update),
             Item::Notice(notice) => {

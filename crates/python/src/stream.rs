@@ -49,7 +49,7 @@ const MAX_TURN: Duration = Duration::from_millis(4);
 
 impl CoreStream {
     pub fn new(stream: Stream) -> Self {
-        let scrubber = Arc::new(stream.scrubber().clone());
+        let scrubber = Arc::new(stream.scrubber.clone());
         let (created, turn) = (Instant::now(), AtomicU64::new(0));
         let logged_problems = Mutex::default();
         CoreStream { stream: Some(Arc::new(stream)), scrubber, pid: pid(), created, turn, logged_problems }
@@ -116,7 +116,7 @@ impl CoreStream {
 
     /// Counts rows that a batch leaves out, and logs each path and reason once.
     fn leave_out(&self, stream: &Stream, problems: Vec<live::Problem>) {
-        stream.buffer().count_unreadable(problems.len() as u64);
+        stream.buffer.count_unreadable(problems.len() as u64);
         let mut known = self.logged_problems.lock().unwrap_or_else(PoisonError::into_inner);
         for problem in problems {
             if known.len() < MAX_LOGGED && !known.contains(&problem) {
@@ -173,7 +173,7 @@ impl CoreStream {
                 Taken::Ended(Some(error)) => return Err(self.raise(py, error)),
                 Taken::Nothing => {}
             }
-            if !interpreter_exit::detached(py, || stream.buffer().ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
+            if !interpreter_exit::detached(py, || stream.buffer.ready_within(runtime::SIGNAL_CHECK_INTERVAL)) {
                 py.check_signals()?;
             }
         }
@@ -195,14 +195,14 @@ impl CoreStream {
             if left.is_zero() {
                 return Ok(None);
             }
-            interpreter_exit::detached(py, || stream.buffer().ready_within(left.min(runtime::SIGNAL_CHECK_INTERVAL)));
+            interpreter_exit::detached(py, || stream.buffer.ready_within(left.min(runtime::SIGNAL_CHECK_INTERVAL)));
             py.check_signals()?;
         }
     }
 
     /// Complete when there is an item. The call takes no item, so cancelling it loses none.
     fn wait<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Wait>> {
-        errors::guard(py, || wait::wait(py, self.stream(py)?.buffer()))
+        errors::guard(py, || wait::wait(py, &self.stream(py)?.buffer))
     }
 
     /// Whether the stream has ended and all items were taken.
@@ -252,7 +252,7 @@ impl CoreStream {
     #[getter]
     fn state(&self) -> &'static str {
         let stream = self.stream.as_ref().filter(|_| self.pid == pid());
-        match stream.map_or(ConnectionState::Closed, |stream| stream.state()) {
+        match stream.map_or(ConnectionState::Closed, |stream| stream.buffer.state()) {
             ConnectionState::New => "new",
             ConnectionState::Connecting => "connecting",
             ConnectionState::Connected => "connected",
@@ -264,14 +264,14 @@ impl CoreStream {
     /// Time of receipt of the newest update: an aware `datetime.datetime`.
     #[getter]
     fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.stream(py)?.counts().last.map(|at| datetime(py, at)).transpose()
+        self.stream(py)?.buffer.counts().last.map(|at| datetime(py, at)).transpose()
     }
 
     /// The counters of `sideline.live.StreamStats`.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stream = self.stream(py)?;
-        let counts = stream.counts();
+        let counts = stream.buffer.counts();
         let StreamCounts {
             updates, bytes, reconnects, gaps, repeats, dropped, recovered, open_gaps, unreadable, ..
         } = counts;
@@ -288,14 +288,14 @@ impl CoreStream {
             ("unreadable", unreadable),
         ];
         numbers.into_iter().try_for_each(|(name, number)| stats.set_item(name, number))?;
-        stats.set_item("buffer_bytes", stream.buffer().bytes())?;
-        stats.set_item("lag", stream.lag().as_secs_f64())?;
+        stats.set_item("buffer_bytes", stream.buffer.bytes())?;
+        stats.set_item("lag", stream.buffer.lag(SystemTime::now()).as_secs_f64())?;
         Ok(stats)
     }
 
     /// Count rows that a display could not read.
     fn count_unreadable(&self, py: Python<'_>, rows: u64) -> PyResult<()> {
-        self.stream(py)?.buffer().count_unreadable(rows);
+        self.stream(py)?.buffer.count_unreadable(rows);
         Ok(())
     }
 
@@ -304,16 +304,13 @@ impl CoreStream {
     fn items_table(&self, py: Python<'_>, items: Vec<Bound<'_, PyAny>>, name: &str) -> PyResult<PyTable> {
         errors::guard(py, || {
             let items: Vec<Item> = items.iter().map(item_of).collect::<PyResult<_>>()?;
-            let table = live::table::ItemTable::of_name(name).map_err(|e| errors::raise(py, e))?;
-            let batch = py.detach(|| match table {
-                live::table::ItemTable::LiveItems => live::table::items(&items),
-                live::table::ItemTable::StatUpdates => live::table::stat_updates(&items).map(|(batch, problems)| {
-                    // A closed stream has nothing to count.
-                    if let Some(stream) = &self.stream {
-                        self.leave_out(stream, problems);
-                    }
-                    batch
-                }),
+            let batch = py.detach(|| {
+                let (batch, problems) = live::table::build(name, &items)?;
+                // A closed stream has nothing to count.
+                if let Some(stream) = &self.stream {
+                    self.leave_out(stream, problems);
+                }
+                Ok(batch)
             });
             PyTable::new(py, name.to_owned(), vec![batch.map_err(|e| errors::raise(py, e))?])
         })
@@ -323,9 +320,9 @@ impl CoreStream {
 /// The next item, if there is one. Waits for a journal's disk detached from the interpreter.
 fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     if !stream.is_recorded() {
-        return stream.take().map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber())));
+        return stream.take().map_err(|e| errors::raise(py, e.scrubbed(&stream.scrubber)));
     }
-    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(stream.scrubber()))))
+    errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(&stream.scrubber))))
 }
 
 /// Create a stream without connecting. `options` are the parameters of `live_stats`.
@@ -476,12 +473,12 @@ impl CoreBoxScore {
 
     #[getter]
     fn ignored(&self) -> u64 {
-        self.lock().ignored()
+        self.lock().ignored
     }
 
     #[getter]
     fn unreadable(&self) -> u64 {
-        self.lock().unreadable()
+        self.lock().unreadable
     }
 
     /// Time of receipt, path and reason of the last rows that were left out.
@@ -492,7 +489,7 @@ impl CoreBoxScore {
             let (path, reason) = (scrubber.id(problem.path.as_str()), scrubber.message(problem.reason.as_str()));
             Ok((datetime(py, *at)?, path.to_string(), reason.to_string()))
         };
-        self.lock().problems().map(problem).collect()
+        self.lock().problems.iter().map(problem).collect()
     }
 
     /// Return whether values may be missing, of a box score whose items are applied this many seconds late.
@@ -504,7 +501,7 @@ impl CoreBoxScore {
 
     #[getter]
     fn updated_at<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let at = self.lock().updated_at();
+        let at = self.lock().updated_at;
         at.map(|at| datetime(py, at)).transpose()
     }
 }

@@ -31,47 +31,34 @@ pub(super) enum ChainStep<F> {
 /// (then the frame that belongs here follows) or the frames before it are lost (then the one after it follows).
 #[derive(Debug)]
 pub(super) struct Chain<F> {
-    last: Option<Link>,
+    /// The last frame in order.
+    pub(super) last: Option<Link>,
     candidate: Option<(Link, F)>,
-    /// The last candidate, whose damage is reported.
-    reported_link: Option<Link>,
 }
 
 impl<F> Chain<F> {
     pub(super) fn new() -> Self {
-        Chain { last: None, candidate: None, reported_link: None }
-    }
-
-    /// The last frame in order.
-    pub(super) fn last(&self) -> Option<Link> {
-        self.last
+        Chain { last: None, candidate: None }
     }
 
     pub(super) fn push(&mut self, link: Link, frame: F, steps: &mut Vec<ChainStep<F>>) {
+        if let Some((candidate, _)) = &self.candidate
+            && link.follows(Some(*candidate))
+        {
+            self.release(steps);
+        }
         if link.follows(self.last) {
-            self.accept(link, frame, steps);
+            self.last = Some(link);
+            steps.push(ChainStep::Frame(frame));
             return;
         }
-        if self.reported_link == Some(link) {
-            return;
-        }
-        let is_behind = self.last.is_some_and(|last| link.number <= last.number);
-        match &self.candidate {
-            _ if is_behind => {}
-            Some((candidate, _)) if link.follows(Some(*candidate)) => {
-                self.release(steps);
-                self.accept(link, frame, steps);
-                return;
-            }
-            Some((candidate, _)) if link.number > candidate.number => self.release(steps),
-            _ => {}
+        if self.candidate.as_ref().is_some_and(|(candidate, _)| link.number > candidate.number) {
+            self.release(steps);
         }
         steps.push(ChainStep::Damage);
-        if is_behind {
-            return;
+        if self.last.is_none_or(|last| link.number > last.number) {
+            self.candidate = Some((link, frame));
         }
-        self.reported_link = Some(link);
-        self.candidate = Some((link, frame));
     }
 
     /// Bytes that are no frame were passed over.
@@ -80,21 +67,8 @@ impl<F> Chain<F> {
         steps.push(ChainStep::Damage);
     }
 
-    /// There are no further frames.
-    pub(super) fn finish(&mut self, steps: &mut Vec<ChainStep<F>>) {
-        self.release(steps);
-    }
-
-    fn accept(&mut self, link: Link, frame: F, steps: &mut Vec<ChainStep<F>>) {
-        self.last = Some(link);
-        steps.push(ChainStep::Frame(frame));
-        if self.candidate.as_ref().is_some_and(|(candidate, _)| candidate.follows(self.last)) {
-            self.release(steps);
-        }
-    }
-
-    /// Accepts the candidate, although frames before it may be missing.
-    fn release(&mut self, steps: &mut Vec<ChainStep<F>>) {
+    /// Accepts the candidate, although frames before it may be missing. There may be no further frames.
+    pub(super) fn release(&mut self, steps: &mut Vec<ChainStep<F>>) {
         let Some((link, frame)) = self.candidate.take() else { return };
         if self.last.is_some_and(|last| link.number <= last.number) {
             return;
@@ -122,7 +96,7 @@ mod tests {
         for number in numbers {
             chain.push(link(*number), *number, &mut steps);
         }
-        chain.finish(&mut steps);
+        chain.release(&mut steps);
         steps
     }
 
@@ -157,7 +131,7 @@ mod tests {
         chain.push(Link { previous: 77, checksum: 78, ..link(1) }, 99, &mut steps);
         chain.push(link(1), 1, &mut steps);
         chain.push(link(2), 2, &mut steps);
-        chain.finish(&mut steps);
+        chain.release(&mut steps);
         assert_eq!(steps, [ChainStep::Frame(0), ChainStep::Damage, ChainStep::Frame(1), ChainStep::Frame(2)]);
     }
 }

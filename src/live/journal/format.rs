@@ -20,23 +20,22 @@ pub struct JournalEntry {
 
 /// Appends the items of these lines. A writer never starts a line beyond `MAX_FRAME_LEN`; lines that do are forged, and rejected
 /// because their items would take many times their size.
-pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<JournalEntry>) -> Result<(), String> {
+pub(super) fn read_all(lines: &[u8], recording: u32, into: &mut Vec<JournalEntry>) -> Option<()> {
     let mut start = 0;
     for line in lines.split_inclusive(|&byte| byte == b'\n') {
         if start > MAX_FRAME_LEN {
-            return Err(format!("more than {MAX_FRAME_LEN} bytes of lines in a frame"));
+            return None;
         }
-        let (at, monotonic, item) = read(line)?;
-        into.push(JournalEntry { recording, monotonic, at, item });
+        into.push(read(line, recording)?);
         start += line.len();
     }
-    Ok(())
+    Some(())
 }
 
 /// Time of receipt of the last item of these lines.
 pub(super) fn last_time(lines: &[u8]) -> Option<SystemTime> {
     let line = lines.split(|&byte| byte == b'\n').rfind(|line| !line.is_empty())?;
-    read(line).ok().map(|(at, ..)| at)
+    read(line, 0).map(|entry| entry.at)
 }
 
 /// A line: an item, and its times in nanoseconds, since the recording began and since 1970.
@@ -59,21 +58,20 @@ pub(super) fn write(item: &Item, now: SystemTime, monotonic: Duration, lines: &m
 /// When an item was received, which some notices do not say.
 pub(super) fn received_at(item: &Item, now: SystemTime) -> SystemTime {
     match item {
-        Item::Update(update) => update.received_at,
         Item::Notice(Notice::Quiet { .. } | Notice::Gap { end: None, .. }) => now,
-        Item::Notice(notice) => notice.at(),
+        item => item.at(),
     }
 }
 
-/// Parses a line; returns the item's time of receipt, the time since the recording began, and the item.
-fn read(line: &[u8]) -> Result<(SystemTime, Duration, Item), String> {
-    let RecordedLine { monotonic, at, item } = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+/// Parses a line of this recording.
+fn read(line: &[u8], recording: u32) -> Option<JournalEntry> {
+    let RecordedLine { monotonic, at, item } = serde_json::from_slice(line).ok()?;
     if let Item::Notice(Notice::Recovering { gap, .. } | Notice::Recovered { gap, .. }) = &item
         && !matches!(**gap, Notice::Gap { .. })
     {
-        return Err("what was recovered is no gap".into());
+        return None;
     }
-    Ok((at, Duration::from_nanos(monotonic), item))
+    Some(JournalEntry { recording, monotonic: Duration::from_nanos(monotonic), at, item })
 }
 
 pub(super) fn nanoseconds(at: SystemTime) -> i64 {

@@ -102,20 +102,16 @@ pub(super) fn read(input: &mut (impl BufRead + Seek)) -> io::Result<Option<Frame
 
 /// Why the file that begins with these bytes is not read, if there is a better reason than that it is no journal.
 pub(super) fn other_version(mut beginning: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Version {
-        journal: u32,
-    }
-
     if beginning.starts_with(VERSION_1) {
         return Some(refusal(1));
     }
     let content = unpack(&mut beginning).ok()??;
-    let version: Version = serde_json::from_slice(first_line(&content).0).ok()?;
-    (version.journal != VERSION).then(|| refusal(version.journal))
+    let header: serde_json::Value = serde_json::from_slice(first_line(&content).0).ok()?;
+    let version = header["journal"].as_u64()?;
+    (version != u64::from(VERSION)).then(|| refusal(version))
 }
 
-fn refusal(version: u32) -> String {
+fn refusal(version: u64) -> String {
     format!(
         "the journal has version {version} of the format, and this sideline reads version {VERSION}: replay it with the \
          sideline that recorded it"

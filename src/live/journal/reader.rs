@@ -100,27 +100,25 @@ impl<R: BufRead + Seek> Reader<R> {
     /// Reads to the end.
     pub(super) fn tail(mut self) -> Result<Tail> {
         let (mut steps, mut recording, mut with_items) = (Vec::new(), 0, None);
-        loop {
-            let is_more = self.step(&mut steps)?;
+        let mut is_more = true;
+        while is_more {
+            is_more = self.step(&mut steps)?;
             for step in steps.drain(..) {
                 if let ChainStep::Frame(frame) = step {
                     recording = recording.max(frame.header.recording);
                     with_items = Some(frame).filter(|frame| !frame.lines().is_empty()).or(with_items);
                 }
             }
-            if !is_more {
-                break;
-            }
         }
         let at = with_items.and_then(|frame| format::last_time(frame.lines()));
-        Ok(Tail { last: self.chain.last(), recording, end: self.offset, at })
+        Ok(Tail { last: self.chain.last, recording, end: self.offset, at })
     }
 
     /// Reads the next frame; `false`: there are no further ones.
     fn step(&mut self, steps: &mut Vec<ChainStep<Frame>>) -> Result<bool> {
         let next = self.frame_from(self.offset, self.end).map_err(|error| file_error(&self.path, error))?;
         let Some((start, end, frame)) = next else {
-            self.chain.finish(steps);
+            self.chain.release(steps);
             return Ok(false);
         };
         if start > self.offset {
@@ -139,7 +137,7 @@ impl<R: BufRead + Seek> Reader<R> {
             self.begin_gap(GapReason::TornEnd, before.at);
         }
         let mut entries = Vec::new();
-        let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_ok();
+        let is_readable = format::read_all(frame.lines(), header.recording, &mut entries).is_some();
         let (first, last) = (entries.first(), entries.last());
         self.position = Position {
             recording: header.recording,
@@ -155,7 +153,7 @@ impl<R: BufRead + Seek> Reader<R> {
             && let Some((reason, start)) = self.gap.take()
         {
             let start = start.unwrap_or(first.at).min(first.at);
-            into.push(JournalEntry { item: gap(reason, start, Some(first.at)), ..*first });
+            into.push(JournalEntry { item: Item::Notice(Notice::gap(start, Some(first.at), reason)), ..*first });
         }
         into.append(&mut entries);
     }
@@ -172,7 +170,8 @@ impl<R: BufRead + Seek> Reader<R> {
         let is_torn = !is_closed || self.offset < self.end;
         let torn_end = is_torn.then_some((GapReason::TornEnd, Some(at)));
         for (reason, start) in self.gap.take().into_iter().chain(torn_end) {
-            into.push(JournalEntry { recording, monotonic, at, item: gap(reason, start.unwrap_or(at), None) });
+            let item = Item::Notice(Notice::gap(start.unwrap_or(at), None, reason));
+            into.push(JournalEntry { recording, monotonic, at, item });
         }
     }
 
@@ -208,8 +207,4 @@ impl<R: BufRead + Seek> Reader<R> {
         self.input.by_ref().take(count as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
-}
-
-fn gap(reason: GapReason, start: SystemTime, end: Option<SystemTime>) -> Item {
-    Item::Notice(Notice::Gap { start, end, reason, dropped: None, is_final: false })
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 /// Maximum age of unwritten items, which a killed recorder loses.
 pub(crate) const MAX_FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -55,9 +55,10 @@ impl Recorder {
         let mut writer = Writer::open(path, machine::now())?;
         let flush_interval = sync_every.map_or(MAX_FLUSH_INTERVAL, |every| every.min(MAX_FLUSH_INTERVAL));
         if flush_interval.is_zero() {
-            writer.write_each_item();
+            writer.frame_len = 0;
         }
-        let (file, last_sync) = (writer.file()?.into(), (writer.end(), None));
+        let file = writer.file.try_clone().map_err(|error| file_error(path, error))?.into();
+        let last_sync = (writer.end, None);
         let state = RecorderState {
             writer,
             start: Instant::now(),
@@ -75,7 +76,7 @@ impl Recorder {
 
     /// Time of receipt of the last item of the previous recording in this file.
     pub(crate) fn previous_end(&self) -> Option<SystemTime> {
-        self.shared.inner().writer.previous_end()
+        self.shared.inner().writer.previous_end
     }
 
     /// Appends an item. After an error it is not in the journal, and the call may be repeated.
@@ -88,7 +89,7 @@ impl Recorder {
         let monotonic = inner.monotonic(item, now);
         inner.writer.append(item, now, monotonic)?;
         inner.latest = monotonic;
-        let is_pending = inner.writer.pending() > 0;
+        let is_pending = !inner.writer.lines.is_empty();
         if !is_pending || inner.due.is_none() {
             inner.due = is_pending.then(|| Instant::now() + self.shared.flush_interval);
             drop(inner);
@@ -106,11 +107,7 @@ impl Recorder {
     }
 
     /// Writes the pending items and closes the journal, even after an error.
-    pub(crate) fn close(mut self) -> Result<()> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<()> {
+    pub(crate) fn close(&mut self) -> Result<()> {
         let Some(task) = self.task.take() else { return Ok(()) };
         task.abort();
         let mut inner = self.shared.inner();
@@ -129,7 +126,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.close();
     }
 }
 
@@ -142,16 +139,12 @@ impl RecorderShared {
     async fn run(self: Arc<Self>) {
         loop {
             let next = self.inner().next(self.sync_every);
-            let wait = async {
-                match next {
-                    Some(at) => sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
+            let Some(next) = next else {
+                self.change.notified().await;
+                continue;
             };
-            tokio::select! {
-                biased;
-                () = self.change.notified() => continue,
-                () = wait => {}
+            if timeout_at(next, self.change.notified()).await.is_ok() {
+                continue;
             }
             // A slow disk must not block the runtime's threads.
             let (shared, now, at) = (self.clone(), Instant::now(), machine::now());
@@ -183,7 +176,7 @@ impl RecorderShared {
     fn sync(&self) {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let inner = self.inner();
-        let end = inner.writer.end();
+        let end = inner.writer.end;
         let is_synced = inner.last_sync.0 == end;
         drop(inner);
         let result = if is_synced { Ok(()) } else { file.sync_data() };
@@ -209,7 +202,7 @@ impl RecorderState {
 
     fn sync_due(&self, every: Option<Duration>) -> Option<Instant> {
         let (end, at) = self.last_sync;
-        let every = every.filter(|_| end != self.writer.end())?;
+        let every = every.filter(|_| end != self.writer.end)?;
         Some(at.and_then(|at| at.checked_add(every)).unwrap_or(self.start))
     }
 }

@@ -60,16 +60,16 @@ fn now() -> SystemTime {
 fn frames_of(frames: &[Vec<Item>]) -> Vec<Vec<u8>> {
     let scratch = Scratch::new();
     let mut writer = Writer::open(&scratch.0, now()).unwrap();
-    let mut ends = vec![0, writer.end() as usize];
+    let mut ends = vec![0, writer.end as usize];
     for items in frames {
         for item in items {
             writer.append(item, now(), Duration::ZERO).unwrap();
         }
         writer.flush(now()).unwrap();
-        ends.push(writer.end() as usize);
+        ends.push(writer.end as usize);
     }
     writer.close(now()).unwrap();
-    ends.push(writer.end() as usize);
+    ends.push(writer.end as usize);
     let bytes = fs::read(&scratch.0).unwrap();
     ends.windows(2).map(|pair| bytes[pair[0]..pair[1]].to_vec()).collect()
 }
@@ -349,7 +349,7 @@ fn a_gap_has_the_times_of_the_items_around_it() {
 
 #[test]
 fn a_writer_knows_the_time_of_the_last_whole_item() {
-    let end = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0, now()).unwrap().previous_end();
+    let end = |bytes: &[u8]| Writer::open(&Scratch::with(bytes).0, now()).unwrap().previous_end;
     let Item::Update(second) = update(2, "") else { panic!() };
     let Item::Update(third) = update(3, "") else { panic!() };
     let ends = [None, Some(second.received_at), Some(third.received_at), Some(now())];
@@ -445,7 +445,7 @@ fn texts(path: &Path) -> Vec<String> {
 #[tokio::test]
 async fn a_journal_has_one_recorder_at_a_time() {
     let (scratch, runtime) = (Scratch::new(), Handle::current());
-    let first = Recorder::open(&scratch.0, None, &runtime).unwrap();
+    let mut first = Recorder::open(&scratch.0, None, &runtime).unwrap();
     let refusal = Recorder::open(&scratch.0, None, &runtime).unwrap_err();
     assert!(matches!(&refusal, Error::File(FileError { errno: None, .. })), "{refusal}");
     first.append(&update(1, "one")).unwrap();
@@ -459,7 +459,7 @@ async fn a_journal_has_one_recorder_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn items_are_written_within_a_second_and_share_frames() {
     let scratch = Scratch::new();
-    let recorder = Recorder::open(&scratch.0, Some(Duration::from_secs(5)), &Handle::current()).unwrap();
+    let mut recorder = Recorder::open(&scratch.0, Some(Duration::from_secs(5)), &Handle::current()).unwrap();
     let start = Instant::now();
     recorder.append(&update(1, "one")).unwrap();
     sleep(Duration::from_millis(500)).await;
@@ -502,7 +502,7 @@ fn monotonic(path: &Path) -> Vec<u128> {
 #[tokio::test(start_paused = true)]
 async fn a_line_has_the_monotonic_time_of_receipt() {
     let (scratch, wall) = (Scratch::new(), machine::now());
-    let recorder = Recorder::open(&scratch.0, None, &Handle::current()).unwrap();
+    let mut recorder = Recorder::open(&scratch.0, None, &Handle::current()).unwrap();
     let received_update = |ago: i64| {
         let Item::Update(update) = update(1, "x") else { panic!() };
         let received_at = match ago {

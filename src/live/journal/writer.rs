@@ -15,21 +15,20 @@ use std::time::{Duration, SystemTime};
 /// A recording.
 #[derive(Debug)]
 pub struct Writer {
-    file: File,
+    pub(super) file: File,
     path: PathBuf,
     /// The number of the recording, from 1.
     recording: u32,
     /// The last frame.
     last: Option<Link>,
-    /// Time of the last item of the previous recording.
-    previous_end: Option<SystemTime>,
+    /// Time of receipt of the last item of the previous recording.
+    pub(super) previous_end: Option<SystemTime>,
     /// End of the last whole frame.
-    end: u64,
-    /// Bytes of lines after which a frame is result.
-    frame_len: usize,
-    /// Lines of the next frame, and their number.
-    lines: Vec<u8>,
-    items: u32,
+    pub(super) end: u64,
+    /// Bytes of lines after which a frame is written.
+    pub(super) frame_len: usize,
+    /// Lines of the next frame.
+    pub(super) lines: Vec<u8>,
     /// Whether writing the last frame failed, so that its remains must be truncated.
     has_failed: bool,
 }
@@ -56,17 +55,11 @@ impl Writer {
             end: tail.end,
             frame_len: MAX_FRAME_LEN,
             lines: Vec::new(),
-            items: 0,
             has_failed: false,
         };
         // Without items, so that the file is a journal from now on.
         writer.write_frame(now, false)?;
         Ok(writer)
-    }
-
-    /// Writes a frame for each item.
-    pub(super) fn write_each_item(&mut self) {
-        self.frame_len = 0;
     }
 
     /// Adds an item to the next frame, and writes the frame if it is large enough or if writing has failed before. After an error
@@ -76,18 +69,8 @@ impl Writer {
         let result = self.add(item, now, monotonic);
         if result.is_err() {
             self.lines.truncate(before);
-            return result;
         }
-        self.items += 1;
-        if self.has_failed || self.lines.len() >= self.frame_len {
-            let result = self.flush(now);
-            if result.is_err() {
-                self.items -= 1;
-                self.lines.truncate(before);
-            }
-            return result;
-        }
-        Ok(())
+        result
     }
 
     fn add(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
@@ -99,32 +82,12 @@ impl Writer {
                 "an item of {length} bytes is not recorded: a journal holds items of at most {MAX_LINE_LEN} bytes"
             )));
         }
-        Ok(())
-    }
-
-    /// Time of receipt of the last item of the previous recording.
-    pub fn previous_end(&self) -> Option<SystemTime> {
-        self.previous_end
-    }
-
-    /// A handle to the same file, for `fsync`.
-    pub fn file(&self) -> Result<File> {
-        self.file.try_clone().map_err(|error| file_error(&self.path, error))
-    }
-
-    /// End of the last whole frame.
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// Number of items that are not in the file yet.
-    pub fn pending(&self) -> u32 {
-        self.items
+        if self.has_failed || self.lines.len() >= self.frame_len { self.flush(now) } else { Ok(()) }
     }
 
     /// Writes the pending items; after an error they remain pending.
     pub fn flush(&mut self, now: SystemTime) -> Result<()> {
-        if self.items == 0 { Ok(()) } else { self.write_frame(now, false) }
+        if self.lines.is_empty() { Ok(()) } else { self.write_frame(now, false) }
     }
 
     /// Writes the pending items and the frame that ends the recording.
@@ -152,7 +115,6 @@ impl Writer {
         self.lines.clear();
         // Free the memory of a huge item.
         self.lines.shrink_to(2 * MAX_FRAME_LEN);
-        self.items = 0;
         Ok(())
     }
 
