@@ -349,7 +349,7 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
         }
-        let found = if let Some(found) = keys.find_at(previous, &self.cursor) {
+        let found = if let Some(found) = keys.find_at(&self.cursor) {
             self.cursor.advance(keys.steps[found].len());
             self.cursor.whitespace();
             found
