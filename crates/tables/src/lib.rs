@@ -92,8 +92,7 @@ pub fn decode(
     };
     read_last_values(body, |body, policy| {
         let batches = decode_once(resource, &[table], columns, body, context, policy)?;
-        let engine = || DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new());
-        batches.into_iter().next().ok_or_else(|| DecodeStop::Error(engine()))
+        batches.into_iter().next().ok_or_else(|| DecodeStop::Error(DecodeErrorKind::Engine.into()))
     })
 }
 
