@@ -337,7 +337,7 @@ impl<'a> Validator<'a> {
         if node.has_data_keys() {
             self.duplicates.close();
         }
-        self.fits &= node.needed & !present == 0;
+        self.fits &= node.required_bits & !present == 0;
         Ok(())
     }
 

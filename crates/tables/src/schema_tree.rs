@@ -62,7 +62,7 @@ pub(super) struct SchemaNode {
     /// A required column reads this node or a member of it.
     pub(crate) is_needed: bool,
     /// The bits of the keys whose values are needed.
-    pub needed: u64,
+    pub required_bits: u64,
     /// Its first index in `Validator::next`: one entry for the start of an object, one for each key.
     pub place: usize,
 }
@@ -122,11 +122,11 @@ impl SchemaTree {
             let is_of_two_kinds = node.each.is_some() && node.is_object();
             tree.is_conclusive &= !is_of_two_kinds && node.keys.len() <= 64;
             let is_needed = node.keys.iter().map(|member| tree.nodes[member.below].is_needed);
-            let needed = is_needed.rev().fold(0, |bits, is_needed| bits << 1 | u64::from(is_needed));
+            let required_bits = is_needed.rev().fold(0, |bits, is_needed| bits << 1 | u64::from(is_needed));
             let keys = node.keys.len();
             let node = &mut tree.nodes[at];
-            (node.needed, node.place) = (needed, tree.places);
-            node.is_needed |= needed != 0;
+            (node.required_bits, node.place) = (required_bits, tree.places);
+            node.is_needed |= required_bits != 0;
             node.only = node.types.first().copied().filter(|_| node.types.len() == 1 && node.is_leaf());
             tree.places += keys + 1;
         }
@@ -191,8 +191,9 @@ impl SchemaTree {
         let node = &mut self.nodes[at];
         let (below, path) = match segment {
             Segment::Key(key) => {
-                let known = node.keys.iter().find(|member| member.step.key() == key.as_bytes());
-                let below = known.map_or(new, |member| member.below);
+                let mut members = node.keys.iter();
+                let below =
+                    members.find(|member| member.step.key() == key.as_bytes()).map_or(new, |member| member.below);
                 if below == new {
                     let step = KeyStep::new(key, Op::Skip, 0, Vec::new());
                     node.keys.push(SchemaMember { step, below });
