@@ -144,27 +144,24 @@ const PLAYER: [Col; 8] = [
     absent("games_played", Count),
 ];
 
-const STAT: [Col; 9] = concat(PLAYER, [key("stat", "stats[].totalStats{}")]);
+const STAT: [Col; 10] = concat(PLAYER, [key("stat", "stats[].totalStats{}"), col("value", Float64, "@")]);
 
-static PLAYER_STATS: Table = Table {
-    rows: "stats[].totalStats{}",
-    cols: &read_elsewhere(stats::LINES, &STAT, &["value"]),
-    ..stats::PLAYER_STATS
-};
+static PLAYER_STATS: Table =
+    Table { rows: "stats[].totalStats{}", cols: &read_elsewhere(stats::LINES, &STAT), ..stats::PLAYER_STATS };
 
 const BOXES: [Col; PLAYER.len() + STAT_CODES] = concat(PLAYER, stat_codes!(".totalStats"));
 
 static BOX_SCORE: Table = Table {
     rows: "stats[]",
     open: Some(".totalStats"),
-    cols: &read_elsewhere(stats::BOXES, &BOXES, &[]),
+    cols: &read_elsewhere(stats::BOXES, &BOXES),
     ..stats::BOX_SCORE
 };
 
 static FOOTBALL_BOX_SCORE: Table = Table {
     rows: BOX_SCORE.rows,
     open: BOX_SCORE.open,
-    cols: &read_elsewhere(stats::PLAYER, &PLAYER, &[]),
+    cols: &read_elsewhere(stats::PLAYER, &PLAYER),
     ..stats::FOOTBALL_BOX_SCORE
 };
 

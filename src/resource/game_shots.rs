@@ -46,8 +46,9 @@ pub(super) static TABLE: Table = Table {
             col("shot_clock", Text, ".sc"),
             col("shot_clock_s", ClockSeconds, ".sc"),
             col("period", Category, ".prd"),
+            col("attributes", ListText, ".attributes"),
+            col("defender_ids", ListInt64, ".shotDefenders"),
         ],
-        &["attributes", "defender_ids"],
     ),
     ..shots::TABLE
 };

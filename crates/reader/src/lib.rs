@@ -33,7 +33,7 @@ pub use {
     cursor::{Cursor, Span},
     error::{ErrorKind, Expected, JsonError, ReadResult, found},
     number::MaybeInteger,
-    value::{Elements, Members, Value},
+    value::Value,
 };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

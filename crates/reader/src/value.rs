@@ -56,13 +56,17 @@ impl<'a> Value<'a> {
     }
 
     /// The members of an object in their order, repeated keys included; none for another value.
-    pub fn members(&self) -> Members<'a> {
-        Members { items: Items::of(self, b'{', b'}') }
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'a, [u8]>, Value<'a>)> + use<'a> {
+        items(self.start, [b'{', b'}'], |cursor| {
+            let key = cursor.string().ok()?;
+            cursor.colon().ok()?;
+            Some((key, Value::next(cursor)?))
+        })
     }
 
     /// The elements of an array in their order; none for another value.
-    pub fn elements(&self) -> Elements<'a> {
-        Elements { items: Items::of(self, b'[', b']') }
+    pub fn elements(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        items(self.start, [b'[', b']'], Value::next)
     }
 
     /// The member of this name, the last one if the key is repeated, as in Python.
@@ -92,61 +96,19 @@ impl<'a> Value<'a> {
 }
 
 /// The items between two brackets.
-#[derive(Debug, Clone)]
-struct Items<'a> {
-    /// At the next item; `None` after the last one.
-    cursor: Option<Cursor<'a>>,
-    close: u8,
-}
-
-impl<'a> Items<'a> {
-    fn of(value: &Value<'a>, open: u8, close: u8) -> Self {
-        let mut cursor = value.start;
-        if cursor.peek_byte() != open {
-            return Items { cursor: None, close };
-        }
-        cursor.advance(1);
-        Items { cursor: cursor.has_first_item(close).then_some(cursor), close }
-    }
-
-    fn take<T>(&mut self, read: impl FnOnce(&mut Cursor<'a>) -> Option<T>) -> Option<T> {
-        let mut cursor = self.cursor.take()?;
-        let item = read(&mut cursor)?;
-        if cursor.has_next_item(self.close).ok()? {
-            self.cursor = Some(cursor);
-        }
-        Some(item)
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Members<'a> {
-    items: Items<'a>,
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (Cow<'a, [u8]>, Value<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.items.take(|cursor| {
-            let key = cursor.string().ok()?;
-            cursor.colon().ok()?;
-            Some((key, Value::next(cursor)?))
-        })
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Elements<'a> {
-    items: Items<'a>,
-}
-
-impl<'a> Iterator for Elements<'a> {
-    type Item = Value<'a>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.items.take(Value::next)
-    }
+fn items<'a, T>(
+    mut cursor: Cursor<'a>,
+    [open, close]: [u8; 2],
+    read: impl Fn(&mut Cursor<'a>) -> Option<T>,
+) -> impl Iterator<Item = T> {
+    let mut has_next = cursor.peek_byte() == open;
+    cursor.advance(1);
+    has_next = has_next && cursor.has_first_item(close);
+    std::iter::from_fn(move || {
+        let item = if has_next { read(&mut cursor) } else { None };
+        has_next = item.is_some() && cursor.has_next_item(close).unwrap_or_default();
+        item
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The columns of a table while it is decoded, each in the storage of its type.
 
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
+use super::declaration::Ty;
 use super::plan::{ColumnRef, Op};
 use super::scalars;
 use reader::Cursor;
 
 /// The column builders of a plan, by type.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ColumnBuilders {
     pub ints: Vec<Numbers<i64>>,
     pub floats: Vec<Numbers<f64>>,
@@ -23,19 +24,19 @@ impl ColumnBuilders {
     #[inline(always)]
     pub(crate) fn push_common(&mut self, op: &Op, cursor: &mut Cursor) -> bool {
         match *op {
-            Op::Int(i) | Op::Count(i) | Op::Time(i) => {
+            Op::Value(Ty::Int64 | Ty::Int32 | Ty::Count | Ty::TimestampMs, i) => {
                 let Some(value) = cursor.short_integer() else { return false };
                 self.ints[i as usize].values.push(value);
             }
-            Op::Float(i) => {
+            Op::Value(Ty::Float64, i) => {
                 let Some(value) = cursor.short_float() else { return false };
                 self.floats[i as usize].values.push(value);
             }
-            Op::Text(i) => {
+            Op::Value(Ty::Text, i) => {
                 let Some(plain) = cursor.plain_string() else { return false };
                 self.texts[i as usize].push_span(plain);
             }
-            Op::Category(i) => {
+            Op::Value(Ty::Category, i) => {
                 let Some(plain) = cursor.plain_string() else { return false };
                 self.categories[i as usize].push_span(plain);
             }
@@ -44,7 +45,7 @@ impl ColumnBuilders {
                 self.texts[text as usize].push_span(plain);
                 self.floats[clock as usize].push(scalars::clock_seconds(plain));
             }
-            Op::Bool(i) => {
+            Op::Value(Ty::Bool, i) => {
                 let Some(value) = cursor.bool_literal() else { return false };
                 self.bools[i as usize].values.push(value);
             }

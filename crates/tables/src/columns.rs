@@ -3,12 +3,11 @@
 
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, StructArray,
-    TimestampMillisecondArray,
+    ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, ListArray, PrimitiveArray, StringArray, StructArray,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
 use reader::{ErrorKind, Span, simd};
 use std::collections::HashMap;
@@ -89,28 +88,17 @@ impl<T: Copy + Default> Numbers<T> {
     }
 }
 
-impl Numbers<i64> {
-    pub(crate) fn into_integers(self) -> ArrayRef {
+impl<T: ArrowNativeType> Numbers<T> {
+    pub(crate) fn into_array<A: ArrowPrimitiveType<Native = T>>(self) -> PrimitiveArray<A> {
         let nulls = self.nulls.finish(self.values.len());
-        Arc::new(Int64Array::new(self.values.into(), nulls))
-    }
-
-    pub(crate) fn into_positions(self) -> DecodeResult<ArrayRef> {
-        let nulls = self.nulls.finish(self.values.len());
-        let values: Result<Vec<i32>, _> = self.values.into_iter().map(i32::try_from).collect();
-        Ok(Arc::new(Int32Array::new(values.map_err(|_| ErrorKind::Range)?.into(), nulls)))
-    }
-
-    pub(crate) fn into_timestamps(self) -> ArrayRef {
-        let nulls = self.nulls.finish(self.values.len());
-        Arc::new(TimestampMillisecondArray::new(self.values.into(), nulls).with_timezone("UTC"))
+        PrimitiveArray::new(self.values.into(), nulls)
     }
 }
 
-impl Numbers<f64> {
-    pub(crate) fn into_floats(self) -> ArrayRef {
-        let nulls = self.nulls.finish(self.values.len());
-        Arc::new(Float64Array::new(self.values.into(), nulls))
+impl Numbers<i64> {
+    pub(crate) fn into_positions(self) -> DecodeResult<Numbers<i32>> {
+        let values: Result<_, _> = self.values.into_iter().map(i32::try_from).collect();
+        Ok(Numbers { values: values.map_err(|_| ErrorKind::Range)?, nulls: self.nulls })
     }
 }
 
@@ -334,8 +322,7 @@ impl Categories {
     }
 
     pub(crate) fn into_array(self) -> DecodeResult<ArrayRef> {
-        let nulls = self.keys.nulls.finish(self.keys.values.len());
-        let keys = Int32Array::new(self.keys.values.into(), nulls);
+        let keys = self.keys.into_array();
         let values = Arc::new(self.values.into_array()?);
         Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).map_err(|_| DecodeErrorKind::Engine)?))
     }
@@ -358,14 +345,9 @@ impl<T> Lists<T> {
         self.ends.len()
     }
 
-    /// Ends a list with the items pushed since the previous one.
-    pub(crate) fn close(&mut self, items: usize) {
-        self.ends.push(items as i32);
-    }
-
-    /// Like `close`, or a null.
+    /// Ends a list with the items pushed since the previous one, or adds a null.
     pub(crate) fn end(&mut self, is_list: bool, items: usize) {
-        if is_list { self.close(items) } else { self.null() }
+        if is_list { self.ends.push(items as i32) } else { self.null() }
     }
 
     pub(crate) fn null(&mut self) {
@@ -401,7 +383,8 @@ impl MapEntries {
     }
 
     pub(crate) fn into_array(self) -> DecodeResult<ArrayRef> {
-        let parts: Vec<ArrayRef> = vec![Arc::new(self.keys.into_array()?), self.values.into_floats()];
+        let parts: Vec<ArrayRef> =
+            vec![Arc::new(self.keys.into_array()?), Arc::new(self.values.into_array::<Float64Type>())];
         Ok(Arc::new(StructArray::try_new(super::schema::entry(), parts, None).map_err(|_| DecodeErrorKind::Engine)?))
     }
 }

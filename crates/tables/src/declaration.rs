@@ -220,45 +220,28 @@ pub const fn absent(name: &'static str, ty: Ty) -> Col {
 }
 
 /// The columns of a table read from another kind of body, so that a table that several bodies share is declared once.
-/// Each column that is read from the body is in `elsewhere`, with its place there, or named as `unchanged`; a column in
-/// neither does not compile.
-pub const fn read_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col], unchanged: &[&str]) -> [Col; N] {
-    let mut kept = 0;
-    while kept < unchanged.len() {
-        assert!(position(&cols, unchanged[kept]).is_some(), "the table has no such unchanged column");
-        kept += 1;
-    }
-    let mut at = 0;
-    while at < N {
-        let mut is_placed = position(elsewhere, cols[at].name).is_some() || cols[at].src.path().is_none();
-        let mut kept = 0;
-        while kept < unchanged.len() {
-            is_placed |= same(unchanged[kept], cols[at].name);
-            kept += 1;
-        }
-        assert!(is_placed, "a column of the table has no place in the other body");
-        at += 1;
-    }
-    placed(cols, elsewhere)
+/// Each column that is read from the body is in `elsewhere`, with its place there; without one it does not compile.
+pub const fn read_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
+    moved(cols, elsewhere, false)
 }
 
 /// Like [`read_elsewhere`], of rows that are the same objects in both bodies: columns with a path from the row are
 /// unchanged, and those with a path from the document are in `elsewhere`.
 pub const fn same_rows_elsewhere<const N: usize>(cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
+    moved(cols, elsewhere, true)
+}
+
+const fn moved<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows: bool) -> [Col; N] {
     let mut at = 0;
     while at < N {
-        let is_of_row = match cols[at].src.path() {
-            Some(path) => matches!(path.as_bytes(), [b'.' | b'@', ..]),
+        let is_unchanged = match cols[at].src.path() {
+            Some(path) => same_rows && matches!(path.as_bytes(), [b'.' | b'@', ..]),
             None => true,
         };
-        let is_placed = is_of_row || position(elsewhere, cols[at].name).is_some();
+        let is_placed = is_unchanged || position(elsewhere, cols[at].name).is_some();
         assert!(is_placed, "a column of the table has no place in the other body");
         at += 1;
     }
-    placed(cols, elsewhere)
-}
-
-const fn placed<const N: usize>(mut cols: [Col; N], elsewhere: &[Col]) -> [Col; N] {
     let mut number = 0;
     while number < elsewhere.len() {
         let Col { name, ty, src, .. } = elsewhere[number];

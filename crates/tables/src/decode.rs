@@ -2,25 +2,16 @@
 
 use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
+use super::declaration::Ty;
 use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extra_columns::ExtraColumns;
 use super::keys::ObjectKeys;
-use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelKind, LevelTable, Op, Storage};
+use super::path::Segment;
+use super::plan::{ColumnRef, DecodeHints, DecodePlan, Level, LevelTable, Op};
 use super::scalars;
 use reader::{Cursor, ErrorKind, Expected};
 use std::borrow::Cow;
-
-/// The result of a pass over a body.
-#[derive(Debug)]
-pub(super) struct Decoded {
-    pub(crate) builders: ColumnBuilders,
-    /// Number of rows of each table.
-    pub rows: Vec<usize>,
-    /// By table and level above its rows: for each element, the row after its last.
-    pub ends: Vec<Vec<u32>>,
-    pub open: ExtraColumns,
-}
 
 /// What to do with a duplicate key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +24,12 @@ pub(super) enum DuplicatePolicy {
 
 /// Decodes a body by a plan, with `cursor` at its start. `validates`: values that no column reads are validated as
 /// JSON, not only skipped. Errors come with their offset.
-pub(super) fn run(
-    plan: &DecodePlan,
-    cursor: Cursor,
+pub(super) fn run<'a>(
+    plan: &'a DecodePlan,
+    cursor: Cursor<'a>,
     policy: DuplicatePolicy,
     validates: bool,
-) -> Result<Decoded, (DecodeErrorKind, usize)> {
+) -> Result<TableDecoder<'a>, (DecodeErrorKind, usize)> {
     let hints = plan.hints();
     let elements = |level: usize| {
         let guess = (hints.density[level] * cursor.len() as f64 * 1.05) as usize + 8;
@@ -47,11 +38,11 @@ pub(super) fn run(
     let mut decoder = TableDecoder {
         plan,
         cursor,
-        builders: builders(&plan.storage, elements),
+        builders: builders(&plan.cells, elements),
         hints,
         rows: vec![0; plan.tables.len()],
         ends: vec![Vec::new(); plan.ends],
-        open: ExtraColumns::new(&plan.tables[plan.open].open, cursor.len()),
+        open: ExtraColumns::new(cursor.len()),
         policy,
         validates,
         duplicates: DuplicateKeys::default(),
@@ -59,27 +50,32 @@ pub(super) fn run(
         text: Vec::new(),
     };
     match decoder.body() {
-        Ok(()) => Ok(decoder.finish()),
+        Ok(()) => {
+            decoder.return_hints();
+            Ok(decoder)
+        }
         Err(kind) => Err((kind, decoder.cursor.position())),
     }
 }
 
 /// The builders of a plan's columns, with room for so many elements of each level.
-fn builders(storage: &Storage, elements: impl Fn(usize) -> usize + Copy) -> ColumnBuilders {
-    ColumnBuilders {
-        ints: storage.ints.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        floats: storage.floats.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        bools: storage.bools.iter().map(|l| Numbers::with_capacity(elements(*l))).collect(),
-        texts: storage.texts.iter().map(|l| Texts::with_capacity(elements(*l))).collect(),
-        categories: storage.categories.iter().map(|l| Categories::with_capacity(elements(*l))).collect(),
-        int_lists: list_builders(&storage.int_lists, elements, Numbers::with_capacity),
-        text_lists: list_builders(&storage.text_lists, elements, Texts::with_capacity),
-        maps: list_builders(&storage.maps, elements, MapEntries::with_capacity),
+fn builders(cells: &[(ColumnRef, usize)], elements: impl Fn(usize) -> usize) -> ColumnBuilders {
+    let mut builders = ColumnBuilders::default();
+    for (cell, level) in cells {
+        let elements = elements(*level);
+        let items = elements.saturating_mul(4);
+        match cell {
+            ColumnRef::Int(_) => builders.ints.push(Numbers::with_capacity(elements)),
+            ColumnRef::Float(_) => builders.floats.push(Numbers::with_capacity(elements)),
+            ColumnRef::Bool(_) => builders.bools.push(Numbers::with_capacity(elements)),
+            ColumnRef::Text(_) => builders.texts.push(Texts::with_capacity(elements)),
+            ColumnRef::Category(_) => builders.categories.push(Categories::with_capacity(elements)),
+            ColumnRef::Ints(_) => builders.int_lists.push(Lists::new(Numbers::with_capacity(items), elements)),
+            ColumnRef::Texts(_) => builders.text_lists.push(Lists::new(Texts::with_capacity(items), elements)),
+            ColumnRef::Map(_) => builders.maps.push(Lists::new(MapEntries::with_capacity(items), elements)),
+        }
     }
-}
-
-fn list_builders<T>(levels: &[usize], elements: impl Fn(usize) -> usize, items: fn(usize) -> T) -> Vec<Lists<T>> {
-    levels.iter().map(|l| Lists::new(items(elements(*l).saturating_mul(4)), elements(*l))).collect()
+    builders
 }
 
 /// The result of looking up a key.
@@ -94,9 +90,11 @@ pub(super) struct TableDecoder<'a> {
     pub cursor: Cursor<'a>,
     hints: DecodeHints,
     pub(crate) builders: ColumnBuilders,
-    rows: Vec<usize>,
-    ends: Vec<Vec<u32>>,
-    open: ExtraColumns,
+    /// Number of rows of each table.
+    pub rows: Vec<usize>,
+    /// By table and level above its rows: for each element, the row after its last.
+    pub ends: Vec<Vec<u32>>,
+    pub open: ExtraColumns,
     policy: DuplicatePolicy,
     validates: bool,
     pub duplicates: DuplicateKeys,
@@ -116,7 +114,7 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing.into()) }
     }
 
-    fn finish(mut self) -> Decoded {
+    fn return_hints(&mut self) {
         let bytes = self.cursor.len().max(1) as f64;
         for (density, level) in self.hints.density.iter_mut().zip(&self.plan.levels) {
             let elements = level.tables.first().map_or(0, |table| match table.ends {
@@ -128,65 +126,70 @@ impl<'a> TableDecoder<'a> {
         for keys in self.hints.objects.iter_mut().flatten().filter(|keys| keys.open) {
             keys.forget();
         }
-        self.plan.return_hints(self.hints);
-        Decoded { builders: self.builders, rows: self.rows, ends: self.ends, open: self.open }
+        self.plan.return_hints(std::mem::take(&mut self.hints));
     }
 
     fn level(&mut self, number: u32) -> DecodeResult<()> {
         let plan = self.plan;
         let level = &plan.levels[number as usize];
-        match (level.kind, self.cursor.peek_byte()) {
-            (LevelKind::Map, _) => self.map(level),
+        match (level.segment, self.cursor.peek_byte()) {
+            (Some(Segment::Map), _) => self.map(level),
             (_, b'[') => self.array(level),
             _ if self.cursor.consume_null() => Ok(()),
-            (LevelKind::ArrayOrOne, _) => self.element(level, 0),
+            (Some(Segment::EachOrOne), _) => self.element(level, 0),
             _ => Err(ErrorKind::Expected(Expected::Array).into()),
         }
     }
 
     fn array(&mut self, level: &'a Level) -> DecodeResult<()> {
         self.cursor.advance(1);
-        if !self.cursor.has_first_item(b']') {
-            return Ok(());
-        }
+        let mut has_item = self.cursor.has_first_item(b']');
         let mut position = 0;
-        loop {
+        while has_item {
             self.element(level, position)?;
             position += 1;
-            if !self.cursor.has_next_item(b']')? {
-                return Ok(());
-            }
+            has_item = self.cursor.has_next_item(b']')?;
         }
+        Ok(())
     }
 
     fn map(&mut self, level: &'a Level) -> DecodeResult<()> {
-        if self.cursor.peek_byte() != b'{' {
-            return Ok(self.cursor.expect_null(Expected::Object)?);
-        }
-        self.cursor.advance(1);
-        if !self.cursor.has_first_item(b'}') {
-            return Ok(());
-        }
-        self.duplicates.open();
-        loop {
-            let key = self.key_of_map()?;
+        let read = |decoder: &mut Self, key: &[u8]| {
             for cell in &level.keys {
                 match *cell {
-                    ColumnRef::Text(i) => self.builders.texts[i as usize].push(&key),
-                    ColumnRef::Category(i) => self.builders.categories[i as usize].push(&key),
+                    ColumnRef::Text(i) => decoder.builders.texts[i as usize].push(key),
+                    ColumnRef::Category(i) => decoder.builders.categories[i as usize].push(key),
                     _ => return Err(DecodeErrorKind::Engine),
                 }
             }
-            self.element(level, 0)?;
-            if !self.cursor.has_next_item(b'}')? {
-                self.duplicates.close();
-                return Ok(());
-            }
+            decoder.element(level, 0)
+        };
+        self.each_entry(read).map(drop)
+    }
+
+    /// Calls `entry` at each value of an object whose keys are data; `false` for null.
+    pub(crate) fn each_entry(
+        &mut self,
+        mut entry: impl FnMut(&mut Self, &[u8]) -> DecodeResult<()>,
+    ) -> DecodeResult<bool> {
+        if self.cursor.peek_byte() != b'{' {
+            self.cursor.expect_null(Expected::Object)?;
+            return Ok(false);
         }
+        self.cursor.advance(1);
+        self.duplicates.open();
+        let mut has_entry = self.cursor.has_first_item(b'}');
+        while has_entry {
+            let key = self.key_of_map()?;
+            entry(self, &key)?;
+            has_entry = self.cursor.has_next_item(b'}')?;
+        }
+        self.duplicates.close();
+        Ok(true)
     }
 
     /// Reads a key that is data, and leaves the cursor at its value.
-    pub(crate) fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
+    fn key_of_map(&mut self) -> DecodeResult<Cow<'a, [u8]>> {
         let here = self.cursor;
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
@@ -349,7 +352,7 @@ impl<'a> TableDecoder<'a> {
         if self.cursor.peek_byte() != b'"' {
             return Err(ErrorKind::Key.into());
         }
-        let found = if let Some(found) = keys.find_at(previous, &self.cursor) {
+        let found = if let Some(found) = keys.find_at(&self.cursor) {
             self.cursor.advance(keys.steps[found].len());
             self.cursor.whitespace();
             found
@@ -359,8 +362,8 @@ impl<'a> TableDecoder<'a> {
             match keys.find(&key) {
                 Some(found) => found,
                 None => {
-                    let declared = self.plan.tables[self.plan.open].table.cols;
-                    let column = if keys.open { self.open.column(&key, declared)? } else { None };
+                    let table = &self.plan.tables[self.plan.open];
+                    let column = if keys.open { self.open.column(&key, table)? } else { None };
                     let op = column.map_or(Op::Skip, Op::Open);
                     // Keys are compared as written, so a key with an escape is not learned.
                     let learned = if let Cow::Borrowed(plain) = key { keys.learn(plain, op) } else { None };
@@ -378,25 +381,28 @@ impl<'a> TableDecoder<'a> {
         match op {
             Op::Object(number) => return self.object(number),
             Op::Level(number) => self.level(number)?,
-            Op::Int(i) => {
+            Op::Value(Ty::Int64 | Ty::Int32, i) => {
                 let value = self.cursor.integer()?;
                 self.builders.ints[i as usize].push(value);
             }
-            Op::Count(i) => {
+            Op::Value(Ty::Count, i) => {
                 let value = self.cursor.whole()?.count();
                 self.builders.ints[i as usize].push(value);
             }
-            Op::Time(i) => {
+            Op::Value(Ty::TimestampMs, i) => {
                 let value = self.cursor.whole()?.floor();
                 self.builders.ints[i as usize].push(value);
             }
-            Op::Float(i) => {
+            Op::Value(Ty::Float64, i) => {
                 let value = self.cursor.float()?;
                 self.builders.floats[i as usize].push(value);
             }
             Op::Skip => self.skip()?,
-            Op::Text(i) => self.text(i)?,
-            Op::Category(i) => match self.cursor.plain_string() {
+            Op::Value(Ty::Text, i) => match self.cursor.plain_string() {
+                Some(plain) => self.builders.texts[i as usize].push_span(plain),
+                None => self.text_slow(i)?,
+            },
+            Op::Value(Ty::Category, i) => match self.cursor.plain_string() {
                 Some(plain) => self.builders.categories[i as usize].push_span(plain),
                 None => match self.cursor.text(Expected::Text)? {
                     Some(text) => self.builders.categories[i as usize].push(&text),
@@ -404,11 +410,14 @@ impl<'a> TableDecoder<'a> {
                 },
             },
             Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
-            Op::Ints(i) => self.integers(i as usize)?,
-            Op::Texts(i) => self.texts(i as usize)?,
-            Op::Links(i) => self.links(i as usize)?,
-            Op::Map(i) => self.entries(i as usize)?,
-            Op::Lineup(i) => self.lineup(i as usize)?,
+            Op::Value(Ty::ListInt64, i) => self.integers(i as usize)?,
+            Op::Value(Ty::ListText, i) => self.texts(i as usize)?,
+            Op::Value(Ty::Links, i) => {
+                let links = self.links()?;
+                self.builders.texts[i as usize].push_option(links.as_deref());
+            }
+            Op::Value(Ty::MapFloat64, i) => self.entries(i as usize)?,
+            Op::Value(Ty::LineupId, i) => self.lineup(i as usize)?,
             Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
             Op::Open(i) => {
                 let value = self.cursor.float()?;
@@ -426,27 +435,27 @@ impl<'a> TableDecoder<'a> {
                     }
                 }
             }
-            op => self.converted_value(op)?,
+            Op::Value(ty, i) => self.converted_value(ty, i)?,
         }
         Ok(true)
     }
 
     /// Reads one value whose column holds something other than what is written.
-    fn converted_value(&mut self, op: Op) -> DecodeResult<()> {
-        match op {
-            Op::Bool(i) => {
+    fn converted_value(&mut self, ty: Ty, i: u32) -> DecodeResult<()> {
+        match ty {
+            Ty::Bool => {
                 let value = self.cursor.boolean()?;
                 self.builders.bools[i as usize].push(value);
             }
-            Op::Clock(i) => {
+            Ty::ClockSeconds => {
                 let value = self.clock()?;
                 self.builders.floats[i as usize].push(value);
             }
-            Op::IsTeamTotal(i) => {
+            Ty::IsTeamTotal => {
                 let id = self.cursor.integer()?;
                 self.builders.bools[i as usize].push(id.map(|id| id == 0));
             }
-            Op::IsMake(i) => {
+            Ty::IsMake => {
                 let made = if self.cursor.peek_byte() == b'"' {
                     scalars::is_make(&self.cursor.string()?)
                 } else {
@@ -454,31 +463,22 @@ impl<'a> TableDecoder<'a> {
                 };
                 self.builders.bools[i as usize].push(made);
             }
-            Op::LinkMs(i, parameter) => {
+            Ty::LinkMs(parameter) => {
                 let link = self.cursor.text(Expected::Text)?;
                 self.builders.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
             }
-            Op::LinkText(i, parameter) => {
-                let links = self.joined_links()?;
+            Ty::LinkText(parameter) => {
+                let links = self.links()?;
                 let value = links.as_deref().and_then(|links| scalars::link_text(links, parameter));
                 self.builders.texts[i as usize].push_option(value);
             }
-            Op::BeforeAt(i) | Op::AfterAt(i) => {
+            Ty::BeforeAt | Ty::AfterAt => {
                 let text = self.cursor.text(Expected::Text)?;
                 let parts = text.as_deref().and_then(scalars::split_at_sign);
-                let part = parts.map(|(before, after)| if op == Op::BeforeAt(i) { before } else { after });
+                let part = parts.map(|(before, after)| if ty == Ty::BeforeAt { before } else { after });
                 self.builders.texts[i as usize].push_option(part);
             }
             _ => return Err(DecodeErrorKind::Engine),
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn text(&mut self, i: u32) -> DecodeResult<()> {
-        match self.cursor.plain_string() {
-            Some(plain) => self.builders.texts[i as usize].push_span(plain),
-            None => self.text_slow(i)?,
         }
         Ok(())
     }
@@ -492,7 +492,7 @@ impl<'a> TableDecoder<'a> {
             }
             None => {
                 let here = self.cursor;
-                self.value(Op::Clock(clock))?;
+                self.converted_value(Ty::ClockSeconds, clock)?;
                 self.cursor = here;
                 self.text_slow(text)?;
             }

@@ -41,6 +41,13 @@ impl From<JsonError> for DecodeError {
     }
 }
 
+/// An error that is at no place of the body.
+impl From<DecodeErrorKind> for DecodeError {
+    fn from(kind: DecodeErrorKind) -> Self {
+        kind.at(&Body::default(), 0, |_| String::new())
+    }
+}
+
 impl DecodeErrorKind {
     /// The error at `offset` of `body`. `need` returns the message for a missing required column.
     pub(crate) fn at(self, body: &Body, offset: usize, need: impl Fn(u16) -> String) -> DecodeError {

@@ -1,16 +1,14 @@
 //! Extra columns: the undeclared keys of a table's open object.
 
 use super::columns::Numbers;
-use super::declaration::Col;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::{BASE_EXTRA_CELLS, MAX_EXTRA_COLUMNS};
-use super::plan::ExtraKeys;
+use super::plan::TablePlan;
 use std::collections::HashMap;
 
 /// A column grows when its key appears; rows before that, and rows without the key, are null.
 #[derive(Debug)]
 pub(super) struct ExtraColumns {
-    wanted: ExtraKeys,
     columns: Vec<(String, Numbers<f64>)>,
     by_name: HashMap<String, u32>,
     /// Cells that may still be filled.
@@ -18,23 +16,18 @@ pub(super) struct ExtraColumns {
 }
 
 impl ExtraColumns {
-    pub(crate) fn new(wanted: &ExtraKeys, body: usize) -> Self {
+    pub(crate) fn new(body: usize) -> Self {
         let cells_left = body.saturating_add(BASE_EXTRA_CELLS);
-        ExtraColumns { wanted: wanted.clone(), columns: Vec::new(), by_name: HashMap::new(), cells_left }
+        ExtraColumns { columns: Vec::new(), by_name: HashMap::new(), cells_left }
     }
 
     /// The column of a key. `None` if it was not requested, or has the name of a declared column.
-    pub(crate) fn column(&mut self, key: &[u8], declared: &[Col]) -> DecodeResult<Option<u32>> {
+    pub(crate) fn column(&mut self, key: &[u8], plan: &TablePlan) -> DecodeResult<Option<u32>> {
         let Ok(name) = std::str::from_utf8(key) else { return Ok(None) };
         if let Some(column) = self.by_name.get(name) {
             return Ok(Some(*column));
         }
-        let wanted = match &self.wanted {
-            ExtraKeys::None => false,
-            ExtraKeys::All => !declared.iter().any(|col| col.name == name),
-            ExtraKeys::Named(names) => names.iter().any(|n| n == name),
-        };
-        if !wanted {
+        if !plan.wants(name) {
             return Ok(None);
         }
         if name.contains('\0') {

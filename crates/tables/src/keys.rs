@@ -9,7 +9,6 @@ use reader::simd::Prefix16;
 const MAX_LEARNED_KEYS: usize = 256;
 /// Longest key that is compared as written, with quotes and colon.
 const MAX_KEY_LEN: usize = 48;
-const NONE: u16 = u16::MAX;
 
 /// How to read the value of one key.
 #[derive(Debug, Clone)]
@@ -18,10 +17,8 @@ pub(super) struct KeyStep {
     head: Prefix16,
     last: [u64; 2],
     len: u16,
-    /// The step predicted to follow.
+    /// The step that followed last time.
     pub next: u16,
-    /// The step that followed last time instead; the prediction changes when it follows twice in a row.
-    candidate: u16,
     pub(crate) op: Op,
     /// Its bit in the mask of keys seen; 0 if the value is skipped, so that duplicates do no harm.
     pub bit: u64,
@@ -46,7 +43,6 @@ impl KeyStep {
             // Longer keys are never compared as written.
             len: u16::try_from(text.len()).unwrap_or(u16::MAX),
             next: 0,
-            candidate: NONE,
             op,
             bit,
             fill,
@@ -91,8 +87,8 @@ pub(super) struct ObjectKeys {
     pub(crate) fillable: u64,
     /// Whether unknown keys become columns.
     pub open: bool,
-    /// The predicted first step, and the one seen last time instead.
-    first: [u16; 2],
+    /// The step that was first last time.
+    first: u16,
 }
 
 impl ObjectKeys {
@@ -102,21 +98,17 @@ impl ObjectKeys {
         for (step, next) in steps.iter_mut().zip(1..) {
             step.next = if usize::from(next) < known { next } else { 0 };
         }
-        ObjectKeys { known, fillable, open, first: [0, NONE], steps }
+        ObjectKeys { known, fillable, open, first: 0, steps }
     }
 
     /// The step predicted after `previous` (the index of a step plus one, 0 at the start).
     #[inline(always)]
     pub(crate) fn expected(&self, previous: usize) -> usize {
-        usize::from(if previous == 0 { self.first[0] } else { self.steps[previous - 1].next })
+        usize::from(if previous == 0 { self.first } else { self.steps[previous - 1].next })
     }
 
     /// The step whose key, written without escapes and directly followed by the colon, is at the cursor.
-    pub(crate) fn find_at(&self, previous: usize, cursor: &Cursor) -> Option<usize> {
-        let candidate = if previous == 0 { self.first[1] } else { self.steps[previous - 1].candidate };
-        if self.steps.get(usize::from(candidate)).is_some_and(|step| step.is_at(cursor)) {
-            return Some(usize::from(candidate));
-        }
+    pub(crate) fn find_at(&self, cursor: &Cursor) -> Option<usize> {
         self.steps.iter().position(|step| step.is_at(cursor))
     }
 
@@ -127,21 +119,9 @@ impl ObjectKeys {
 
     /// Records which step followed.
     pub(crate) fn observe_successor(&mut self, previous: usize, found: usize) {
-        let found = found as u16;
-        let (next, candidate) = match previous.checked_sub(1) {
-            None => {
-                let [next, candidate] = &mut self.first;
-                (next, candidate)
-            }
-            Some(step) => {
-                let step = &mut self.steps[step];
-                (&mut step.next, &mut step.candidate)
-            }
-        };
-        if *candidate == found {
-            *next = found;
-        } else {
-            *candidate = found;
+        match previous.checked_sub(1) {
+            None => self.first = found as u16,
+            Some(step) => self.steps[step].next = found as u16,
         }
     }
 
@@ -159,7 +139,7 @@ impl ObjectKeys {
     pub(crate) fn forget(&mut self) {
         self.steps.truncate(self.known);
         let nexts = self.steps.iter_mut().map(|step| &mut step.next);
-        for next in nexts.chain([&mut self.first[0]]) {
+        for next in nexts.chain([&mut self.first]) {
             if usize::from(*next) >= self.known {
                 *next = 0;
             }
@@ -203,20 +183,16 @@ mod tests {
     }
 
     #[test]
-    fn a_new_order_is_learned_the_second_time() {
+    fn a_new_order_is_learned() {
         let steps =
             ["a", "b", "c"].iter().enumerate().map(|(i, k)| KeyStep::new(k, Op::Skip, 1 << i, Vec::new())).collect();
         let mut keys = ObjectKeys::new(steps, false);
         assert_eq!(keys.expected(0), 0);
         keys.observe_successor(0, 2);
-        assert_eq!(keys.expected(0), 0);
-        keys.observe_successor(0, 2);
         assert_eq!(keys.expected(0), 2);
         let learned = keys.learn(b"new", Op::Skip).unwrap();
         keys.observe_successor(3, learned);
-        keys.observe_successor(3, learned);
         assert_eq!(keys.expected(3), learned);
-        keys.observe_successor(0, learned);
         keys.observe_successor(0, learned);
         assert_eq!(keys.expected(0), learned);
         keys.forget();

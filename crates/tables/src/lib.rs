@@ -63,9 +63,6 @@ impl Context {
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
-    fn longest(&self) -> usize {
-        self.0.iter().map(|(_, v)| v.len()).max().unwrap_or_default()
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,8 +92,7 @@ pub fn decode(
     };
     read_last_values(body, |body, policy| {
         let batches = decode_once(resource, &[table], columns, body, context, policy)?;
-        let engine = || DecodeErrorKind::Engine.at(&Body::default(), 0, |_| String::new());
-        batches.into_iter().next().ok_or_else(|| DecodeStop::Error(engine()))
+        batches.into_iter().next().ok_or_else(|| DecodeStop::Error(DecodeErrorKind::Engine.into()))
     })
 }
 
@@ -194,11 +190,6 @@ fn decode_once(
     }
 }
 
-/// The unknown fields in order of appearance, then missing row paths. A body without its root is an error.
-pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
-    Ok(check_schema(resource, body, None)?.unknown)
-}
-
 /// Checks by its keys that a body has the resource's root.
 pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), DecodeError> {
     read_last_values(body, |body, _| {
@@ -206,6 +197,11 @@ pub fn check_root(resource: &'static Resource, body: &Body) -> Result<(), Decode
         let cursor = reader::open(body, &padded)?;
         Ok(roots::find(resource, cursor).map(drop)?)
     })
+}
+
+/// The unknown fields in order of appearance, then missing row paths. A body without its root is an error.
+pub fn unknown_fields(resource: &'static Resource, body: &Body) -> Result<Vec<UnknownPath>, DecodeError> {
+    Ok(check_schema(resource, body, None)?.unknown)
 }
 
 /// Finds unknown fields, and, with a context, whether every table will decode. A body without its root is an error.
@@ -218,7 +214,8 @@ pub fn check_schema(
         let padded = body.padded();
         let cursor = reader::open(body, &padded)?;
         let root = roots::find(resource, cursor)?;
-        let found = schema_check::check(resource, root, context, cursor).map_err(|(kind, offset)| match kind {
+        let tree = resource.schema_tree(root);
+        let found = schema_check::check(&tree, context, cursor).map_err(|(kind, offset)| match kind {
             DecodeErrorKind::DuplicateKey => DecodeStop::DuplicateKey,
             kind => DecodeStop::Error(kind.at(body, offset, |_| String::new())),
         })?;

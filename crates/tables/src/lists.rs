@@ -73,61 +73,35 @@ impl<'a> TableDecoder<'a> {
     }
 
     /// Reads a link, or several joined by spaces.
-    pub(crate) fn links(&mut self, i: usize) -> DecodeResult<()> {
-        match self.cursor.plain_string() {
-            Some(plain) => self.builders.texts[i].push_span(plain),
-            None => {
-                let links = self.joined_links()?;
-                self.builders.texts[i].push_option(links.as_deref());
-            }
+    pub(crate) fn links(&mut self) -> DecodeResult<Option<Cow<'a, [u8]>>> {
+        if self.cursor.peek_byte() != b'[' {
+            return Ok(self.cursor.text(Expected::Links)?);
         }
-        Ok(())
-    }
-
-    pub(crate) fn joined_links(&mut self) -> DecodeResult<Option<Vec<u8>>> {
         let mut joined: Option<Vec<u8>> = None;
-        if self.cursor.peek_byte() == b'[' {
-            each(&mut self.cursor, |cursor| {
-                if let Some(link) = cursor.text(Expected::Text)? {
-                    match &mut joined {
-                        Some(joined) => {
-                            joined.push(b' ');
-                            joined.extend_from_slice(&link);
-                        }
-                        None => joined = Some(link.into_owned()),
-                    }
+        each(&mut self.cursor, |cursor| {
+            match (cursor.text(Expected::Text)?, &mut joined) {
+                (Some(link), Some(joined)) => {
+                    joined.push(b' ');
+                    joined.extend_from_slice(&link);
                 }
-                Ok(())
-            })?;
-        } else {
-            joined = self.cursor.text(Expected::Links)?.map(Cow::into_owned);
-        }
-        Ok(joined)
+                (Some(link), None) => joined = Some(link.into_owned()),
+                (None, _) => {}
+            }
+            Ok(())
+        })?;
+        Ok(joined.map(Cow::Owned))
     }
 
     /// Reads an object as one map value.
     pub(crate) fn entries(&mut self, i: usize) -> DecodeResult<()> {
-        if self.cursor.peek_byte() != b'{' {
-            self.cursor.expect_null(Expected::Object)?;
-            self.builders.maps[i].null();
-            return Ok(());
-        }
-        self.cursor.advance(1);
-        if self.cursor.has_first_item(b'}') {
-            self.duplicates.open();
-            loop {
-                let key = self.key_of_map()?;
-                let entries = &mut self.builders.maps[i].items;
-                entries.keys.push(&key);
-                entries.values.push(self.cursor.float()?);
-                if !self.cursor.has_next_item(b'}')? {
-                    break;
-                }
-            }
-            self.duplicates.close();
-        }
+        let is_map = self.each_entry(|decoder, key| {
+            let entries = &mut decoder.builders.maps[i].items;
+            entries.keys.push(key);
+            entries.values.push(decoder.cursor.float()?);
+            Ok(())
+        })?;
         let map = &mut self.builders.maps[i];
-        map.close(map.items.len());
+        map.end(is_map, map.items.len());
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use super::keys::{KeyStep, ObjectKeys};
 use super::path::{self, Segment};
 use super::{DecodeError, schema};
 use arrow_schema::{FieldRef, SchemaRef};
+use std::mem::discriminant;
 use std::sync::Mutex;
 
 /// A column's index in the decoder's storage, by its type.
@@ -26,36 +27,16 @@ pub(super) enum ColumnRef {
     Map(u32),
 }
 
-/// How to read a value.
+/// How to read a value. The numbers are those of columns of the type's builder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
     Skip,
-    Int(u32),
-    /// Null if the number is not an integer.
-    Count(u32),
-    /// A fraction is rounded down.
-    Time(u32),
-    Float(u32),
-    Bool(u32),
-    Text(u32),
-    Category(u32),
-    Clock(u32),
+    /// A value of one column.
+    Value(Ty, u32),
     /// A clock as text and in seconds.
     TextAndClock(u32, u32),
-    Ints(u32),
-    Texts(u32),
-    Links(u32),
-    Lineup(u32),
     /// A list of ids as it is and as a lineup.
     IntsAndLineup(u32, u32),
-    IsTeamTotal(u32),
-    IsMake(u32),
-    LinkMs(u32, &'static str),
-    LinkText(u32, &'static str),
-    /// A map kept as one value.
-    Map(u32),
-    BeforeAt(u32),
-    AfterAt(u32),
     /// An extra column.
     Open(u32),
     Object(u32),
@@ -64,17 +45,10 @@ pub(super) enum Op {
     Several(u32),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LevelKind {
-    Body,
-    Array,
-    ArrayOrOne,
-    Map,
-}
-
 #[derive(Debug)]
 pub(super) struct Level {
-    pub kind: LevelKind,
+    /// What leads to its elements; `None` for the body.
+    pub segment: Option<Segment>,
     /// Its elements are the documents: none is null.
     pub(crate) is_root: bool,
     /// How to read each element.
@@ -120,7 +94,7 @@ pub(super) struct PlannedColumn {
     pub field: FieldRef,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum ResultColumn {
     /// The index of a [`PlannedColumn`] of the table.
     PlannedColumn(usize),
@@ -128,30 +102,8 @@ pub(super) enum ResultColumn {
     Open(String),
 }
 
-/// Which extra columns are requested.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ExtraKeys {
-    None,
-    All,
-    Named(Vec<String>),
-}
-
-/// The level of each column, by type. A `ColumnRef` is an index into one of these and into the builders of the same
-/// name.
-#[derive(Debug, Default)]
-pub(super) struct Storage {
-    pub ints: Vec<usize>,
-    pub floats: Vec<usize>,
-    pub(crate) bools: Vec<usize>,
-    pub texts: Vec<usize>,
-    pub categories: Vec<usize>,
-    pub(crate) int_lists: Vec<usize>,
-    pub(crate) text_lists: Vec<usize>,
-    pub maps: Vec<usize>,
-}
-
 /// What decoding learns from bodies and reuses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DecodeHints {
     /// Taken out while an object of this kind is read.
     pub objects: Vec<Option<Box<ObjectKeys>>>,
@@ -165,12 +117,13 @@ pub(super) struct TablePlan {
     pub table: &'static Table,
     pub columns: Vec<PlannedColumn>,
     pub(crate) result_columns: Vec<ResultColumn>,
-    pub open: ExtraKeys,
+    /// Whether every extra column is requested.
+    pub takes_extra: bool,
     /// The schema without extra columns.
     pub schema: SchemaRef,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DecodePlan {
     pub tables: Vec<TablePlan>,
     pub levels: Vec<Level>,
@@ -180,7 +133,8 @@ pub(super) struct DecodePlan {
     pub ends: usize,
     /// Operations on one value, each with the columns that get a null if it finds null in place of an object.
     pub several: Vec<Vec<(Op, Vec<ColumnRef>)>>,
-    pub(crate) storage: Storage,
+    /// The columns and the level of each. A `ColumnRef` has its number among those of its type.
+    pub(crate) cells: Vec<(ColumnRef, usize)>,
     /// Whether skipped values are validated, because whole tables are built.
     pub checked: bool,
     /// The index of the table that gets the extra columns.
@@ -210,6 +164,13 @@ impl DecodePlan {
 }
 
 impl TablePlan {
+    /// Whether an undeclared key becomes a column.
+    pub(crate) fn wants(&self, key: &str) -> bool {
+        let is_named = |column: &ResultColumn| matches!(column, ResultColumn::Open(name) if name == key);
+        let is_declared = || self.table.cols.iter().any(|col| col.name == key);
+        if self.takes_extra { !is_declared() } else { self.result_columns.iter().any(is_named) }
+    }
+
     /// The message for a required column without a value.
     pub(crate) fn need(&self, column: u16) -> String {
         let Some(planned) = self.columns.get(column as usize) else { return String::new() };
@@ -227,47 +188,28 @@ pub(super) fn compile(
     tables: &[&'static Table],
     asked: Option<&[String]>,
 ) -> Result<DecodePlan, DecodeError> {
-    let mut plan = DecodePlan {
-        tables: Vec::with_capacity(tables.len()),
-        levels: Vec::new(),
-        paths: Vec::new(),
-        ends: 0,
-        several: Vec::new(),
-        storage: Storage::default(),
-        checked: asked.is_none(),
-        open: 0,
-        objects: Vec::new(),
-        pool: Mutex::default(),
-    };
+    let mut plan = DecodePlan { checked: asked.is_none(), ..DecodePlan::default() };
     let mut tree = Tree::default();
     for table in tables {
-        let (result_columns, open) = choose(table, asked)?;
-        plan.add(&mut tree, root, table, result_columns, open);
+        let takes_extra = asked.is_none() && table.open.is_some();
+        plan.add(&mut tree, root, table, choose(table, asked)?, takes_extra);
     }
     plan.build(&tree, 0);
     Ok(plan)
 }
 
-/// The columns of the result, in order.
-fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<(Vec<ResultColumn>, ExtraKeys), DecodeError> {
-    let visible = || table.cols.iter().enumerate().filter(|(_, col)| !col.hidden);
-    let Some(asked) = asked else {
-        let open = if table.open.is_some() { ExtraKeys::All } else { ExtraKeys::None };
-        return Ok((visible().map(|(i, _)| ResultColumn::PlannedColumn(i)).collect(), open));
-    };
-    let mut result_columns = Vec::with_capacity(asked.len());
-    let mut named = Vec::new();
-    for name in asked {
-        match visible().find(|(_, col)| col.name == name) {
-            Some((number, _)) => result_columns.push(ResultColumn::PlannedColumn(number)),
-            None if table.open.is_some() && !table.cols.iter().any(|col| col.name == name) => {
-                named.push(name.clone());
-                result_columns.push(ResultColumn::Open(name.clone()));
-            }
-            None => return Err(no_column(table, name)),
+/// The columns of the result, in order; those that are only extra if all are requested come after them.
+fn choose(table: &'static Table, asked: Option<&[String]>) -> Result<Vec<ResultColumn>, DecodeError> {
+    let visible = table.cols.iter().enumerate().filter(|(_, col)| !col.hidden);
+    let Some(asked) = asked else { return Ok(visible.map(|(i, _)| ResultColumn::PlannedColumn(i)).collect()) };
+    let column = |name: &String| match visible.clone().find(|(_, col)| col.name == name) {
+        Some((number, _)) => Ok(ResultColumn::PlannedColumn(number)),
+        None if table.open.is_some() && !table.cols.iter().any(|col| col.name == name) => {
+            Ok(ResultColumn::Open(name.clone()))
         }
-    }
-    Ok((result_columns, if named.is_empty() { ExtraKeys::None } else { ExtraKeys::Named(named) }))
+        None => Err(no_column(table, name)),
+    };
+    asked.iter().map(column).collect()
 }
 
 pub(super) fn no_column(table: &Table, asked: &str) -> DecodeError {
@@ -298,52 +240,6 @@ fn needed(table: &'static Table, result_columns: &[ResultColumn]) -> Vec<usize> 
 
 fn inputs(table: &'static Table, names: &[&str]) -> Vec<usize> {
     names.iter().filter_map(|name| table.cols.iter().position(|col| col.name == *name)).collect()
-}
-
-type Cell = fn(u32) -> ColumnRef;
-type Operation = Box<dyn Fn(u32) -> Op>;
-
-impl Storage {
-    /// Adds a builder for a column, and the operation that fills it.
-    fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (ColumnRef, Op) {
-        fn add(levels: &mut Vec<usize>, level: usize) -> u32 {
-            levels.push(level);
-            levels.len() as u32 - 1
-        }
-        let (cell, op): (Cell, Operation) = match ty {
-            Ty::Int64 | Ty::Int32 => (ColumnRef::Int, Box::new(Op::Int)),
-            Ty::Count => (ColumnRef::Int, Box::new(Op::Count)),
-            Ty::TimestampMs => (ColumnRef::Int, Box::new(Op::Time)),
-            Ty::LinkMs(parameter) => (ColumnRef::Int, Box::new(move |i| Op::LinkMs(i, parameter))),
-            Ty::Float64 => (ColumnRef::Float, Box::new(Op::Float)),
-            Ty::ClockSeconds => (ColumnRef::Float, Box::new(Op::Clock)),
-            Ty::Bool => (ColumnRef::Bool, Box::new(Op::Bool)),
-            Ty::IsTeamTotal => (ColumnRef::Bool, Box::new(Op::IsTeamTotal)),
-            Ty::IsMake => (ColumnRef::Bool, Box::new(Op::IsMake)),
-            // Above the row level a category is kept as text: its values are numbered once the rows are known.
-            Ty::Category if is_row => (ColumnRef::Category, Box::new(Op::Category)),
-            Ty::Text | Ty::Category => (ColumnRef::Text, Box::new(Op::Text)),
-            Ty::Links => (ColumnRef::Text, Box::new(Op::Links)),
-            Ty::LinkText(parameter) => (ColumnRef::Text, Box::new(move |i| Op::LinkText(i, parameter))),
-            Ty::LineupId => (ColumnRef::Text, Box::new(Op::Lineup)),
-            Ty::BeforeAt => (ColumnRef::Text, Box::new(Op::BeforeAt)),
-            Ty::AfterAt => (ColumnRef::Text, Box::new(Op::AfterAt)),
-            Ty::ListInt64 => (ColumnRef::Ints, Box::new(Op::Ints)),
-            Ty::ListText => (ColumnRef::Texts, Box::new(Op::Texts)),
-            Ty::MapFloat64 => (ColumnRef::Map, Box::new(Op::Map)),
-        };
-        let number = match cell(0) {
-            ColumnRef::Int(_) => add(&mut self.ints, level),
-            ColumnRef::Float(_) => add(&mut self.floats, level),
-            ColumnRef::Bool(_) => add(&mut self.bools, level),
-            ColumnRef::Category(_) => add(&mut self.categories, level),
-            ColumnRef::Text(_) => add(&mut self.texts, level),
-            ColumnRef::Ints(_) => add(&mut self.int_lists, level),
-            ColumnRef::Texts(_) => add(&mut self.text_lists, level),
-            ColumnRef::Map(_) => add(&mut self.maps, level),
-        };
-        (cell(number), op(number))
-    }
 }
 
 /// The requested paths as a tree.
@@ -395,7 +291,7 @@ impl DecodePlan {
         place: &Root,
         table: &'static Table,
         result_columns: Vec<ResultColumn>,
-        open: ExtraKeys,
+        takes_extra: bool,
     ) {
         let root = path::parse(place.path);
         let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
@@ -419,12 +315,13 @@ impl DecodePlan {
                 }
             };
         }
-        if let (Some(path), true) = (table.open, open != ExtraKeys::None) {
+        let names_extra = result_columns.iter().any(|column| matches!(column, ResultColumn::Open(_)));
+        if let (Some(path), true) = (table.open, takes_extra || names_extra) {
             self.open = number;
             tree.at(&path::absolute(&root, &row, path), &self.paths).open = true;
         }
         let schema = schema::of(table, planned(&result_columns));
-        self.tables.push(TablePlan { table, columns, result_columns, open, schema });
+        self.tables.push(TablePlan { table, columns, result_columns, takes_extra, schema });
     }
 
     /// Adds a column that is read from the body.
@@ -439,7 +336,7 @@ impl DecodePlan {
         let TablePosition { root, row, levels } = *position;
         let place = path::absolute(root, row, text);
         let depth = place.iter().filter(|s| s.is_level()).count();
-        let (cell, op) = self.storage.place(col.ty, levels[depth], depth + 1 == levels.len());
+        let (cell, op) = self.place(col.ty, levels[depth], depth + 1 == levels.len());
         let level = &mut self.levels[levels[depth]];
         match col.src {
             Src::Path(_) => tree.at(&place, &self.paths).sinks.push((cell, op)),
@@ -453,6 +350,26 @@ impl DecodePlan {
         ColumnSource::Body { ends: table.ends, cell }
     }
 
+    /// Adds a builder for a column, and the operation that fills it.
+    fn place(&mut self, ty: Ty, level: usize, is_row: bool) -> (ColumnRef, Op) {
+        // Above the row level a category is kept as text: its values are numbered once the rows are known.
+        let ty = if ty == Ty::Category && !is_row { Ty::Text } else { ty };
+        let cell = match ty {
+            Ty::Int64 | Ty::Int32 | Ty::Count | Ty::TimestampMs | Ty::LinkMs(_) => ColumnRef::Int,
+            Ty::Float64 | Ty::ClockSeconds => ColumnRef::Float,
+            Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => ColumnRef::Bool,
+            Ty::Category => ColumnRef::Category,
+            Ty::Text | Ty::Links | Ty::LinkText(_) | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => ColumnRef::Text,
+            Ty::ListInt64 => ColumnRef::Ints,
+            Ty::ListText => ColumnRef::Texts,
+            Ty::MapFloat64 => ColumnRef::Map,
+        };
+        let kind = discriminant(&cell(0));
+        let number = self.cells.iter().filter(|(other, _)| discriminant(other) == kind).count() as u32;
+        self.cells.push((cell(number), level));
+        (cell(number), Op::Value(ty, number))
+    }
+
     /// The levels from the body to a table's rows; those that no other table has are added.
     fn levels(&mut self, table: usize, row: &[Segment], root: &[Segment], place: &Root) -> Vec<usize> {
         let is_root = |path: &[Segment]| {
@@ -463,16 +380,10 @@ impl DecodePlan {
         let mut levels = Vec::new();
         for path in ends.map(|end| &row[..end]) {
             let level = self.paths.iter().position(|known| known == path).unwrap_or_else(|| {
-                let kind = match path.last() {
-                    Some(Segment::Each) => LevelKind::Array,
-                    Some(Segment::EachOrOne) => LevelKind::ArrayOrOne,
-                    Some(Segment::Map) => LevelKind::Map,
-                    Some(Segment::Key(_)) | None => LevelKind::Body,
-                };
                 self.paths.push(path.to_vec());
                 self.levels.push(Level {
-                    kind,
-                    is_root: kind != LevelKind::Body && is_root(path),
+                    segment: path.last().copied(),
+                    is_root: !path.is_empty() && is_root(path),
                     op: Op::Skip,
                     fill: Vec::new(),
                     keys: Vec::new(),
@@ -497,8 +408,12 @@ impl DecodePlan {
 
     fn op(&mut self, tree: &Tree) -> Op {
         let mut ops: Vec<(Op, Vec<ColumnRef>)> = match tree.sinks[..] {
-            [(_, Op::Text(text)), (_, Op::Clock(clock))] => vec![(Op::TextAndClock(text, clock), Vec::new())],
-            [(_, Op::Ints(list)), (_, Op::Lineup(text))] => vec![(Op::IntsAndLineup(list, text), Vec::new())],
+            [(_, Op::Value(Ty::Text, text)), (_, Op::Value(Ty::ClockSeconds, clock))] => {
+                vec![(Op::TextAndClock(text, clock), Vec::new())]
+            }
+            [(_, Op::Value(Ty::ListInt64, list)), (_, Op::Value(Ty::LineupId, text))] => {
+                vec![(Op::IntsAndLineup(list, text), Vec::new())]
+            }
             _ => tree.sinks.iter().map(|(_, op)| (*op, Vec::new())).collect(),
         };
         for (level, elements) in &tree.elements {

@@ -4,12 +4,12 @@ use super::DecodeError;
 use super::declaration::{Resource, Root, Table};
 use super::plan::{DecodePlan, compile};
 use super::schema_tree::SchemaTree;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 /// The plans are dropped when there are so many, since callers may request any columns.
 const MAX_PLANS: usize = 64;
 
+#[derive(Debug)]
 pub struct PlanCache {
     plans: Mutex<Vec<(PlanKey, Arc<DecodePlan>)>>,
     /// By the path of their root.
@@ -23,12 +23,6 @@ impl PlanCache {
     #[allow(clippy::new_without_default, reason = "a declaration is `const`")]
     pub const fn new() -> Self {
         PlanCache { plans: Mutex::new(Vec::new()), trees: Mutex::new(Vec::new()) }
-    }
-}
-
-impl fmt::Debug for PlanCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PlanCache")
     }
 }
 

@@ -4,30 +4,27 @@
 use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
 use super::declaration::{Col, Src, Table, Ty};
-use super::decode::Decoded;
+use super::decode::TableDecoder;
 use super::error::{DecodeErrorKind, DecodeResult};
 use super::extent::Room;
 use super::extra_columns::ExtraColumns;
-use super::plan::{
-    ColumnRef, ColumnSource, DecodePlan, ExtraKeys, PlannedColumn, ResultColumn, TablePlan, no_column, planned,
-};
+use super::plan::{ColumnRef, ColumnSource, DecodePlan, PlannedColumn, ResultColumn, TablePlan, no_column, planned};
 use super::{Context, DecodeError, schema};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{DataType, Field, FieldRef, Schema};
-use reader::Body;
+use arrow_schema::{DataType, FieldRef, Schema};
 use std::sync::Arc;
 
 /// The tables of a plan.
 pub(super) fn finish(
     plan: &DecodePlan,
-    decoded: Decoded,
+    decoded: TableDecoder<'_>,
     context: &Context,
     body: usize,
 ) -> Result<Vec<RecordBatch>, DecodeError> {
-    let Decoded { mut builders, rows, ends, open } = decoded;
+    let TableDecoder { mut builders, rows, ends, open, .. } = decoded;
     let mut open = Some(open);
     let table = |(number, (table, rows)): (usize, (&TablePlan, usize))| {
         let open = open.take_if(|_| number == plan.open);
@@ -45,14 +42,9 @@ fn finish_table(
     context: &Context,
     body: usize,
 ) -> Result<RecordBatch, DecodeError> {
-    let open = open.map(|open| open.finish(rows)).transpose().map_err(error)?.unwrap_or_default();
+    let open = open.map(|open| open.finish(rows)).transpose()?.unwrap_or_default();
     let mut room = Room::of(body);
-    room.take(open.len().saturating_mul(rows).saturating_mul(9)).map_err(error)?;
-    if let ExtraKeys::Named(names) = &plan.open
-        && let Some(missing) = names.iter().find(|name| !open.iter().any(|(n, _)| n == *name))
-    {
-        return Err(no_column(plan.table, missing));
-    }
+    room.take(open.len().saturating_mul(rows).saturating_mul(9))?;
     let mut arrays: Vec<Option<ArrayRef>> = vec![None; plan.columns.len()];
     for (array, planned) in arrays.iter_mut().zip(&plan.columns) {
         if matches!(planned.from, ColumnSource::Columns(_)) {
@@ -60,24 +52,19 @@ fn finish_table(
         }
         let output = read_column(plan.table, planned, builders, rows, ends, context, &room)?;
         check_required(plan, planned.col, &output)?;
-        room.take(size(&*output)).map_err(error)?;
+        room.take(size(&*output))?;
         *array = Some(output);
     }
     for number in planned(&plan.result_columns) {
         let planned = &plan.columns[number];
         let (ColumnSource::Columns(inputs), Src::Derived(how)) = (&planned.from, planned.col.src) else { continue };
         let inputs: Option<Vec<ArrayRef>> = inputs.iter().map(|i| arrays[*i].clone()).collect();
-        let output = (how.make)(&inputs.ok_or_else(|| error(DecodeErrorKind::Engine))?, context);
+        let output = (how.make)(&inputs.ok_or(DecodeErrorKind::Engine)?, context);
         check_required(plan, planned.col, &output)?;
-        room.take(size(&*output)).map_err(error)?;
+        room.take(size(&*output))?;
         arrays[number] = Some(output);
     }
-    batch(plan, arrays, open, rows).map_err(error)
-}
-
-/// An error that is at no place of the body.
-fn error(kind: DecodeErrorKind) -> DecodeError {
-    kind.at(&Body::default(), 0, |_| String::new())
+    batch(plan, &arrays, open, rows)
 }
 
 /// A column of the body or of the request.
@@ -91,75 +78,58 @@ fn read_column(
     room: &Room,
 ) -> Result<ArrayRef, DecodeError> {
     let col = column_plan.col;
-    let output = match column_plan.from {
-        ColumnSource::Columns(_) => return Err(error(DecodeErrorKind::Engine)),
-        ColumnSource::Nowhere => nulls(column_plan, rows, room),
-        ColumnSource::Request(name) => match request(col, context.get(name), rows, room).map_err(error)? {
+    Ok(match column_plan.from {
+        ColumnSource::Columns(_) => return Err(DecodeErrorKind::Engine.into()),
+        ColumnSource::Nowhere => nulls(column_plan, rows, room)?,
+        ColumnSource::Request(name) => match request(col, context.get(name), rows, room)? {
             None if col.required => {
                 let message = format!("column {} of {} comes from the request: give {name}", col.name, table.name);
                 return Err(DecodeError::Body { message, path: "$".into(), offset: 0 });
             }
-            None => nulls(column_plan, rows, room),
-            Some(output) => Ok(output),
+            None => nulls(column_plan, rows, room)?,
+            Some(output) => output,
         },
         ColumnSource::Body { ends: at, cell } => {
-            let output = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, room).map_err(error)?;
+            let output = column(builders, cell, at.map(|at| ends[at].as_slice()), col.ty, room)?;
             match col.or_request.and_then(|name| context.get(name)) {
-                Some(value) if col.by_request => {
-                    request(col, Some(value), rows, room).map(|from_request| from_request.unwrap_or(output))
-                }
-                Some(value) if output.null_count() > 0 => filled(&output, col, value, room),
-                _ => Ok(output),
+                Some(value) if col.by_request => request(col, Some(value), rows, room)?.unwrap_or(output),
+                Some(value) if output.null_count() > 0 => filled(&output, col, value, room)?,
+                _ => output,
             }
         }
-    };
-    output.map_err(error)
+    })
 }
 
 fn batch(
     plan: &TablePlan,
-    arrays: Vec<Option<ArrayRef>>,
+    arrays: &[Option<ArrayRef>],
     open: Vec<(String, Numbers<f64>)>,
     rows: usize,
-) -> DecodeResult<RecordBatch> {
-    let column = |number: usize| arrays[number].clone().ok_or(DecodeErrorKind::Engine);
-    let (schema, columns) = if open.is_empty() {
-        let shown = plan.result_columns.iter().map(|result_column| match result_column {
-            ResultColumn::PlannedColumn(number) => column(*number),
-            ResultColumn::Open(_) => Err(DecodeErrorKind::Engine),
-        });
-        (plan.schema.clone(), shown.collect::<DecodeResult<Vec<_>>>()?)
-    } else {
-        let (fields, columns): (Vec<FieldRef>, _) = columns_with_open(plan, column, open)?.into_iter().unzip();
-        (Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table))), columns)
+) -> Result<RecordBatch, DecodeError> {
+    let open_column = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
+        (schema::open_field(&name), Arc::new(numbers.into_array::<Float64Type>()))
     };
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)
-}
-
-/// The columns of the result, extra ones included.
-fn columns_with_open(
-    plan: &TablePlan,
-    column: impl Fn(usize) -> DecodeResult<ArrayRef>,
-    open: Vec<(String, Numbers<f64>)>,
-) -> DecodeResult<Vec<(FieldRef, ArrayRef)>> {
-    let shown_open = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
-        (schema::open_field(&name), numbers.into_floats())
-    };
-    let mut columns = Vec::with_capacity(plan.result_columns.len() + open.len());
-    for result_column in &plan.result_columns {
-        columns.push(match result_column {
-            ResultColumn::PlannedColumn(number) => (plan.columns[*number].field.clone(), column(*number)?),
+    let open: Vec<(FieldRef, ArrayRef)> = open.into_iter().map(open_column).collect();
+    let mut result = Vec::with_capacity(plan.result_columns.len() + open.len());
+    for column in &plan.result_columns {
+        result.push(match column {
+            ResultColumn::PlannedColumn(number) => {
+                (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?)
+            }
             ResultColumn::Open(name) => {
-                let at = open.iter().position(|(n, _)| n == name).ok_or(DecodeErrorKind::Engine)?;
-                shown_open(open[at].clone())
+                let column = open.iter().find(|(field, _)| field.name() == name);
+                column.cloned().ok_or_else(|| no_column(plan.table, name))?
             }
         });
     }
-    if plan.open == ExtraKeys::All {
-        columns.extend(open.into_iter().map(shown_open));
+    let schema = (open.is_empty()).then(|| plan.schema.clone());
+    if plan.takes_extra {
+        result.extend(open);
     }
-    Ok(columns)
+    let (fields, columns): (Vec<FieldRef>, _) = result.into_iter().unzip();
+    let schema = schema.unwrap_or_else(|| Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table))));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)?)
 }
 
 /// Checks the columns that are filled or computed on whole arrays, which the decoder cannot check by element.
@@ -214,12 +184,14 @@ fn column(
         ColumnRef::Int(i) => {
             let numbers = take(&mut builders.ints[i as usize], ends);
             match ty {
-                Ty::Int32 => numbers.into_positions()?,
-                Ty::TimestampMs | Ty::LinkMs(_) => numbers.into_timestamps(),
-                _ => numbers.into_integers(),
+                Ty::Int32 => Arc::new(numbers.into_positions()?.into_array::<Int32Type>()),
+                Ty::TimestampMs | Ty::LinkMs(_) => {
+                    Arc::new(numbers.into_array::<TimestampMillisecondType>().with_timezone("UTC"))
+                }
+                _ => Arc::new(numbers.into_array::<Int64Type>()),
             }
         }
-        ColumnRef::Float(i) => take(&mut builders.floats[i as usize], ends).into_floats(),
+        ColumnRef::Float(i) => Arc::new(take(&mut builders.floats[i as usize], ends).into_array::<Float64Type>()),
         ColumnRef::Bool(i) => take(&mut builders.bools[i as usize], ends).into_booleans(),
         ColumnRef::Category(i) => {
             std::mem::replace(&mut builders.categories[i as usize], Categories::with_capacity(0)).into_array()?
@@ -255,13 +227,15 @@ fn list_column(
         ColumnRef::Ints(i) => {
             let empty = Lists::new(Numbers::default(), 0);
             let list = std::mem::replace(&mut builders.int_lists[i as usize], empty);
-            let list = list.into_array(item(DataType::Int64), |n: Numbers<i64>| Ok(n.into_integers()))?;
+            let list = list.into_array(schema::item(DataType::Int64), |n: Numbers<i64>| {
+                Ok(Arc::new(n.into_array::<Int64Type>()))
+            })?;
             Arc::new(repeat_list(list, ends, room)?)
         }
         ColumnRef::Texts(i) => {
             let empty = Lists::new(Texts::with_capacity(0), 0);
             let list = std::mem::replace(&mut builders.text_lists[i as usize], empty);
-            let list = list.into_array(item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?;
+            let list = list.into_array(schema::item(DataType::Utf8), |t: Texts| Ok(Arc::new(t.into_array()?)))?;
             Arc::new(repeat_list(list, ends, room)?)
         }
         ColumnRef::Map(i) => {
@@ -274,10 +248,6 @@ fn list_column(
         }
         _ => return Err(DecodeErrorKind::Engine),
     })
-}
-
-fn item(data_type: DataType) -> FieldRef {
-    Arc::new(Field::new("item", data_type, true))
 }
 
 fn repeat_list(list: ListArray, ends: Option<&[u32]>, room: &Room) -> DecodeResult<ListArray> {
@@ -337,7 +307,6 @@ fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::types::Int32Type;
     use arrow_array::{BooleanArray, DictionaryArray, Float64Array, Int32Array, NullArray, StringArray, StructArray};
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::declaration::{Resource, Root};
 use super::path::{self, Segment};
-use memchr::{memchr, memmem};
 use reader::{Cursor, JsonError, ReadResult, found};
 
 /// A member of the body that decides the root.
@@ -53,12 +52,9 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
     let needed: Vec<&'static str> =
         resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
     let mut members: Vec<RootMember> = Vec::new();
-    let mut follows = None;
     cursor.advance(1);
-    if !cursor.has_first_item(b'}') {
-        return Ok(members);
-    }
-    loop {
+    let mut has_member = cursor.has_first_item(b'}');
+    while has_member {
         let key = cursor.string()?;
         cursor.colon()?;
         let known = keyed.iter().chain(&needed).find(|known| known.as_bytes() == &*key);
@@ -69,29 +65,16 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
         }
         let has = |key: &&str| members.iter().any(|member| member.key == *key);
         let is_decided = match keyed.first() {
-            Some(first) if has(first) => true,
-            _ if needed.is_empty() || !needed.iter().all(has) => false,
-            Some(_) => !*follows.get_or_insert_with(|| may_follow(*cursor, &keyed)),
-            None => true,
+            Some(first) => has(first),
+            None => needed.iter().all(has),
         };
         if is_decided {
-            return Ok(members);
+            break;
         }
         cursor.skip_value()?;
-        if !cursor.has_next_item(b'}')? {
-            return Ok(members);
-        }
+        has_member = cursor.has_next_item(b'}')?;
     }
-}
-
-/// Whether one of the keys may be in the rest of the body. To search it takes a fraction of reading it.
-fn may_follow(cursor: Cursor, keys: &[&str]) -> bool {
-    let mut end = cursor;
-    end.advance(end.len());
-    let rest = end.span_from(&cursor).bytes();
-    let is_there = |key: &&str| memmem::find_iter(rest, key).any(|at| at > 0 && rest[at - 1] == b'"');
-    // An escape may spell any letter.
-    memchr(b'\\', rest).is_some() || keys.iter().any(is_there)
+    Ok(members)
 }
 
 fn leading_key(root: &Root) -> Option<&'static str> {

@@ -32,6 +32,11 @@ pub fn open_field(name: &str) -> FieldRef {
     Arc::new(Field::new(name, DataType::Float64, true))
 }
 
+/// The field of a list's elements.
+pub(super) fn item(data_type: DataType) -> FieldRef {
+    Arc::new(Field::new("item", data_type, true))
+}
+
 /// An entry of a map, with the names that the Arrow specification uses.
 pub fn entry() -> Fields {
     Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Float64, true)])
@@ -42,7 +47,6 @@ pub fn entries() -> FieldRef {
 }
 
 pub fn data_type(ty: Ty) -> DataType {
-    let list = |item| DataType::List(Arc::new(Field::new("item", item, true)));
     match ty {
         Ty::Int64 | Ty::Count => DataType::Int64,
         Ty::Int32 => DataType::Int32,
@@ -51,8 +55,8 @@ pub fn data_type(ty: Ty) -> DataType {
         Ty::Text | Ty::Links | Ty::LinkText(_) | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => DataType::Utf8,
         Ty::Category => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         Ty::TimestampMs | Ty::LinkMs(_) => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
-        Ty::ListInt64 => list(DataType::Int64),
-        Ty::ListText => list(DataType::Utf8),
+        Ty::ListInt64 => DataType::List(item(DataType::Int64)),
+        Ty::ListText => DataType::List(item(DataType::Utf8)),
         Ty::MapFloat64 => DataType::Map(entries(), false),
     }
 }

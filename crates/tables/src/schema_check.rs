@@ -5,14 +5,13 @@
 //! The check is conservative: it may leave a body to decoding, but never calls a broken one valid.
 
 use super::Context;
-use super::declaration::{Resource, Root, Ty};
+use super::declaration::Ty;
 use super::duplicate_keys::DuplicateKeys;
 use super::error::{DecodeErrorKind, DecodeResult};
-use super::extent::{Extent, ExtraKeySet, LongestValues};
+use super::extent::{MAX_EXTRA_COLUMNS, Room, is_too_wide};
 use super::lists::each;
-use super::record_batch;
-use super::scalars;
-use super::schema_tree::{SchemaNode, SchemaTree, member};
+use super::schema_tree::{LIST_FACTOR, SchemaNode, SchemaTree, member};
+use super::{record_batch, scalars};
 use reader::{Cursor, ErrorKind, Expected, MaybeInteger};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -50,41 +49,38 @@ pub struct SchemaCheck {
     pub rows: Option<usize>,
 }
 
-/// Checks a body whose documents are at `root`. Without a context it only looks for unknown fields. Errors come with
-/// their offset.
+/// Checks a body whose documents are where the tree has them. Without a context it only looks for unknown fields. Errors
+/// come with their offset.
 pub(super) fn check(
-    resource: &'static Resource,
-    root: &'static Root,
+    tree: &SchemaTree,
     context: Option<&Context>,
     cursor: Cursor,
 ) -> Result<SchemaCheck, (DecodeErrorKind, usize)> {
-    let tree = resource.schema_tree(root);
-    let has = |(name, ty): &(&str, Ty)| {
-        context
-            .and_then(|context| context.get(name))
-            .is_some_and(|value| *ty != Ty::Int64 || record_batch::digits(value).is_some())
+    let has = |context: &Context, (name, ty): &(&str, Ty)| {
+        context.get(name).is_some_and(|value| *ty != Ty::Int64 || record_batch::digits(value).is_some())
     };
+    let has_all = |context: &Context| tree.requests.iter().all(|request| has(context, request));
     let mut validator = Validator {
-        tree: &tree,
+        tree,
         cursor,
         next: vec![0; tree.places],
         visited: vec![false; tree.nodes.len()],
-        unknown_fields: Vec::new(),
+        has_unknown: vec![false; tree.nodes.len()],
+        unknown: Vec::new(),
         places: HashMap::new(),
-        not_whole: HashSet::new(),
         key: Cow::Borrowed(b""),
-        fits: tree.is_conclusive && context.is_some() && tree.requests.iter().all(has),
+        fits: tree.is_conclusive && context.is_some_and(has_all),
         duplicates: DuplicateKeys::default(),
         elements: vec![0; tree.nodes.len()],
-        longest: LongestValues { text: context.map_or(0, Context::longest), list: 0 },
-        open: ExtraKeySet::default(),
+        extra_keys: HashSet::new(),
+        longest: context.and_then(|context| context.iter().map(|(_, value)| value.len()).max()).unwrap_or_default(),
     };
     match validator.body() {
         Ok(()) => {
             validator.missing(0);
-            let rows = tree.extents.first().map(|first| validator.elements[first.node]);
-            let fits = validator.fits && validator.has_room();
-            Ok(SchemaCheck { rows: rows.filter(|_| fits), unknown: validator.unknown_fields })
+            let is_certain = validator.fits && validator.has_room();
+            let rows = tree.first_rows.filter(|_| is_certain).map(|node| validator.elements[node]);
+            Ok(SchemaCheck { unknown: validator.unknown, rows })
         }
         Err(kind) => Err((kind, validator.cursor.position())),
     }
@@ -96,11 +92,11 @@ struct Validator<'a> {
     /// For each key of each node, and for the start of its objects: the key that followed last time.
     next: Vec<u16>,
     visited: Vec<bool>,
-    unknown_fields: Vec<UnknownPath>,
-    /// The indexes in `unknown_fields` of the unknown keys of each node.
-    places: HashMap<usize, HashMap<String, usize>>,
-    /// Nodes with a number that is not an integer.
-    not_whole: HashSet<usize>,
+    /// By node: whether one of its objects has an unknown key.
+    has_unknown: Vec<bool>,
+    unknown: Vec<UnknownPath>,
+    /// The index in `unknown` of each path.
+    places: HashMap<String, usize>,
     /// The last key of an object whose keys are data.
     key: Cow<'a, [u8]>,
     /// Whether every table decodes so far.
@@ -108,39 +104,40 @@ struct Validator<'a> {
     duplicates: DuplicateKeys,
     /// Number of elements of each node.
     elements: Vec<usize>,
-    longest: LongestValues,
-    open: ExtraKeySet<'a>,
+    /// Length of the longest value that a column holds.
+    longest: usize,
+    extra_keys: HashSet<Cow<'a, [u8]>>,
 }
 
 impl<'a> Validator<'a> {
     fn body(&mut self) -> DecodeResult<()> {
         self.cursor.whitespace();
-        if self.cursor.peek_byte() == b'n' {
-            self.cursor.validate()?;
-        } else {
-            self.element(0)?;
-        }
+        self.element(0)?;
         self.cursor.whitespace();
         if self.cursor.is_at_end() { Ok(()) } else { Err(ErrorKind::Trailing.into()) }
     }
 
-    /// Whether each table fits even if all its rows repeat the longest values.
+    /// Whether every table fits even if all its rows repeat the longest value.
     fn has_room(&self) -> bool {
-        let body = self.cursor.len();
-        let fits = |table: &Extent| table.fits(self.elements[table.node], self.longest, self.open.len(), body);
-        self.tree.extents.iter().all(fits)
+        let (body, extra) = (self.cursor.len(), self.extra_keys.len());
+        let rows = self.elements.iter().copied().max().unwrap_or_default();
+        let open_rows = self.tree.open_rows.map_or(0, |node| self.elements[node]);
+        let column = rows.saturating_mul(LIST_FACTOR).saturating_mul(self.longest);
+        let declared = rows.saturating_mul(self.tree.row_width).saturating_mul(self.longest.saturating_add(16));
+        let bytes = declared.saturating_add(open_rows.saturating_mul(extra * 9));
+        i32::try_from(column).is_ok() && !is_too_wide(extra, open_rows, body) && Room::of(body).check(bytes).is_ok()
     }
 
     fn element(&mut self, at: usize) -> DecodeResult<()> {
-        let tree: &'a SchemaTree = self.tree;
+        let node = &self.tree.nodes[at];
         self.elements[at] += 1;
         let here = self.cursor;
         let has_value = self.value(at)?;
-        if tree.nodes[at].is_root && (!has_value || (here.peek_byte() != b'{' && tree.nodes[at].is_object())) {
+        if node.is_root && (!has_value || (here.peek_byte() != b'{' && node.is_object())) {
             self.cursor = here;
             return Err(DecodeErrorKind::Document);
         }
-        self.fits &= has_value || !tree.nodes[at].is_needed;
+        self.fits &= has_value || !node.is_needed;
         Ok(())
     }
 
@@ -154,27 +151,27 @@ impl<'a> Validator<'a> {
             self.cursor.validate()?;
             return Ok(false);
         }
-        self.value_at(at, node, here)?;
-        Ok(true)
-    }
-
-    /// Checks one value that is not null.
-    #[inline(always)]
-    fn value_at(&mut self, at: usize, node: &'a SchemaNode, here: Cursor<'a>) -> DecodeResult<()> {
-        for fit in &node.fits {
+        for ty in &node.types {
             self.cursor = here;
-            self.fit(*fit, at)?;
+            self.fit(*ty, at)?;
         }
-        if node.is_skipped || !(node.is_object() || node.each.is_some()) {
-            if node.fits.is_empty() && !self.cursor.validate_flat() {
+        if node.is_leaf() {
+            if node.types.is_empty() && !self.cursor.validate_flat() {
                 self.cursor.validate()?;
             }
-            return Ok(());
+            return Ok(true);
         }
         self.cursor = here;
         match (self.cursor.peek_byte(), node.each) {
-            (b'{', each) if each.is_none() || node.is_object() => self.object(at, node)?,
-            (b'[', Some(each)) => self.array(each)?,
+            (b'{', _) if node.is_object() => self.members(at, node)?,
+            (b'[', Some(each)) => {
+                self.cursor.advance(1);
+                let mut has_item = self.cursor.has_first_item(b']');
+                while has_item {
+                    self.element(each)?;
+                    has_item = self.cursor.has_next_item(b']')?;
+                }
+            }
             // `[?]`: the value counts as the only element.
             (_, Some(each)) => {
                 self.fits &= node.or_one;
@@ -185,74 +182,52 @@ impl<'a> Validator<'a> {
                 self.cursor.validate()?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Checks a value against a column type.
+    /// Checks a value against a column type; reports a number that the column cannot hold.
     #[inline(always)]
-    fn fit(&mut self, fit: Ty, at: usize) -> DecodeResult<()> {
+    fn fit(&mut self, ty: Ty, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
-        if let Ty::Count | Ty::TimestampMs = fit {
-            match self.cursor.short_integer() {
-                Some(_) => return Ok(()),
-                None => return self.whole(fit, at),
-            }
-        }
-        if let Ty::Float64 = fit {
-            match self.cursor.float() {
-                Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => self.large(here, at),
-                Ok(_) => {}
-                Err(_) => {
-                    self.fits = false;
-                    self.cursor = here;
-                    self.cursor.validate()?;
+        let is_read = match ty {
+            Ty::Count | Ty::TimestampMs => self.cursor.short_integer().is_some() || self.whole(ty, at),
+            Ty::Float64 => match self.cursor.float() {
+                Ok(Some(value)) if value.abs() >= EXACT_INTEGERS => {
+                    self.large(here, at);
+                    true
                 }
+                read => read.is_ok(),
+            },
+            Ty::Int64 => self.cursor.integer().is_ok(),
+            Ty::Text if let Some(plain) = self.cursor.plain_string() => {
+                self.longest = self.longest.max(plain.len());
+                true
             }
-            return Ok(());
-        }
-        if self.fits {
-            let read = match fit {
-                Ty::Int64 => self.cursor.integer().is_ok(),
-                Ty::Text => match self.cursor.plain_string() {
-                    Some(plain) => {
-                        self.longest.text = self.longest.text.max(plain.len());
-                        true
-                    }
-                    None => self.odd_fit(fit).is_ok(),
-                },
-                _ => self.odd_fit(fit).is_ok(),
-            };
-            if read {
-                return Ok(());
-            }
-            self.fits = false;
-            self.cursor = here;
-        }
-        Ok(self.cursor.validate()?)
-    }
-
-    /// Checks a number where an integer is expected; others are reported.
-    #[inline(never)]
-    fn whole(&mut self, fit: Ty, at: usize) -> DecodeResult<()> {
-        let here = self.cursor;
-        let Ok(number) = self.cursor.whole() else {
-            self.fits = false;
-            self.cursor = here;
-            return Ok(self.cursor.validate()?);
+            _ => self.other_fit(ty, at).is_ok(),
         };
-        if matches!(number, MaybeInteger::Integer(_)) {
-            return Ok(());
-        }
-        // A required time is null if it is too large.
-        self.fits &= fit == Ty::Count || number.floor().is_some() || !self.tree.nodes[at].is_needed;
-        if self.not_whole.insert(at) {
-            let path = format!("{} {NOT_WHOLE}", self.tree.nodes[at].path);
-            self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: here.position() });
+        if !is_read {
+            self.fits = false;
+            self.cursor = here;
+            self.cursor.validate()?;
         }
         Ok(())
     }
 
-    /// Reports a large integer at `here` that is no float.
+    /// Reads a number where an integer is expected; reports others.
+    #[inline(never)]
+    fn whole(&mut self, ty: Ty, at: usize) -> bool {
+        let here = self.cursor;
+        let Ok(number) = self.cursor.whole() else { return false };
+        if !matches!(number, MaybeInteger::Integer(_)) {
+            let node = &self.tree.nodes[at];
+            // A required time is null if it is too large.
+            self.fits &= ty == Ty::Count || number.floor().is_some() || !node.is_needed;
+            self.report(format!("{} {NOT_WHOLE}", node.path), "number", here.position());
+        }
+        true
+    }
+
+    /// Reports a large integer at `start` that is no float.
     #[cold]
     #[inline(never)]
     fn large(&mut self, start: Cursor<'a>, at: usize) {
@@ -263,7 +238,7 @@ impl<'a> Validator<'a> {
             Ok(MaybeInteger::TooLarge) => cursor.span_from(&start).bytes().iter().any(|byte| b".eE".contains(byte)),
             _ => true,
         };
-        if is_exact || self.unknown_fields.len() >= MAX_UNKNOWN_FIELDS {
+        if is_exact {
             return;
         }
         let SchemaNode { path, open, .. } = &self.tree.nodes[at];
@@ -273,18 +248,16 @@ impl<'a> Validator<'a> {
             None if *open => member(path, &key),
             None => path.clone(),
         };
-        let path = format!("{path} {NOT_EXACT}");
-        if self.unknown_fields.iter().all(|field| field.path != path) {
-            self.unknown_fields.push(UnknownPath { path, kind: Some("number"), offset: start.position() });
-        }
+        self.report(format!("{path} {NOT_EXACT}"), "number", start.position());
     }
 
-    /// As `fit`, for the rarer types and spellings.
+    /// Reads a value of a type whose values are not reported.
     #[inline(never)]
-    fn odd_fit(&mut self, fit: Ty) -> DecodeResult<()> {
+    fn other_fit(&mut self, ty: Ty, at: usize) -> DecodeResult<()> {
         let here = self.cursor;
         let cursor = &mut self.cursor;
-        match fit {
+        match ty {
+            Ty::Text => drop(cursor.text(Expected::Text)?),
             Ty::Int32 => {
                 if let Some(position) = cursor.integer()? {
                     i32::try_from(position).map_err(|_| ErrorKind::Range)?;
@@ -296,18 +269,15 @@ impl<'a> Validator<'a> {
             }
             Ty::IsMake if cursor.peek_byte() == b'"' => cursor.skip_string()?,
             Ty::Bool | Ty::IsMake => drop(cursor.boolean()?),
-            Ty::Text => drop(cursor.text(Expected::Text)?),
             Ty::Links if cursor.peek_byte() != b'[' => drop(cursor.text(Expected::Links)?),
+            // An array of links may be empty.
+            Ty::Links if self.tree.nodes[at].is_needed => return Err(DecodeErrorKind::Engine),
             Ty::Links | Ty::ListText => drop(each(cursor, |cursor| cursor.text(Expected::Text).map(drop))?),
             Ty::ListInt64 => drop(each(cursor, |cursor| cursor.integer().map(drop))?),
             Ty::MapFloat64 => self.floats()?,
             _ => return Err(DecodeErrorKind::Engine),
         }
-        let len = self.cursor.span_from(&here).len();
-        match fit {
-            Ty::Links | Ty::ListText | Ty::ListInt64 | Ty::MapFloat64 => self.longest.list = self.longest.list.max(len),
-            _ => self.longest.text = self.longest.text.max(len),
-        }
+        self.longest = self.longest.max(self.cursor.span_from(&here).len());
         Ok(())
     }
 
@@ -316,64 +286,32 @@ impl<'a> Validator<'a> {
             return Ok(self.cursor.expect_null(Expected::Object)?);
         }
         self.cursor.advance(1);
-        if !self.cursor.has_first_item(b'}') {
-            return Ok(());
-        }
         self.duplicates.open();
-        loop {
+        let mut has_entry = self.cursor.has_first_item(b'}');
+        while has_entry {
             let key = self.cursor.string()?;
             self.cursor.colon()?;
             self.fits &= self.duplicates.insert(&key);
             self.cursor.float()?;
-            if !self.cursor.has_next_item(b'}')? {
-                self.duplicates.close();
-                return Ok(());
-            }
+            has_entry = self.cursor.has_next_item(b'}')?;
         }
-    }
-
-    fn array(&mut self, each: usize) -> DecodeResult<()> {
-        self.cursor.advance(1);
-        if !self.cursor.has_first_item(b']') {
-            return Ok(());
-        }
-        loop {
-            self.element(each)?;
-            if !self.cursor.has_next_item(b']')? {
-                return Ok(());
-            }
-        }
-    }
-
-    fn object(&mut self, at: usize, node: &'a SchemaNode) -> DecodeResult<()> {
-        let has_data_keys = node.map.is_some() || node.open;
-        if has_data_keys {
-            self.duplicates.open();
-        }
-        let present = self.members(at, node, has_data_keys)?;
-        if has_data_keys {
-            self.duplicates.close();
-        }
-        if node.is_needed {
-            let is_there = |number: usize| 1u64.checked_shl(number as u32).is_some_and(|bit| present & bit != 0);
-            self.fits &= (0..node.keys.len()).all(|number| !node.keys[number].is_needed || is_there(number));
-        }
+        self.duplicates.close();
         Ok(())
     }
 
-    /// Checks the members of an object; returns the bits of the declared ones that are not null.
-    fn members(&mut self, at: usize, node: &'a SchemaNode, has_data_keys: bool) -> DecodeResult<u64> {
+    /// Checks the members of an object.
+    fn members(&mut self, at: usize, node: &'a SchemaNode) -> DecodeResult<()> {
         let tree: &'a SchemaTree = self.tree;
-        let (mut seen, mut nulls) = (0u64, 0u64);
-        self.cursor.advance(1);
-        if !self.cursor.has_first_item(b'}') {
-            return Ok(0);
+        if node.has_data_keys() {
+            self.duplicates.open();
         }
-        let mut place = node.place;
-        loop {
+        let (mut seen, mut present, mut place) = (0u64, 0u64, node.place);
+        self.cursor.advance(1);
+        let mut has_member = self.cursor.has_first_item(b'}');
+        while has_member {
             let expected = usize::from(self.next[place]);
             let declared = match node.keys.get(expected) {
-                Some(member) if !has_data_keys && member.step.is_at(&self.cursor) => {
+                Some(member) if !node.has_data_keys() && member.step.is_at(&self.cursor) => {
                     self.cursor.advance(member.step.len());
                     self.cursor.whitespace();
                     Some(expected)
@@ -382,28 +320,28 @@ impl<'a> Validator<'a> {
             };
             if let Some(number) = declared {
                 place = node.place + 1 + number;
-                let bit = 1u64.checked_shl(number as u32).unwrap_or_default();
+                let (below, bit) = (node.keys[number].below, 1u64.checked_shl(number as u32).unwrap_or_default());
                 self.fits &= seen & bit == 0;
-                let member = &node.keys[number];
-                if seen & bit != 0 && tree.nodes[member.below].leads_to_root {
+                if seen & bit != 0 && tree.nodes[below].leads_to_root {
                     return Err(DecodeErrorKind::DuplicateKey);
                 }
                 seen |= bit;
-                let has_value = match member.fit {
-                    Some(fit) if self.cursor.peek_byte() != b'n' => self.fit(fit, member.below).map(|()| true)?,
-                    _ => self.value(member.below)?,
+                let has_value = match tree.nodes[below].only {
+                    Some(ty) if self.cursor.peek_byte() != b'n' => self.fit(ty, below).map(|()| true)?,
+                    _ => self.value(below)?,
                 };
-                if !has_value {
-                    nulls |= bit;
-                }
+                present |= if has_value { bit } else { 0 };
             }
-            if !self.cursor.has_next_item(b'}')? {
-                return Ok(seen & !nulls);
-            }
+            has_member = self.cursor.has_next_item(b'}')?;
         }
+        if node.has_data_keys() {
+            self.duplicates.close();
+        }
+        self.fits &= node.required_bits & !present == 0;
+        Ok(())
     }
 
-    /// Looks up a key other than the expected one. Leaves the cursor at a declared value, and skips an unknown one.
+    /// Looks up a key other than the expected one. Leaves the cursor at a declared value, and passes an unknown one.
     #[inline(never)]
     fn other_key(&mut self, at: usize, node: &'a SchemaNode, place: usize) -> DecodeResult<Option<usize>> {
         if self.cursor.peek_byte() != b'"' {
@@ -413,50 +351,56 @@ impl<'a> Validator<'a> {
         self.cursor.colon()?;
         let value = self.cursor;
         let declared = node.keys.iter().position(|member| member.step.key() == &*key);
-        if node.map.is_some() || node.open {
-            self.longest.text = self.longest.text.max(key.len());
+        if !node.has_data_keys() && declared.is_none() {
+            self.has_unknown[at] = true;
+            self.report(member(&node.path, &String::from_utf8_lossy(&key)), self.kind(), value.position());
+            self.cursor.validate()?;
+            return Ok(None);
+        }
+        if node.has_data_keys() {
+            self.longest = self.longest.max(key.len());
             self.fits &= self.duplicates.insert(&key);
+            self.key = key;
         }
         if node.open && declared.is_none() {
-            self.open.note(key.clone());
-            self.key = key.clone();
+            if self.extra_keys.len() <= MAX_EXTRA_COLUMNS {
+                self.extra_keys.insert(self.key.clone());
+            }
             self.fit(Ty::Float64, at)?;
         }
         if let Some(map) = node.map {
             self.cursor = value;
-            self.key = key.clone();
             self.element(map)?;
         }
         if let Some(number) = declared {
             self.cursor = value;
             self.next[place] = u16::try_from(number).unwrap_or_default();
-        } else if !node.open && node.map.is_none() {
-            self.unknown(at, node, &String::from_utf8_lossy(&key));
-            self.cursor.validate()?;
         }
         Ok(declared)
     }
 
-    fn unknown(&mut self, at: usize, node: &SchemaNode, key: &str) {
-        let kind = match self.cursor.peek_byte() {
+    /// The JSON type of the value at the cursor.
+    fn kind(&self) -> &'static str {
+        match self.cursor.peek_byte() {
             b'"' => "string",
             b'{' => "object",
             b'[' => "array",
             b't' | b'f' => "boolean",
             b'n' => "null",
             _ => "number",
-        };
-        let places = self.places.entry(at).or_default();
-        let is_full = self.unknown_fields.len() >= MAX_UNKNOWN_FIELDS;
-        match places.get(key).and_then(|place| self.unknown_fields.get_mut(*place)) {
-            Some(unknown_fields) if unknown_fields.kind == Some("null") => unknown_fields.kind = Some(kind),
-            Some(_) => {}
-            None if is_full => {}
-            None => {
-                places.insert(key.to_owned(), self.unknown_fields.len());
-                let offset = self.cursor.position();
-                self.unknown_fields.push(UnknownPath { path: member(&node.path, key), kind: Some(kind), offset });
+        }
+    }
+
+    /// Adds a path, or the type of its first value that is not null.
+    fn report(&mut self, path: String, kind: &'static str, offset: usize) {
+        let is_full = self.unknown.len() >= MAX_UNKNOWN_FIELDS;
+        match self.places.get(&path).map(|place| &mut self.unknown[*place]) {
+            Some(unknown) if unknown.kind == Some("null") => unknown.kind = Some(kind),
+            None if !is_full => {
+                self.places.insert(path.clone(), self.unknown.len());
+                self.unknown.push(UnknownPath { path, kind: Some(kind), offset });
             }
+            _ => {}
         }
     }
 
@@ -468,18 +412,14 @@ impl<'a> Validator<'a> {
             let field = &tree.nodes[below];
             if self.visited[below] {
                 self.missing(below);
-            } else if field.holds_rows && self.visited[at] && (node.is_document || self.has_unknown(at)) {
+            } else if field.holds_rows && self.visited[at] && (node.is_document || self.has_unknown[at]) {
                 let bracket = if field.map.is_some() { "{}" } else { "[]" };
                 let path = format!("{}{bracket} (missing)", field.path);
-                self.unknown_fields.push(UnknownPath { path, kind: None, offset: 0 });
+                self.unknown.push(UnknownPath { path, kind: None, offset: 0 });
             }
         }
         for below in [node.each, node.map].into_iter().flatten() {
             self.missing(below);
         }
-    }
-
-    fn has_unknown(&self, at: usize) -> bool {
-        self.places.contains_key(&at)
     }
 }

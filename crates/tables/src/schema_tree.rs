@@ -1,16 +1,22 @@
 //! The declared paths of all tables of a resource as one tree, for the schema check.
 
 use super::declaration::{Col, Resource, Root, Src, Table, Ty};
-use super::extent::Extent;
 use super::keys::KeyStep;
 use super::path::{self, Segment};
 use super::plan::Op;
 
+/// The elements of a list, and a lineup, take less than so many times their JSON.
+pub(super) const LIST_FACTOR: usize = 8;
+
 #[derive(Debug)]
 pub(super) struct SchemaTree {
     pub nodes: Vec<SchemaNode>,
-    /// One for each table.
-    pub(crate) extents: Vec<Extent>,
+    /// The node of the first table's rows.
+    pub first_rows: Option<usize>,
+    /// The node of the rows that have extra columns.
+    pub open_rows: Option<usize>,
+    /// The most columns of a table, a list counted [`LIST_FACTOR`] times.
+    pub row_width: usize,
     /// Length of `Validator::next`.
     pub places: usize,
     /// Request values without which a table does not decode.
@@ -20,14 +26,10 @@ pub(super) struct SchemaTree {
 }
 
 /// The type whose values a column accepts besides null. A clock accepts anything.
-fn accepted_type(col: &Col) -> Option<Ty> {
-    Some(match col.ty {
+fn accepted_type(ty: Ty) -> Option<Ty> {
+    Some(match ty {
         Ty::ClockSeconds => return None,
         Ty::IsTeamTotal => Ty::Int64,
-        // An array of links may be empty.
-        Ty::Links if col.required => Ty::Text,
-        // A link without milliseconds is null.
-        Ty::LinkMs(_) if !col.required => Ty::Text,
         Ty::Category | Ty::BeforeAt | Ty::AfterAt => Ty::Text,
         Ty::LinkText(_) => Ty::Links,
         Ty::LineupId => Ty::ListInt64,
@@ -51,15 +53,16 @@ pub(super) struct SchemaNode {
     pub(crate) is_root: bool,
     /// The body must contain it.
     pub(crate) leads_to_root: bool,
-    pub(crate) is_row: bool,
     /// The body or a document: its containers are expected, deeper ones may be absent.
     pub(crate) is_document: bool,
     /// What the columns that read this node accept.
-    pub fits: Vec<Ty>,
+    pub types: Vec<Ty>,
+    /// Set if a value that is not null only has to match this type.
+    pub only: Option<Ty>,
     /// A required column reads this node or a member of it.
     pub(crate) is_needed: bool,
-    /// Everything below is known and nothing of it is read.
-    pub(crate) is_skipped: bool,
+    /// The bits of the keys whose values are needed.
+    pub required_bits: u64,
     /// Its first index in `Validator::next`: one entry for the start of an object, one for each key.
     pub place: usize,
 }
@@ -69,14 +72,19 @@ pub(super) struct SchemaMember {
     pub step: KeyStep,
     /// The node of the value.
     pub below: usize,
-    /// Set if the value only has to match this type.
-    pub fit: Option<Ty>,
-    pub(crate) is_needed: bool,
 }
 
 impl SchemaNode {
     pub(crate) fn is_object(&self) -> bool {
-        !self.keys.is_empty() || self.map.is_some() || self.open
+        !self.keys.is_empty() || self.has_data_keys()
+    }
+
+    pub(crate) fn has_data_keys(&self) -> bool {
+        self.map.is_some() || self.open
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        !self.is_object() && self.each.is_none()
     }
 }
 
@@ -85,7 +93,9 @@ impl SchemaTree {
         let document = SchemaNode { is_document: true, ..SchemaNode::default() };
         let mut tree = SchemaTree {
             nodes: vec![document],
-            extents: Vec::new(),
+            first_rows: None,
+            open_rows: None,
+            row_width: 0,
             places: 0,
             requests: Vec::new(),
             is_conclusive: true,
@@ -108,11 +118,17 @@ impl SchemaTree {
         }
         // Child nodes have larger indexes than their parents.
         for at in (0..tree.nodes.len()).rev() {
-            tree.summarize(at);
-        }
-        for node in &mut tree.nodes {
-            node.place = tree.places;
-            tree.places += node.keys.len() + 1;
+            let node = &tree.nodes[at];
+            let is_of_two_kinds = node.each.is_some() && node.is_object();
+            tree.is_conclusive &= !is_of_two_kinds && node.keys.len() <= 64;
+            let is_needed = node.keys.iter().map(|member| tree.nodes[member.below].is_needed);
+            let required_bits = is_needed.rev().fold(0, |bits, is_needed| bits << 1 | u64::from(is_needed));
+            let keys = node.keys.len();
+            let node = &mut tree.nodes[at];
+            (node.required_bits, node.place) = (required_bits, tree.places);
+            node.is_needed |= required_bits != 0;
+            node.only = node.types.first().copied().filter(|_| node.types.len() == 1 && node.is_leaf());
+            tree.places += keys + 1;
         }
         tree
     }
@@ -120,8 +136,7 @@ impl SchemaTree {
     fn table(&mut self, table: &'static Table, root: &[Segment]) {
         let row: Vec<Segment> = root.iter().copied().chain(path::parse(table.rows)).collect();
         let node = self.place(&row);
-        self.nodes[node].is_row = true;
-        self.extents.push(Extent::of(table, node));
+        self.first_rows.get_or_insert(node);
         for end in (0..row.len()).filter(|i| row[*i].is_level()) {
             self.at(&row[..end]).holds_rows = true;
         }
@@ -130,7 +145,11 @@ impl SchemaTree {
         }
         if let Some(open) = table.open {
             self.at(&path::absolute(root, &row, open)).open = true;
+            self.open_rows = Some(node);
         }
+        let is_list = |ty: Ty| matches!(ty, Ty::Links | Ty::ListInt64 | Ty::ListText | Ty::LineupId | Ty::MapFloat64);
+        let width = |col: &Col| if is_list(col.ty) { LIST_FACTOR } else { 1 };
+        self.row_width = self.row_width.max(table.cols.iter().map(width).sum());
     }
 
     fn column(&mut self, col: &Col, root: &[Segment], row: &[Segment]) {
@@ -138,19 +157,16 @@ impl SchemaTree {
         if let (true, Some(name)) = (col.required, from_request) {
             self.requests.push((name, col.ty));
         }
+        // These types may become null although there is a value.
+        let may_be_none =
+            matches!(col.ty, Ty::ClockSeconds | Ty::IsMake | Ty::LinkText(_) | Ty::BeforeAt | Ty::AfterAt);
         match col.src {
             Src::Path(text) => {
                 let node = self.at(&path::absolute(root, row, text));
-                if let Some(fit) = accepted_type(col)
-                    && !node.fits.contains(&fit)
-                {
-                    node.fits.push(fit);
-                }
+                let new = accepted_type(col.ty).filter(|ty| !node.types.contains(ty));
+                node.types.extend(new);
                 let is_needed = col.required && col.or_request.is_none();
                 node.is_needed |= is_needed;
-                // These types may become null although there is a value.
-                let may_be_none =
-                    matches!(col.ty, Ty::ClockSeconds | Ty::IsMake | Ty::LinkText(_) | Ty::BeforeAt | Ty::AfterAt);
                 self.is_conclusive &= !(is_needed && may_be_none);
             }
             Src::Key(text) | Src::Index(text) => {
@@ -159,28 +175,6 @@ impl SchemaTree {
             Src::Derived(_) | Src::Absent => self.is_conclusive &= !col.required,
             Src::Request(_) => {}
         }
-    }
-
-    /// Derives the properties that depend on child nodes.
-    fn summarize(&mut self, at: usize) {
-        let mut keys = std::mem::take(&mut self.nodes[at].keys);
-        for member in &mut keys {
-            let below = &self.nodes[member.below];
-            let is_value = !below.is_object() && below.each.is_none();
-            member.fit = if let ([fit], true) = (&below.fits[..], is_value) { Some(*fit) } else { None };
-            member.is_needed = below.is_needed;
-        }
-        let below = [self.nodes[at].each, self.nodes[at].map];
-        let is_skipped = |below: usize| self.nodes[below].is_skipped && !self.nodes[below].is_row;
-        let node = &self.nodes[at];
-        let is_skipped =
-            keys.is_empty() && !node.open && node.fits.is_empty() && below.into_iter().flatten().all(is_skipped);
-        let is_of_two_kinds = node.each.is_some() && (node.is_object() || !keys.is_empty());
-        self.is_conclusive &= !is_of_two_kinds && keys.len() <= 64;
-        let node = &mut self.nodes[at];
-        node.is_skipped = is_skipped;
-        node.is_needed |= keys.iter().any(|member| member.is_needed);
-        node.keys = keys;
     }
 
     fn place(&mut self, path: &[Segment]) -> usize {
@@ -195,28 +189,25 @@ impl SchemaTree {
     fn below(&mut self, at: usize, segment: Segment) -> usize {
         let new = self.nodes.len();
         let node = &mut self.nodes[at];
-        let below = match segment {
-            Segment::Key(key) => match node.keys.iter().find(|member| member.step.key() == key.as_bytes()) {
-                Some(member) => member.below,
-                None => {
+        let (below, path) = match segment {
+            Segment::Key(key) => {
+                let mut members = node.keys.iter();
+                let below =
+                    members.find(|member| member.step.key() == key.as_bytes()).map_or(new, |member| member.below);
+                if below == new {
                     let step = KeyStep::new(key, Op::Skip, 0, Vec::new());
-                    node.keys.push(SchemaMember { step, below: new, fit: None, is_needed: false });
-                    new
+                    node.keys.push(SchemaMember { step, below });
                 }
-            },
+                (below, member(&node.path, key))
+            }
             Segment::Each | Segment::EachOrOne => {
                 // If two tables disagree, the stricter one counts.
                 node.or_one = segment == Segment::EachOrOne && (node.each.is_none() || node.or_one);
-                *node.each.get_or_insert(new)
+                (*node.each.get_or_insert(new), format!("{}[]", node.path))
             }
-            Segment::Map => *node.map.get_or_insert(new),
+            Segment::Map => (*node.map.get_or_insert(new), format!("{}{{}}", node.path)),
         };
         if below == new {
-            let path = match segment {
-                Segment::Key(key) => member(&node.path, key),
-                Segment::Each | Segment::EachOrOne => format!("{}[]", node.path),
-                Segment::Map => format!("{}{{}}", node.path),
-            };
             self.nodes.push(SchemaNode { path, ..SchemaNode::default() });
         }
         below

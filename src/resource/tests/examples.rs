@@ -426,7 +426,7 @@ fn a_column_read_elsewhere_is_the_same_column() {
         col("x", Ty::Float64, ".player_x").unit("mm").doc("across").required(),
     ];
     const SECOND: [tables::Col; 2] =
-        read_elsewhere(FIRST, &[col("x", Ty::Float64, ".px"), col("game_id", Ty::Text, ".gid")], &[]);
+        read_elsewhere(FIRST, &[col("x", Ty::Float64, ".px"), col("game_id", Ty::Text, ".gid")]);
     for (first, second) in FIRST.iter().zip(&SECOND) {
         assert_eq!(
             (first.name, first.unit, first.doc, first.required),
@@ -444,11 +444,9 @@ fn a_column_without_a_place_in_the_other_body_is_refused() {
         [col("a", Ty::Int64, "id"), col("b", Ty::Int64, ".b"), absent("c", Ty::Text), tables::request("d", Ty::Text)];
     let (a, b) = (col("a", Ty::Int64, "tid"), col("b", Ty::Int64, ".x"));
     let is_refused = |make: &dyn Fn() -> [tables::Col; 4]| catch_unwind(AssertUnwindSafe(make)).is_err();
-    assert!(!is_refused(&|| read_elsewhere(cols, &[a, b], &[])));
-    assert!(!is_refused(&|| read_elsewhere(cols, &[a], &["b"])));
-    assert!(is_refused(&|| read_elsewhere(cols, &[a], &[])));
-    assert!(is_refused(&|| read_elsewhere(cols, &[a, b], &["no"])));
-    assert!(is_refused(&|| read_elsewhere(cols, &[a, b, col("no", Ty::Text, "x")], &[])));
+    assert!(!is_refused(&|| read_elsewhere(cols, &[a, b])));
+    assert!(is_refused(&|| read_elsewhere(cols, &[a])));
+    assert!(is_refused(&|| read_elsewhere(cols, &[a, b, col("no", Ty::Text, "x")])));
     assert!(!is_refused(&|| same_rows_elsewhere(cols, &[a])));
     assert!(is_refused(&|| same_rows_elsewhere(cols, &[b])));
 }
