@@ -19,7 +19,7 @@ pub(crate) static FOOTBALL_STATS: Resource =
 pub(crate) static FOOTBALL_TEAM_GAME_STATS: Resource =
     Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], cache: PlanCache::new(), ..TEAM_GAME_STATS };
 
-const KNOWN: &[&str] =
+pub(super) const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
 pub(super) const SESSION_ID: Col = request("session_id", Text).doc("Id of the requested session");

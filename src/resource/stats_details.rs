@@ -1,6 +1,8 @@
 //! Stat occurrences of a session or a whole game.
 
-use super::stats::{FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION};
+use super::stats::{
+    FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, KNOWN, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
+};
 use tables::{Resource, Table, Ty::*, col, key, root};
 
 pub(crate) static STATS_DETAILS: Resource =
@@ -9,9 +11,6 @@ pub(crate) static STATS_DETAILS: Resource =
 /// Undocumented; read like a session's details if it has their shape.
 pub(crate) static GAME_STATS_DETAILS: Resource =
     Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).known(KNOWN);
-
-const KNOWN: &[&str] =
-    &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
 static STAT_EVENTS: Table = Table {
     name: "stat_events",
