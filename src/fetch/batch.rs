@@ -356,17 +356,17 @@ fn done(unit: Unit, ended: FetchResult, attempts: u32) -> UnitOutcome {
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let survey = match payload.check_schema(Some(&payload.context)) {
-        Ok(survey) => survey,
+    let checked = match payload.check_schema(Some(&payload.context)) {
+        Ok(checked) => checked,
         Err(failed) => return FetchResult::failed(*failed, at),
     };
-    let drift_fields = drift.record(payload.operation, survey.unknown, at);
+    let drift_fields = drift.record(&payload, checked.unknown, at);
     let rows = || {
         if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);
         }
-        if survey.rows.is_some() || payload.resource.is_none() {
-            return Ok(survey.rows);
+        if checked.rows.is_some() || payload.resource.is_none() {
+            return Ok(checked.rows);
         }
         // On a copy: merged responses would be kept twice.
         let tables = payload.clone().all_tables()?;
