@@ -23,8 +23,7 @@ pub use concat_tables::table as table_of;
 pub use coverage::table as coverage;
 use drift::distinct_fields;
 pub use drift::{Drift, DriftField, refusal};
-pub use plan::Unit;
-pub use plan::{BatchPlan, PlannedId, plan};
+pub use plan::{PlannedId, Unit, plan};
 
 use crate::config::Sport;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tables::{Resource, Table, Ty::*, col};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Covered {
     pub operation: String,
     pub team_id: Option<i64>,
