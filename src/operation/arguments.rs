@@ -3,7 +3,7 @@
 use super::argument::{Argument, Kind};
 use super::{Arguments, Value};
 use crate::error::{Error, Result};
-use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
 
 /// The arguments of one call, taken one by one and converted as they are declared. Arguments that are left over are refused.
 #[derive(Debug)]
@@ -185,47 +185,26 @@ fn iso_8601(name: &str, text: &str) -> Result<i64> {
     if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         return Ok(date.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
     }
-    let (local, offset) = split_offset(text);
-    let Some(local) = date_and_time(local) else {
+    if let Some(time) = date_and_time(text) {
+        return Ok(time.timestamp_millis());
+    }
+    if date_and_time(&format!("{text}Z")).is_some() {
         return Err(Error::Argument(format!(
-            "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
-             or give epoch milliseconds as an int",
-            shortened(text)
-        )));
-    };
-    match offset.and_then(|offset| local.and_local_timezone(offset).single()) {
-        Some(time) => Ok(time.timestamp_millis()),
-        None => Err(Error::Argument(format!(
             "{name} {:?} does not say in which time zone it is: write {text}Z for UTC, or an offset such as {text}+01:00",
             shortened(text)
-        ))),
+        )));
     }
+    Err(Error::Argument(format!(
+        "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
+         or give epoch milliseconds as an int",
+        shortened(text)
+    )))
 }
 
-fn date_and_time(text: &str) -> Option<NaiveDateTime> {
-    let forms = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"];
-    forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
-}
-
-/// `Z`, `+01`, `+0100`, `+01:00` at the end of a time.
-fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
-    if let Some(local) = text.strip_suffix(['Z', 'z']) {
-        return (local, FixedOffset::east_opt(0));
-    }
-    // Signs before the time of day belong to the date.
-    let Some(at) = text.rfind(['+', '-']).filter(|at| *at > "2026-11-01T".len()) else { return (text, None) };
-    let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
-    let number = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<i32>().ok());
-    let seconds = match digits.len() {
-        2 => number(0..2).map(|hours| hours * 3600),
-        4 => number(0..2).zip(number(2..4)).map(|(hours, minutes)| hours * 3600 + minutes * 60),
-        _ => None,
-    };
-    let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
-    match seconds.and_then(|seconds| FixedOffset::east_opt(sign * seconds)) {
-        Some(offset) => (&text[..at], Some(offset)),
-        None => (text, None),
-    }
+/// With `Z`, `+01`, `+0100` or `+01:00` at the end.
+fn date_and_time(text: &str) -> Option<DateTime<FixedOffset>> {
+    let forms = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z"];
+    forms.iter().find_map(|form| DateTime::parse_from_str(text, form).ok())
 }
 
 #[cfg(test)]
