@@ -3,7 +3,7 @@
 //! Both Python clients, their overloads and docstrings are generated from here (`make generate`).
 
 use super::argument::{Argument, Kind::*, arg};
-use super::arguments::ArgumentReader;
+use super::arguments::CheckedArguments;
 use super::query::*;
 use super::{Auth, Call, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
@@ -28,7 +28,7 @@ pub struct Operation {
     /// Whether the specification shows its body. Otherwise only a table needs the root.
     pub(super) is_body_shown: bool,
     pub reach: Reach,
-    queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>,
+    queries: fn(&CheckedArguments, &QueryTarget) -> Result<Queries>,
     pub doc: Doc,
 }
 
@@ -61,12 +61,10 @@ const TEAM: (&str, &str) = ("team_id", "team_id");
 const GAME: (&str, &str) = ("game_id", "game_id");
 const SESSION: (&str, &str) = ("session_id", "session_id");
 
-const TEAM_ID: Argument = arg("team_id", Id, "the team.").coverage_key("team_id");
-const GAME_ID: Argument = arg("game_id", Id, "the game.").coverage_key("game_id");
-const SESSION_ID: Argument =
-    arg("session_id", Id, "the session: a period of a game, or a drill.").coverage_key("session_id").many();
-const SCHEDULE_ID: Argument =
-    arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").parameter("schedule_id").many();
+const TEAM_ID: Argument = arg("team_id", Id, "the team.");
+const GAME_ID: Argument = arg("game_id", Id, "the game.");
+const SESSION_ID: Argument = arg("session_id", Id, "the session: a period of a game, or a drill.").many();
+const SCHEDULE_ID: Argument = arg("schedule_id", Id, "the game, by its schedule id.").parameter("schedule_id").many();
 const START: Argument = arg("start", Time, "the beginning of the range.");
 const END: Argument = arg("end", Time, "the end of the range.");
 const GAMES: Argument = GAME_ID.many();
@@ -98,7 +96,7 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
 }
 
 const fn keyed(name: &'static str, path: &'static str) -> Operation {
-    Operation { auth: Auth::ApiKey, ..signed(name, path) }
+    Operation { auth: Auth::ApiKey, ..signed(name, path).section("Broadcast API") }
 }
 
 /// Each of a session's resources.
@@ -125,7 +123,7 @@ impl Operation {
         Operation { resource: Some(resource), ..self }
     }
 
-    const fn queries(self, queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>) -> Self {
+    const fn queries(self, queries: fn(&CheckedArguments, &QueryTarget) -> Result<Queries>) -> Self {
         Operation { queries, ..self }
     }
 
@@ -208,8 +206,10 @@ pub static OPERATIONS: &[Operation] = &[
             TEAM_ID.many(),
             START,
             END,
-            arg("games_only", Flag, "leave practices out.").optional(),
-            arg("workouts_only", Flag, "return live workouts, which are left out otherwise.").optional(),
+            arg("games_only", Flag, "leave practices out.").optional().parameter("gamesonly"),
+            arg("workouts_only", Flag, "return live workouts, which are left out otherwise.")
+                .optional()
+                .parameter("workoutsonly"),
         ])
         .context_params(&[TEAM])
         .resource(&event::TEAM_EVENTS)
@@ -454,12 +454,10 @@ pub static OPERATIONS: &[Operation] = &[
         ])
         .summary("Return the Broadcast API's games; without a range those of the coming day.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_schedule().status", "#> 200"]),
     keyed("broadcast_teams", "/broadcast/v1/games/teams")
         .summary("Return the Broadcast API's teams.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_teams().status", "#> 200"]),
     keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
         .arguments(&[
@@ -470,13 +468,11 @@ pub static OPERATIONS: &[Operation] = &[
         .resource(&broadcast::BROADCAST_ROSTER)
         .summary("Return the Broadcast API's roster of a team, or that of a game.")
         .details("The tables are those of `roster`; columns that the Broadcast API lacks are null.")
-        .section("Broadcast API")
         .example(&[r#"client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id"#, "#> True"]),
     keyed("broadcast_stats", "/broadcast/v1/stats")
         .arguments(&[SCHEDULE_ID, MOCK])
         .summary("Return the Broadcast API's current statistics of a game.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&[
             "client.broadcast_stats(game_id).status",
             "#> 200",
@@ -484,13 +480,12 @@ pub static OPERATIONS: &[Operation] = &[
             "#> 'mock-service'",
         ]),
     keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
-        .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()])
+        .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").many()])
         .summary("Return the jersey colours of a game in progress.")
         .details(
             "What the body holds is not documented. Before and after the game the service has no colours; the \
             simulator then raises `NotFound`.",
         )
-        .section("Broadcast API")
         .example(&[
             "season = sideline.Simulator(seed=7)",
             r#"upcoming = season.games[-1]["event_id"]"#,
@@ -504,7 +499,6 @@ pub static OPERATIONS: &[Operation] = &[
         .arguments(&[SCHEDULE_ID, TEAM_ID.parameter("team_id")])
         .summary("Return the movement of a team's players in a game.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_locomotion(game_id, team_id).status", "#> 200"]),
 ];
 
@@ -536,7 +530,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn call(&'static self, reader: &mut ArgumentReader, config: &Config) -> Result<Call> {
+    pub(super) fn call(&'static self, arguments: &CheckedArguments, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
@@ -544,20 +538,20 @@ impl Operation {
             match placeholder(segment) {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
-                    let value = if name == PARTS { parts(reader)? } else { reader.required(name)? };
+                    let value = if name == PARTS { parts(arguments)? } else { arguments.required(name)?.to_owned() };
                     context = self.add_context(context, name, &value);
                     segments.push(value);
                 }
             }
         }
         for argument in self.arguments.iter().filter(|argument| argument.is_context_only) {
-            if let Some(id) = reader.wire(argument.name)? {
+            if let Some(id) = arguments.get(argument.name) {
                 context = context.with(argument.name, id);
             }
         }
         let path = segments.join("/");
         let base = (self.auth.scheme().base_url)(config);
-        let queries = (self.queries)(reader, &QueryTarget { config, url: format!("{base}{path}") })?;
+        let queries = (self.queries)(arguments, &QueryTarget { config, url: format!("{base}{path}") })?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,
