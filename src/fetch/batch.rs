@@ -309,20 +309,17 @@ impl Batch {
             Err(error) => error,
         };
         let start = if attempts > 0 { "given up" } else { "not attempted" };
-        let (cause, text) = match stop {
-            StopReason::Closed => (Error::Closed, format!("{start}: the client was closed")),
-            StopReason::Refused(refusal) if attempts > 0 => return refused(refusal),
-            StopReason::Refused(refusal) => {
-                let cause = refused(refusal);
-                let text = format!("{start}: {cause}");
-                (cause, text)
-            }
-            StopReason::Outage(error) => {
-                let text = format!("{start}: every request fails in the same way: {error}");
-                let cause =
-                    if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
-                (cause, text)
-            }
+        let cause = match stop {
+            StopReason::Closed => Error::Closed,
+            StopReason::Refused(refusal) => refused(refusal),
+            StopReason::Outage(Error::Api(response)) => refused(response),
+            StopReason::Outage(error) => error.clone().without_request(),
+        };
+        let text = match stop {
+            StopReason::Closed => format!("{start}: the client was closed"),
+            StopReason::Refused(_) if attempts > 0 => return cause,
+            StopReason::Refused(_) => format!("{start}: {cause}"),
+            StopReason::Outage(error) => format!("{start}: every request fails in the same way: {error}"),
         };
         Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
     }
