@@ -1,5 +1,6 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
+use super::table;
 use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root};
 
 pub(crate) static STATS: Resource =
@@ -73,13 +74,9 @@ macro_rules! stat_codes {
 pub(super) use stat_codes;
 pub(super) const STAT_CODES: usize = stat_codes!("").len();
 
-pub(super) static PLAYER_STATS: Table = Table {
-    name: "player_stats",
-    doc: "One row for each player or team total and stat code.",
-    rows: "player_stats[].stats{}",
-    open: None,
-    cols: &LINES,
-};
+pub(super) static PLAYER_STATS: Table = table("player_stats", "player_stats[].stats{}")
+    .doc("One row for each player or team total and stat code.")
+    .columns(&LINES);
 pub(super) const LINES: [Col; 12] = concat(
     PLAYER,
     [
