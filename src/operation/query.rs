@@ -7,12 +7,8 @@ use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::catch_up;
 
-/// The request that queries belong to.
-pub(super) struct QueryTarget<'a> {
-    pub config: &'a Config,
-    /// Base and path, for errors found before sending.
-    pub url: String,
-}
+/// Makes the queries of a call; errors found before sending name its base and path.
+pub(super) type QueryMaker = fn(&CheckedArguments, &Config, &str) -> Result<Queries>;
 
 pub(super) type Query = Vec<(&'static str, String)>;
 
@@ -21,13 +17,6 @@ pub(super) struct Queries {
     pub each: Vec<Query>,
     /// How their responses become one.
     pub join: Merge,
-}
-
-impl QueryTarget<'_> {
-    /// Rejects a range as the service would.
-    fn check_range(&self, from: i64, to: i64, is_split: bool) -> Result<()> {
-        ranges::refuse(&ranges::violated_rules(from, to, is_split), format!("{}?from={from}&to={to}", self.url))
-    }
 }
 
 fn one(query: Query) -> Result<Queries> {
@@ -39,25 +28,25 @@ fn range(from: i64, to: i64) -> Query {
 }
 
 /// The declared parameters, unchanged.
-pub(super) fn declared_query(arguments: &CheckedArguments, _: &QueryTarget) -> Result<Queries> {
+pub(super) fn declared_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
     one(arguments.parameters()?)
 }
 
-pub(super) fn roster_query(arguments: &CheckedArguments, _: &QueryTarget) -> Result<Queries> {
+pub(super) fn roster_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
     let mut query = arguments.parameters()?;
     // The documented default; the vendor's newer pages put it into the path, so it is not sent.
     query.retain(|(name, value)| *name != "reference" || value != "SHOTTRACKER");
     one(query)
 }
 
-pub(super) fn schedule_query(arguments: &CheckedArguments, target: &QueryTarget) -> Result<Queries> {
-    let sport = arguments.get("sport").and_then(Sport::parse).unwrap_or(target.config.sport);
+pub(super) fn schedule_query(arguments: &CheckedArguments, config: &Config, _: &str) -> Result<Queries> {
+    let sport = arguments.get("sport").and_then(Sport::parse).unwrap_or(config.sport);
     let mut query = vec![("type", sport.wire_name().into())];
     query.extend(arguments.parameters()?);
     one(query)
 }
 
-pub(super) fn matchup_query(arguments: &CheckedArguments, _: &QueryTarget) -> Result<Queries> {
+pub(super) fn matchup_query(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
     let teams: Vec<&str> = arguments.all("team_ids").collect();
     if !(1..=2).contains(&teams.len()) || teams.contains(&"") {
         return Err(Error::Argument(
@@ -81,16 +70,16 @@ pub(super) fn parts(arguments: &CheckedArguments) -> Result<String> {
     Err(Error::Argument(format!("resources is {names:?}; it must be one or more of {known}, each once")))
 }
 
-pub(super) fn team_events_queries(arguments: &CheckedArguments, target: &QueryTarget) -> Result<Queries> {
+pub(super) fn team_events_queries(arguments: &CheckedArguments, _: &Config, url: &str) -> Result<Queries> {
     let (from, to) = (arguments.required_time("start")?, arguments.required_time("end")?);
-    target.check_range(from, to, true)?;
+    ranges::check_rules(from, to, true, url)?;
     let flags = arguments.parameters()?;
     let query = |(from, to)| [range(from, to), flags.clone()].concat();
     Ok(Queries { each: ranges::months(from, to).into_iter().map(query).collect(), join: Merge::Events })
 }
 
 /// A game needs `from=1&to=2`: the service requires both and ignores them.
-pub(super) fn team_game_stats_query(arguments: &CheckedArguments, target: &QueryTarget) -> Result<Queries> {
+pub(super) fn team_game_stats_query(arguments: &CheckedArguments, _: &Config, url: &str) -> Result<Queries> {
     match (arguments.get("game_id"), arguments.time("start"), arguments.time("end")) {
         (Some(game), None, None) => {
             let mut query = range(1, 2);
@@ -98,14 +87,14 @@ pub(super) fn team_game_stats_query(arguments: &CheckedArguments, target: &Query
             one(query)
         }
         (None, Some(from), Some(to)) => {
-            target.check_range(from, to, false)?;
+            ranges::check_rules(from, to, false, url)?;
             one(range(from, to))
         }
         _ => Err(Error::Argument("team_game_stats takes a game (game_id=) or a range (start= and end=)".into())),
     }
 }
 
-pub(super) fn locations_queries(arguments: &CheckedArguments, _: &QueryTarget) -> Result<Queries> {
+pub(super) fn locations_queries(arguments: &CheckedArguments, _: &Config, _: &str) -> Result<Queries> {
     let session = arguments.required("session_id")?;
     let (from, to) = (arguments.required_time("start")?, arguments.required_time("end")?);
     let query = |(from, to)| [vec![("id", session.to_owned())], range(from, to)].concat();

@@ -17,7 +17,7 @@ const WINDOW_MS: i64 = 30 * 60 * 1000;
 const MAX_WINDOWS: i64 = 10_000;
 
 /// The rules that a range of events or stats violates. One that is split may be longer than the service allows.
-pub(super) fn violated_rules(from: i64, to: i64, is_split: bool) -> Vec<&'static str> {
+fn violated_rules(from: i64, to: i64, is_split: bool) -> Vec<&'static str> {
     let rules = [
         (from <= 0 || to <= 0, POSITIVE),
         (from >= to, IN_ORDER),
@@ -97,8 +97,9 @@ fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> 
     }
 }
 
-/// The error that the service would return.
-pub(super) fn refuse(violated: &[&'static str], url: String) -> Result<()> {
+/// Refuses a range with the error that the service would return.
+pub(super) fn check_rules(from: i64, to: i64, is_split: bool, url: &str) -> Result<()> {
+    let violated = violated_rules(from, to, is_split);
     if violated.is_empty() {
         return Ok(());
     }
@@ -109,7 +110,7 @@ pub(super) fn refuse(violated: &[&'static str], url: String) -> Result<()> {
         rules: violated.iter().map(Scrubbed::local).collect(),
         request_id: None,
         method: "GET".into(),
-        url: Scrubbed::local(url),
+        url: Scrubbed::local(format!("{url}?from={from}&to={to}")),
         attempts: 0,
         elapsed: std::time::Duration::ZERO,
         advice: crate::advice::Advice::CorrectRequest,
