@@ -347,17 +347,17 @@ impl Batch {
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let checked = match payload.check_schema(Some(&payload.context)) {
-        Ok(checked) => checked,
+    let schema_check = match payload.check_schema(Some(&payload.context)) {
+        Ok(schema_check) => schema_check,
         Err(failed) => return failed.into_result(),
     };
-    let drift_fields = drift.record(&payload, checked.unknown, at);
+    let drift_fields = drift.record(&payload, schema_check.unknown, at);
     let rows = || {
         if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);
         }
-        if checked.rows.is_some() || payload.resource.is_none() {
-            return Ok(checked.rows);
+        if schema_check.rows.is_some() || payload.resource.is_none() {
+            return Ok(schema_check.rows);
         }
         // On a copy: merged responses would be kept twice.
         let tables = payload.clone().all_tables()?;

@@ -182,25 +182,25 @@ impl Payload {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let found = bodies.into_iter().map(|body| tables::unknown_fields(resource, body));
-        let found = found.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| self.error(error))?;
-        Ok(distinct_fields(found.concat()).iter().map(|field| self.scrubber().id(&field.path)).collect())
+        let fields = bodies.into_iter().map(|body| tables::unknown_fields(resource, body));
+        let fields = fields.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| self.error(error))?;
+        Ok(distinct_fields(fields.concat()).iter().map(|field| self.scrubber().id(&field.path)).collect())
     }
 
     /// Unknown fields and, with a context, the rows of the first table if the check is conclusive, which it never is for
     /// several responses. Fails if a root is missing; a body that is not JSON is left to decoding.
     fn check_schema(&self, context: Option<&Context>) -> std::result::Result<SchemaCheck, Box<FetchError>> {
         if let Some(singles) = self.singles() {
-            let found = singles.map(|single| Ok(single.check_schema(None)?.unknown));
-            let found: Vec<_> = found.collect::<std::result::Result<_, Box<FetchError>>>()?;
-            return Ok(SchemaCheck { unknown: distinct_fields(found.concat()), rows: None });
+            let fields = singles.map(|single| Ok(single.check_schema(None)?.unknown));
+            let fields: Vec<_> = fields.collect::<std::result::Result<_, Box<FetchError>>>()?;
+            return Ok(SchemaCheck { unknown: distinct_fields(fields.concat()), rows: None });
         }
         let (Some(resource), Ok(body)) = (self.resource, self.body()) else { return Ok(SchemaCheck::default()) };
         match tables::check_schema(resource, body, context) {
             Err(error) if reader::syntax_error(body).is_none() => {
                 Err(Box::new(FetchError { error: self.error(error), payload: Some(self.clone()) }))
             }
-            checked => Ok(checked.unwrap_or_default()),
+            schema_check => Ok(schema_check.unwrap_or_default()),
         }
     }
 
@@ -246,8 +246,8 @@ async fn run_counted(
         }
         Ok::<_, Error>(response)
     };
-    let sent = try_join_all(call.requests.iter().map(send)).await.map_err(FetchError::from);
-    let result = sent.and_then(|parts| {
+    let responses = try_join_all(call.requests.iter().map(send)).await.map_err(FetchError::from);
+    let result = responses.and_then(|parts| {
         let (context, join) = (context.clone(), call.join);
         let payload = Payload { operation, resource, sport, context, parts, join, body: OnceLock::new() };
         match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
