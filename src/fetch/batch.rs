@@ -5,11 +5,10 @@ use super::plan::Unit;
 use super::{Drift, DriftField, FetchError, Payload, refusal, run_counted};
 use crate::error::{ApiError, ApiErrorKind, Error, RequestErrorKind, Result};
 use crate::machine::{self, Unfinished};
-use crate::operation::{self, Auth};
+use crate::operation::{self, Auth, Call};
 use crate::resource::coverage::Covered;
 use crate::scrub::Scrubbed;
 use crate::transport::{Attempts, Outage, Transport};
-use std::iter::Enumerate;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,15 +41,35 @@ pub struct UnitOutcome {
     pub covered: Covered,
 }
 
+/// What a unit's requests returned, and the rows of the first table.
+type FetchResult = (Option<(Payload, Vec<DriftField>)>, Result<Option<usize>>);
+
+impl FetchError {
+    fn into_result(self) -> FetchResult {
+        (self.payload.map(|payload| (payload, Vec::new())), Err(self.error))
+    }
+}
+
+impl UnitOutcome {
+    /// `at`: when a unit without a response ended.
+    fn new(row: Covered, (response, rows): FetchResult, attempts: u32, at: SystemTime) -> Self {
+        let first = response.as_ref().and_then(|(payload, _)| payload.parts.first());
+        let covered = covered(row, &rows, first, attempts, at);
+        UnitOutcome { response, error: rows.err(), covered }
+    }
+}
+
 /// The units of a batch, and what is known of its credentials.
+#[derive(Default)]
 struct BatchState {
-    waiting: Enumerate<IntoIter<Unit>>,
+    /// With their positions.
+    waiting: IntoIter<(usize, Covered, Call)>,
     /// In the order of the units.
     ended: Vec<Option<UnitOutcome>>,
-    /// Number of units started, in order.
+    /// The position after that of the last unit started.
     started: usize,
     consecutive_auth_failures: u32,
-    /// Number of units started when the first of the consecutive failures was recorded.
+    /// `started` when the first of the consecutive failures was recorded.
     started_before_failure: usize,
     /// The failure count at which the credentials are to be checked.
     suspected: Option<ApiError>,
@@ -69,24 +88,25 @@ enum StopReason {
 }
 
 impl BatchState {
+    /// Units that cannot be sent have ended.
     fn new(units: Vec<Unit>) -> Self {
-        BatchState {
-            ended: units.iter().map(|_| None).collect(),
-            waiting: units.into_iter().enumerate(),
-            started: 0,
-            consecutive_auth_failures: 0,
-            started_before_failure: 0,
-            suspected: None,
-            stop: None,
-        }
+        let mut waiting = Vec::with_capacity(units.len());
+        let ended = units.into_iter().enumerate().map(|(place, Unit { call, row })| match call {
+            Ok(call) => {
+                waiting.push((place, row, call));
+                None
+            }
+            Err(error) => Some(UnitOutcome::new(row, (None, Err(error)), 0, machine::now())),
+        });
+        BatchState { ended: ended.collect(), waiting: waiting.into_iter(), ..BatchState::default() }
     }
 
     /// A response clears the suspicion only if its request started after the first failure. Errors of other kinds say
     /// nothing about the credentials.
-    fn record_outcome(&mut self, place: usize, ended: &FetchResult) {
-        match &ended.rows {
+    fn record_outcome(&mut self, place: usize, ended: &UnitOutcome) {
+        match &ended.error {
             _ if ended.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),
-            Err(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
+            Some(Error::Api(answer)) if answer.kind == ApiErrorKind::Authentication => {
                 if self.consecutive_auth_failures == 0 {
                     self.started_before_failure = self.started;
                 }
@@ -101,10 +121,14 @@ impl BatchState {
 
     /// Returns whether the credentials are suspected. A unit with a response continues: its next request may clear the
     /// suspicion.
-    fn store(&mut self, place: usize, unit: Unit, ended: FetchResult, attempts: u32, counters: &Counters) -> bool {
+    fn store(&mut self, place: usize, ended: UnitOutcome, counters: &Counters) -> bool {
         self.record_outcome(place, &ended);
+        counters.rows.fetch_add(ended.covered.rows, Ordering::Relaxed);
+        counters.done.fetch_add(1, Ordering::Relaxed);
         let is_suspected = ended.response.is_none() && self.is_suspected();
-        store_outcome(&mut self.ended, place, done(unit, ended, attempts), counters);
+        if let Some(slot) = self.ended.get_mut(place) {
+            *slot = Some(ended);
+        }
         is_suspected
     }
 
@@ -130,20 +154,6 @@ struct Batch {
     probe_lock: tokio::sync::Mutex<()>,
 }
 
-/// The result of a unit's requests.
-struct FetchResult {
-    response: Option<(Payload, Vec<DriftField>)>,
-    /// Rows of the first table.
-    rows: std::result::Result<Option<usize>, Error>,
-    at: SystemTime,
-}
-
-impl FetchResult {
-    fn failed(FetchError { error, payload }: FetchError, at: SystemTime) -> FetchResult {
-        FetchResult { response: payload.map(|payload| (payload, Vec::new())), rows: Err(error), at }
-    }
-}
-
 /// Fetches all units; returns one result for each, in order. A missing credential or a closed client is an error. If
 /// the service refuses the credentials, fails every request in the same way, or the client is closed, the rest is not
 /// sent. Dropping the future cancels every request.
@@ -157,20 +167,23 @@ pub async fn run(
     if transport.is_closed() {
         return Err(Error::Closed);
     }
-    if let Some(request) = units.iter().find_map(|unit| unit.call.requests.first()) {
-        transport.check(request)?;
+    let state = BatchState::new(units);
+    let (count, sent) = (state.ended.len(), state.waiting.as_slice());
+    if let Some((_, _, call)) = sent.first() {
+        transport.check(call.first()?)?;
     }
+    counters.done.fetch_add((count - sent.len()) as u64, Ordering::Relaxed);
+    let at_once = transport.config().max_concurrency.min(sent.len());
     let batch = Arc::new(Batch {
         transport: transport.clone(),
         drift: drift.clone(),
         strict,
         counters: counters.clone(),
-        state: Mutex::new(BatchState::new(units)),
+        state: Mutex::new(state),
         refused: Notify::new(),
         outage: Outage::new(transport.is_reached()),
         probe_lock: tokio::sync::Mutex::default(),
     });
-    let at_once = transport.config().max_concurrency.min(batch.state().ended.len());
     // Aborts the running tasks when dropped.
     let mut running = JoinSet::new();
     for _ in 0..at_once {
@@ -181,15 +194,13 @@ pub async fn run(
         joined.map_err(error_of_task)??;
     }
     let mut state = batch.state();
-    let BatchState { waiting, ended, stop, .. } = &mut *state;
-    if let Some(stop) = stop {
-        for (place, unit) in waiting {
-            let rows = Err(batch.given_up(&unit, stop, 0));
-            let ended_so = FetchResult { response: None, rows, at: machine::now() };
-            store_outcome(ended, place, done(unit, ended_so, 0), counters);
+    if let Some(stop) = state.stop.clone() {
+        for (place, row, call) in std::mem::take(&mut state.waiting) {
+            let error = batch.given_up(&call, &stop, 0);
+            state.store(place, UnitOutcome::new(row, (None, Err(error)), 0, machine::now()), counters);
         }
     }
-    let all: Option<Vec<UnitOutcome>> = std::mem::take(ended).into_iter().collect();
+    let all: Option<Vec<UnitOutcome>> = std::mem::take(&mut state.ended).into_iter().collect();
     let all = all.ok_or_else(|| Error::internal("a unit without an end"))?;
     all.iter().filter_map(|unit| unit.response.as_ref()).for_each(|(payload, _)| payload.release());
     Ok(all)
@@ -204,42 +215,41 @@ impl Batch {
     async fn fetch_all(&self) -> Result<()> {
         // Later checks know that this failure is recorded.
         let mut is_refused = pin!(self.refused.notified());
-        while let Some((place, unit)) = self.next_unit() {
+        while let Some((place, row, call)) = self.next_unit() {
             let attempts = Attempts::new(&self.outage);
             let fetched = tokio::select! {
                 biased;
-                fetched = self.fetch(&unit, &attempts) => fetched,
+                fetched = self.fetch(&call, &attempts) => fetched,
                 () = self.outage.given_up() => Err(Error::Closed.into()),
                 () = &mut is_refused => Err(Error::Closed.into()),
             };
-            let attempts = attempts.count();
+            let (attempts, at) = (attempts.count(), machine::now());
             let fetched = match (fetched, self.stop_reason()) {
                 (Err(FetchError { error: Error::Closed, .. }), Some(stop)) => {
-                    Err(self.given_up(&unit, &stop, attempts).into())
+                    Err(self.given_up(&call, &stop, attempts).into())
                 }
                 (fetched, _) => fetched,
             };
-            let ended = self.end(fetched).await?;
+            let ended = UnitOutcome::new(row, self.end(fetched, at).await?, attempts, at);
             if let Some((payload, _)) = &ended.response {
                 payload.keep();
             }
-            let auth = unit.call.requests.first().map(|request| request.auth);
-            let is_suspected = self.state().store(place, unit, ended, attempts, &self.counters);
-            if let Some(auth) = auth.filter(|_| is_suspected) {
-                self.check_suspicion(auth).await;
+            let is_suspected = self.state().store(place, ended, &self.counters);
+            if is_suspected {
+                self.check_suspicion(call.first()?.auth).await;
             }
         }
         Ok(())
     }
 
     /// The next unit to fetch, unless the batch stops.
-    fn next_unit(&self) -> Option<(usize, Unit)> {
+    fn next_unit(&self) -> Option<(usize, Covered, Call)> {
         let mut state = self.state();
         if state.stop.is_some() {
             return None;
         }
         let next = state.waiting.next()?;
-        state.started += 1;
+        state.started = next.0 + 1;
         Some(next)
     }
 
@@ -273,9 +283,9 @@ impl Batch {
 
     /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
     /// restarting.
-    async fn fetch(&self, unit: &Unit, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
+    async fn fetch(&self, call: &Call, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
         loop {
-            let fetched = run_counted(&self.transport, &unit.call, attempts).await;
+            let fetched = run_counted(&self.transport, call, attempts).await;
             let is_retried = self.transport.config().max_retries > 0 && self.outage.is_restarting();
             let kind = fetched.as_ref().err().and_then(|failed| failed.error.request_kind());
             if !is_retried || kind != Some(RequestErrorKind::Connect) {
@@ -293,37 +303,33 @@ impl Batch {
     }
 
     /// The error of a unit that was not sent, or not completed.
-    fn given_up(&self, unit: &Unit, stop: &StopReason, attempts: u32) -> Error {
-        let refused = |refusal: &ApiError| match unit.call.requests.first() {
-            Some(request) => self.transport.unsent_error(request, refusal),
-            None => Error::Api(Box::new(refusal.clone())),
+    fn given_up(&self, call: &Call, stop: &StopReason, attempts: u32) -> Error {
+        let refused = |refusal: &ApiError| match call.first() {
+            Ok(request) => self.transport.unsent_error(request, refusal),
+            Err(error) => error,
         };
         let start = if attempts > 0 { "given up" } else { "not attempted" };
-        let (cause, text) = match stop {
-            StopReason::Closed => (Error::Closed, format!("{start}: the client was closed")),
-            StopReason::Refused(refusal) if attempts > 0 => return refused(refusal),
-            StopReason::Refused(refusal) => {
-                let cause = refused(refusal);
-                let text = format!("{start}: {cause}");
-                (cause, text)
-            }
-            StopReason::Outage(error) => {
-                let text = format!("{start}: every request fails in the same way: {error}");
-                let cause =
-                    if let Error::Api(response) = error { refused(response) } else { error.clone().without_request() };
-                (cause, text)
-            }
+        let cause = match stop {
+            StopReason::Closed => Error::Closed,
+            StopReason::Refused(refusal) => refused(refusal),
+            StopReason::Outage(Error::Api(response)) => refused(response),
+            StopReason::Outage(error) => error.clone().without_request(),
+        };
+        let text = match stop {
+            StopReason::Closed => format!("{start}: the client was closed"),
+            StopReason::Refused(_) if attempts > 0 => return cause,
+            StopReason::Refused(_) => format!("{start}: {cause}"),
+            StopReason::Outage(error) => format!("{start}: every request fails in the same way: {error}"),
         };
         Error::GivenUp { text: Scrubbed::local(text), cause: Box::new(cause) }
     }
 
     /// A response is read even if the credentials are refused meanwhile.
-    async fn end(&self, fetched: std::result::Result<Payload, FetchError>) -> Result<FetchResult> {
-        let at = machine::now();
+    async fn end(&self, fetched: std::result::Result<Payload, FetchError>, at: SystemTime) -> Result<FetchResult> {
         let payload = match fetched {
             // If no unit can be sent, the batch is refused before the first.
             Err(FetchError { error: Error::Closed, .. }) => return Err(Error::Closed),
-            Err(failed) => return Ok(FetchResult::failed(failed, at)),
+            Err(failed) => return Ok(failed.into_result()),
             Ok(payload) => payload,
         };
         // Bodies of locations take a while to read, and streams share these threads.
@@ -331,49 +337,34 @@ impl Batch {
         let (drift, strict) = (self.drift.clone(), self.strict);
         let read = move || read(&drift, payload, strict, at);
         match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
-            Ok(result) => Ok(result),
-            Err(Unfinished::OutOfMemory) => Ok(FetchResult::failed(no_thread().into(), at)),
-            Err(reason) => Err(stopped(reason)),
+            Err(Unfinished::OutOfMemory) => Ok((None, Err(no_thread()))),
+            read => read.map_err(stopped),
         }
     }
-}
-
-fn store_outcome(ended: &mut [Option<UnitOutcome>], place: usize, done: UnitOutcome, counters: &Counters) {
-    counters.rows.fetch_add(done.covered.rows, Ordering::Relaxed);
-    counters.done.fetch_add(1, Ordering::Relaxed);
-    if let Some(slot) = ended.get_mut(place) {
-        *slot = Some(done);
-    }
-}
-
-fn done(unit: Unit, ended: FetchResult, attempts: u32) -> UnitOutcome {
-    let first = ended.response.as_ref().and_then(|(payload, _)| payload.parts.first());
-    let covered = covered(unit.keys, &ended.rows, first, attempts, ended.at);
-    UnitOutcome { response: ended.response, error: ended.rows.err(), covered }
 }
 
 /// Reads a response to its end, so that every table of a fetched unit decodes later. If the schema check is conclusive,
 /// nothing is built and only the body is kept.
 fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchResult {
     // A body that is not JSON has no unknown fields: decoding it reports the error.
-    let survey = match payload.check_schema(Some(&payload.context)) {
-        Ok(survey) => survey,
-        Err(failed) => return FetchResult::failed(*failed, at),
+    let schema_check = match payload.check_schema(Some(&payload.context)) {
+        Ok(schema_check) => schema_check,
+        Err(failed) => return failed.into_result(),
     };
-    let drift_fields = drift.record(payload.operation, survey.unknown, at);
+    let drift_fields = drift.record(&payload, schema_check.unknown, at);
     let rows = || {
         if strict && let Some(error) = refusal(&drift_fields) {
             return Err(error);
         }
-        if survey.rows.is_some() || payload.resource.is_none() {
-            return Ok(survey.rows);
+        if schema_check.rows.is_some() || payload.resource.is_none() {
+            return Ok(schema_check.rows);
         }
         // On a copy: merged responses would be kept twice.
         let tables = payload.clone().all_tables()?;
         Ok(tables.first().map(|(_, batches)| batches.iter().map(|batch| batch.num_rows()).sum()))
     };
     let rows = rows();
-    FetchResult { response: Some((payload, drift_fields)), rows, at }
+    (Some((payload, drift_fields)), rows)
 }
 
 fn no_thread() -> Error {
@@ -401,7 +392,11 @@ mod tests {
     use super::*;
     use crate::config::Sport;
 
-    fn answered(kind: ApiErrorKind) -> FetchResult {
+    fn ended(result: FetchResult) -> UnitOutcome {
+        UnitOutcome::new(Covered::default(), result, 1, SystemTime::UNIX_EPOCH)
+    }
+
+    fn answered(kind: ApiErrorKind) -> UnitOutcome {
         let rows = Err(Error::Api(Box::new(ApiError {
             kind,
             status: 0,
@@ -416,25 +411,17 @@ mod tests {
             hint: Scrubbed::default(),
             retry_after: None,
         })));
-        FetchResult { response: None, rows, at: SystemTime::UNIX_EPOCH }
+        ended((None, rows))
     }
 
-    fn response(rows: std::result::Result<Option<usize>, Error>) -> FetchResult {
+    fn response(rows: Result<Option<usize>>) -> UnitOutcome {
         let payload = Payload::from_bytes("teams", b"[]", Sport::Basketball, Default::default()).unwrap();
-        FetchResult { response: Some((payload, Vec::new())), rows, at: SystemTime::UNIX_EPOCH }
+        ended((Some((payload, Vec::new())), rows))
     }
 
     /// With so many begun.
     fn work(started: usize) -> BatchState {
-        BatchState {
-            waiting: Vec::new().into_iter().enumerate(),
-            ended: Vec::new(),
-            started,
-            consecutive_auth_failures: 0,
-            started_before_failure: 0,
-            suspected: None,
-            stop: None,
-        }
+        BatchState { started, ..BatchState::default() }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn table(
     let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
     let Some(declared) = found else {
         let (name, candidates) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
-        return Err(Error::decode(DecodeError::NoTable { name, candidates }, &Scrubber::default()));
+        return Err(shape.error(DecodeError::NoTable { name, candidates }));
     };
     let fixed = tables::schema(declared);
     // A code that one body has and another lacks must not be an error.
@@ -38,14 +38,14 @@ pub fn table(
     let bodies = payloads.iter().map(Payload::size).sum();
     if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
         let wide = DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 };
-        return Err(Error::decode(wide, &Scrubber::default()));
+        return Err(shape.error(wide));
     }
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
     parts.retain(|part| part.num_rows() > 0);
     if parts.is_empty() {
         parts.push(RecordBatch::new_empty(schema));
     }
-    let parts = with_one_dictionary(parts).map_err(|error| Error::decode(unexpected(error), &Scrubber::default()))?;
+    let parts = with_one_dictionary(parts).map_err(|error| shape.error(unexpected(error)))?;
     Ok((declared.name.to_owned(), parts))
 }
 

@@ -1,6 +1,5 @@
 //! The status of a unit in its coverage row: one of five. Pure.
 
-use super::plan::UnitKeys;
 use crate::error::{ApiErrorKind, Error, Result};
 use crate::resource::coverage::{Covered, TABLE};
 use crate::transport::Response;
@@ -23,9 +22,10 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
     }
 }
 
-/// `first`: the first response, if any. `at`: when a unit without a response ended.
+/// The row of a unit, whose key it has, with its outcome. `first`: the first response, if any. `at`: when a unit without a
+/// response ended.
 pub(super) fn covered(
-    keys: UnitKeys,
+    unit: Covered,
     ended: &std::result::Result<Option<usize>, Error>,
     first: Option<&Response>,
     attempts: u32,
@@ -42,22 +42,14 @@ pub(super) fn covered(
         _ => None,
     });
     Covered {
-        operation: keys.operation.to_owned(),
-        // An id from another system may not be numeric.
-        team_id: keys.team_id.and_then(|id| id.parse().ok()),
-        game_id: keys.game_id,
-        session_id: keys.session_id,
-        start: keys.start,
-        end: keys.end,
         status: status.to_owned(),
         rows: ended.as_ref().ok().copied().flatten().unwrap_or(0) as u64,
         request_id: first.and_then(|first| first.request_id.clone()).or(of_error).map(String::from),
         error: error.map(ToString::to_string),
         attempts,
         fetched_at: epoch_ms(first.map_or(at, |first| first.fetched_at)),
-        unit: format!("{}/{}", keys.operation, keys.id),
         served_at: served_at.and_then(epoch_ms),
-        listed_at: None,
+        ..unit
     }
 }
 
@@ -66,20 +58,17 @@ fn epoch_ms(at: SystemTime) -> Option<i64> {
 }
 
 pub fn table(rows: &[&Covered]) -> Result<RecordBatch> {
-    fn text(value: &Option<String>) -> Option<&str> {
-        value.as_deref()
-    }
     let columns = vec![
         categories(rows.iter().map(|row| Some(row.operation.as_str()))),
         integers(rows.iter().map(|row| row.team_id)),
-        texts(rows.iter().map(|row| text(&row.game_id))),
-        texts(rows.iter().map(|row| text(&row.session_id))),
+        texts(rows.iter().map(|row| row.game_id.as_deref())),
+        texts(rows.iter().map(|row| row.session_id.as_deref())),
         times(rows.iter().map(|row| row.start)),
         times(rows.iter().map(|row| row.end)),
         categories(rows.iter().map(|row| Some(row.status.as_str()))),
         integers(rows.iter().map(|row| i64::try_from(row.rows).ok())),
-        texts(rows.iter().map(|row| text(&row.request_id))),
-        texts(rows.iter().map(|row| text(&row.error))),
+        texts(rows.iter().map(|row| row.request_id.as_deref())),
+        texts(rows.iter().map(|row| row.error.as_deref())),
         small_integers(rows.iter().map(|row| i32::try_from(row.attempts).ok())),
         times(rows.iter().map(|row| row.fetched_at)),
         texts(rows.iter().map(|row| Some(row.unit.as_str()))),
@@ -129,15 +118,10 @@ mod tests {
 
     #[test]
     fn a_row_says_which_unit_it_was_and_how_it_ended() {
-        let keys = UnitKeys {
-            operation: "stats",
-            id: "s".into(),
-            team_id: Some("KU".into()),
-            session_id: Some("s".into()),
-            ..UnitKeys::default()
-        };
-        let row = covered(keys, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
-        assert_eq!((row.team_id, row.session_id.as_deref(), row.request_id.as_deref()), (None, Some("s"), Some("r")));
+        let unit = Covered { unit: "stats/s".into(), session_id: Some("s".into()), ..Covered::default() };
+        let row = covered(unit, &answered(ApiErrorKind::NotFound), None, 2, UNIX_EPOCH);
+        assert_eq!((row.unit.as_str(), row.session_id.as_deref()), ("stats/s", Some("s")));
+        assert_eq!((row.attempts, row.request_id.as_deref()), (2, Some("r")));
         assert!(row.error.as_ref().unwrap().contains("returned 0: no"));
         let table = table(&[&row]).unwrap();
         assert_eq!((table.num_rows(), table.num_columns()), (1, 15));
@@ -162,8 +146,8 @@ mod tests {
             max_memory: None,
         };
         let refused = response(Some(error.clone()));
-        let row = covered(UnitKeys::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
+        let row = covered(Covered::default(), &Err(error), Some(&refused), 1, UNIX_EPOCH);
         assert_eq!((row.status.as_str(), row.served_at, row.listed_at), ("failed", Some(7_000), None));
-        assert_eq!(covered(UnitKeys::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
+        assert_eq!(covered(Covered::default(), &Ok(Some(1)), Some(&response(None)), 1, UNIX_EPOCH).status, "fetched");
     }
 }

@@ -35,37 +35,21 @@ struct DriftRows {
     places: HashMap<&'static str, HashMap<Scrubbed, usize>>,
 }
 
-/// An unknown field, with a scrubbed path.
+/// An unknown field of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownField {
+pub struct DriftField {
     pub path: Scrubbed,
     pub kind: Option<&'static str>,
     pub offset: usize,
+    /// To this client.
+    pub is_new: bool,
 }
 
 /// The unknown fields of several bodies, each path once and at most [`MAX_UNKNOWN_FIELDS`].
-#[derive(Debug, Default)]
-pub(super) struct UnknownFieldSet {
-    pub found: Vec<UnknownField>,
-    paths: HashSet<String>,
-}
-
-impl UnknownFieldSet {
-    pub(super) fn add(&mut self, found: Vec<UnknownPath>, scrubber: &Scrubber) {
-        for UnknownPath { path, kind, offset } in found {
-            if self.found.len() < MAX_UNKNOWN_FIELDS && !self.paths.contains(&path) {
-                self.found.push(UnknownField { path: scrubber.id(&path), kind, offset });
-                self.paths.insert(path);
-            }
-        }
-    }
-}
-
-/// An unknown field of a response, and whether it is new to this client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DriftField {
-    pub unknown: UnknownField,
-    pub is_new: bool,
+pub(super) fn distinct_fields(mut found: Vec<UnknownPath>) -> Vec<UnknownPath> {
+    let mut paths = HashSet::new();
+    found.retain(|field| paths.len() < MAX_UNKNOWN_FIELDS && paths.insert(field.path.clone()));
+    found
 }
 
 impl Drift {
@@ -78,7 +62,7 @@ impl Drift {
         now: SystemTime,
     ) -> std::result::Result<Vec<DriftField>, Box<FetchError>> {
         match payload.check_schema(None) {
-            Ok(survey) => Ok(self.record(payload.operation, survey.unknown, now)),
+            Ok(schema_check) => Ok(self.record(payload, schema_check.unknown, now)),
             // Merged with others, a part without its root would leave no trace.
             Err(_) if !is_body_shown && payload.parts.len() == 1 => Ok(Vec::new()),
             Err(failed) => Err(failed),
@@ -86,14 +70,17 @@ impl Drift {
     }
 
     /// Records unknown fields found by an earlier check.
-    pub(super) fn record(&self, operation: &'static str, found: Vec<UnknownField>, now: SystemTime) -> Vec<DriftField> {
+    pub(super) fn record(&self, payload: &Payload, found: Vec<UnknownPath>, now: SystemTime) -> Vec<DriftField> {
         if found.is_empty() {
             return Vec::new();
         }
+        let scrubber = payload.scrubber();
+        let field =
+            |UnknownPath { path, kind, offset }| DriftField { path: scrubber.id(&path), kind, offset, is_new: false };
+        let mut fields: Vec<DriftField> = found.into_iter().map(field).collect();
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let drift_fields =
-            found.into_iter().map(|unknown| DriftField { is_new: rows.count(operation, &unknown, now), unknown });
-        drift_fields.collect()
+        fields.iter_mut().for_each(|field| field.is_new = rows.count(payload.operation, field, now));
+        fields
     }
 
     /// Like [`Drift::inspect`], but on a blocking thread if it takes a while.
@@ -126,8 +113,7 @@ impl Drift {
 /// The error of `strict=True`; `None` without unknown fields.
 pub fn refusal(drift_fields: &[DriftField]) -> Option<Error> {
     let first = drift_fields.first()?;
-    let named: Vec<&str> =
-        drift_fields.iter().take(MAX_NAMED_FIELDS).map(|drift_fields| &*drift_fields.unknown.path).collect();
+    let named: Vec<&str> = drift_fields.iter().take(MAX_NAMED_FIELDS).map(|field| &*field.path).collect();
     let more = match drift_fields.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -136,17 +122,12 @@ pub fn refusal(drift_fields: &[DriftField]) -> Option<Error> {
         "the response has unknown fields, which are only a warning without strict=True: {}{more}",
         named.join(", ")
     ));
-    Some(Error::Decode(Undecodable {
-        message,
-        path: "$".into(),
-        offset: first.unknown.offset,
-        advice: Advice::LookAtBody,
-    }))
+    Some(Error::Decode(Undecodable { message, path: "$".into(), offset: first.offset, advice: Advice::LookAtBody }))
 }
 
 impl DriftRows {
     /// Counts a response with a path; returns whether it is the first.
-    fn count(&mut self, operation: &'static str, unknown: &UnknownField, now: SystemTime) -> bool {
+    fn count(&mut self, operation: &'static str, unknown: &DriftField, now: SystemTime) -> bool {
         let kind = unknown.kind.map(str::to_owned);
         let places = self.places.entry(operation).or_default();
         if let Some(row) = places.get(&unknown.path).and_then(|place| self.rows.get_mut(*place)) {
@@ -179,7 +160,7 @@ mod tests {
     fn inspect(drift: &Drift, operation: &str, body: &str) -> Vec<(String, bool)> {
         let payload = Payload::from_bytes(operation, body.as_bytes(), Sport::Basketball, Context::default()).unwrap();
         let drift_fields = drift.inspect(&payload, true, UNIX_EPOCH + Duration::from_secs(7)).unwrap();
-        drift_fields.into_iter().map(|drift_fields| (drift_fields.unknown.path.into(), drift_fields.is_new)).collect()
+        drift_fields.into_iter().map(|field| (field.path.into(), field.is_new)).collect()
     }
 
     #[test]

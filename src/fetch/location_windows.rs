@@ -37,7 +37,7 @@ pub(super) fn table(
         let window = decode(resource, name, asked.as_deref(), body, context)
             .map_err(|error| in_answer(error, number + 1, bodies.len()))?;
         let key = key_columns(&window)?;
-        let new = before.as_ref().and_then(|before| new(&key, before));
+        let new = before.as_ref().map(|before| new(&key, before));
         before = Some(key);
         let window = match &shown {
             Some(shown) => window.project(shown).map_err(unexpected)?,
@@ -72,14 +72,13 @@ fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = RowKey<'_>> {
     times.zip(tag.as_string::<i32>()).zip(player.as_primitive::<Int64Type>()).map(|((t, tag), player)| (t, tag, player))
 }
 
-/// The rows that the previous window does not have; `None`: all of them are new. Windows only touch, so that few of
-/// their times are equal: only these are compared.
-fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> Option<BooleanArray> {
+/// The rows that the previous window does not have. Windows only touch, so that few of their times are equal: only these
+/// are compared.
+fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> BooleanArray {
     let times = || keys(window).map(|key| key.0);
-    let (first, last) = (times().min()?, times().max()?);
-    let had: HashSet<RowKey> = keys(before).filter(|key| (first..=last).contains(&key.0)).collect();
-    let new: BooleanArray = keys(window).map(|key| Some(had.is_empty() || !had.contains(&key))).collect();
-    (new.true_count() < new.len()).then_some(new)
+    let range = times().min().unwrap_or(i64::MAX)..=times().max().unwrap_or(i64::MIN);
+    let had: HashSet<RowKey> = keys(before).filter(|key| range.contains(&key.0)).collect();
+    keys(window).map(|key| Some(had.is_empty() || !had.contains(&key))).collect()
 }
 
 /// The selected rows: a slice if they are adjacent, as between touching windows; else a copy, column by column.

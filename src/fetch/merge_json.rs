@@ -9,28 +9,22 @@ use tables::DecodeError;
 
 /// The bodies in the order of their requests, in the root shape of the first that has one.
 pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
-    let [first, _, ..] = bodies else {
-        return Ok(bodies.first().map_or_else(Vec::new, |body| body.as_slice().to_vec()));
+    let Some(first) = bodies.first().map(|body| body.as_slice()) else { return Ok(Vec::new()) };
+    let key = match how {
+        Merge::Events => "events",
+        // The root is the list itself; a single batch counts as a list of one.
+        Merge::Locations => "",
+        Merge::Single => return Ok(first.to_vec()),
     };
-    if how == Merge::Single {
-        return Ok(first.as_slice().to_vec());
+    if bodies.len() == 1 {
+        return Ok(first.to_vec());
     }
     let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
-    let parts = |key: &str| -> Result<Vec<JsonPart>, JsonError> {
-        let bodies = bodies.iter().zip(&padded);
-        bodies.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key))).collect()
-    };
-    Ok(match how {
-        Merge::Events => {
-            let parts = parts("events")?;
-            write(first.as_slice(), &parts, &events(&parts))
-        }
-        // The root is the list itself; a single batch counts as a list of one.
-        _ => {
-            let parts = parts("")?;
-            write(first.as_slice(), &parts, &locations(&parts))
-        }
-    })
+    let parts = bodies.iter().zip(&padded);
+    let parts = parts.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key)));
+    let parts = parts.collect::<Result<Vec<JsonPart>, JsonError>>()?;
+    let elements = if how == Merge::Events { events(&parts) } else { locations(&parts) };
+    Ok(write(first, &parts, &elements))
 }
 
 /// The values of an object's keys; none of a value that is no object.

@@ -21,17 +21,15 @@ mod plan;
 pub use batch::{Counters, UnitOutcome, run as run_all};
 pub use concat_tables::table as table_of;
 pub use coverage::table as coverage;
-pub use drift::UnknownField;
-use drift::UnknownFieldSet;
+use drift::distinct_fields;
 pub use drift::{Drift, DriftField, refusal};
-pub use plan::Unit;
-pub use plan::{BatchPlan, PlannedId, plan};
+pub use plan::{PlannedId, Unit, plan};
 
 use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::operation::{self, Call, Merge, Request};
 use crate::resource::Resource;
-use crate::scrub::Scrubber;
+use crate::scrub::{Scrubbed, Scrubber};
 use crate::transport::{Attempts, Purpose, Response, Transport};
 use arrow_array::RecordBatch;
 use futures_util::future::try_join_all;
@@ -177,42 +175,33 @@ impl Payload {
         Ok(names.zip(batches.into_iter().map(|batch| vec![batch])).collect())
     }
 
-    /// Unknown fields of all responses, at most [`MAX_UNKNOWN_FIELDS`].
-    pub fn unknown_fields(&self) -> Result<Vec<UnknownField>> {
+    /// The paths of the unknown fields of all responses, at most [`MAX_UNKNOWN_FIELDS`](tables::MAX_UNKNOWN_FIELDS).
+    pub fn unknown_fields(&self) -> Result<Vec<Scrubbed>> {
         let resource = self.with_tables()?;
         let bodies = match self.parts.as_slice() {
             [_, _, ..] => self.parts.iter().map(|part| &part.body).collect(),
             _ => vec![self.body()?],
         };
-        let mut fields = UnknownFieldSet::default();
-        for body in bodies {
-            let found = tables::unknown_fields(resource, body).map_err(|error| self.error(error))?;
-            fields.add(found, &self.scrubber());
-        }
-        Ok(fields.found)
+        let fields = bodies.into_iter().map(|body| tables::unknown_fields(resource, body));
+        let fields = fields.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| self.error(error))?;
+        Ok(distinct_fields(fields.concat()).iter().map(|field| self.scrubber().id(&field.path)).collect())
     }
 
-    /// Unknown fields and, with a context, the rows of the first table if the check is conclusive. Fails if a root is missing;
-    /// a body that is not JSON is left to decoding.
-    fn check_schema(&self, context: Option<&Context>) -> std::result::Result<PayloadCheck, Box<FetchError>> {
-        let Some(resource) = self.resource else { return Ok(PayloadCheck::default()) };
-        let look = |body: &Body, payload: &dyn Fn() -> Payload| {
-            tables::check_schema(resource, body, context).or_else(|error| match reader::syntax_error(body) {
-                Some(_) => Ok(SchemaCheck::default()),
-                None => Err(Box::new(FetchError { error: self.error(error), payload: Some(payload()) })),
-            })
-        };
-        let mut fields = UnknownFieldSet::default();
-        let [_, _, ..] = self.parts.as_slice() else {
-            let Ok(body) = self.body() else { return Ok(PayloadCheck::default()) };
-            let found = look(body, &|| self.clone())?;
-            fields.add(found.unknown, &self.scrubber());
-            return Ok(PayloadCheck { unknown: fields.found, rows: found.rows });
-        };
-        for part in &self.parts {
-            fields.add(look(&part.body, &|| self.single(part))?.unknown, &self.scrubber());
+    /// Unknown fields and, with a context, the rows of the first table if the check is conclusive, which it never is for
+    /// several responses. Fails if a root is missing; a body that is not JSON is left to decoding.
+    fn check_schema(&self, context: Option<&Context>) -> std::result::Result<SchemaCheck, Box<FetchError>> {
+        if let Some(singles) = self.singles() {
+            let fields = singles.map(|single| Ok(single.check_schema(None)?.unknown));
+            let fields: Vec<_> = fields.collect::<std::result::Result<_, Box<FetchError>>>()?;
+            return Ok(SchemaCheck { unknown: distinct_fields(fields.concat()), rows: None });
         }
-        Ok(PayloadCheck { unknown: fields.found, rows: None })
+        let (Some(resource), Ok(body)) = (self.resource, self.body()) else { return Ok(SchemaCheck::default()) };
+        match tables::check_schema(resource, body, context) {
+            Err(error) if reader::syntax_error(body).is_none() => {
+                Err(Box::new(FetchError { error: self.error(error), payload: Some(self.clone()) }))
+            }
+            schema_check => Ok(schema_check.unwrap_or_default()),
+        }
     }
 
     /// For messages about its body.
@@ -234,13 +223,6 @@ impl Payload {
     }
 }
 
-/// The combined schema check of a payload's bodies.
-#[derive(Debug, Default)]
-struct PayloadCheck {
-    unknown: Vec<UnknownField>,
-    rows: Option<usize>,
-}
-
 /// Sends a call's requests concurrently, within the client's limits, and keeps the responses in order. The first
 /// failure ends the call and cancels the other requests.
 pub async fn run(transport: &Transport, call: Call) -> std::result::Result<Payload, FetchError> {
@@ -253,20 +235,8 @@ async fn run_counted(
     call: &Call,
     attempts: &Attempts<'_>,
 ) -> std::result::Result<Payload, FetchError> {
-    let transport = &transport.for_operation(call.first()?.operation);
-    let result = send_all(transport, call, attempts).await;
-    if let Err(FetchError { error, .. }) = &result {
-        transport.trace().record_error(error);
-    }
-    result
-}
-
-async fn send_all(
-    transport: &Transport,
-    call: &Call,
-    attempts: &Attempts<'_>,
-) -> std::result::Result<Payload, FetchError> {
-    let first = call.first()?;
+    let Request { operation, resource, sport, ref context, .. } = *call.first()?;
+    let transport = &transport.for_operation(operation);
     let is_single = call.requests.len() == 1;
     let send = async |request| {
         let response = transport.send_for(request, Purpose::Call(attempts)).await?;
@@ -276,12 +246,14 @@ async fn send_all(
         }
         Ok::<_, Error>(response)
     };
-    let parts = try_join_all(call.requests.iter().map(send)).await?;
-    let Request { operation, resource, sport, ref context, .. } = *first;
-    let payload =
-        Payload { operation, resource, sport, context: context.clone(), parts, join: call.join, body: OnceLock::new() };
-    match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
-        Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
-        None => Ok(payload),
-    }
+    let responses = try_join_all(call.requests.iter().map(send)).await.map_err(FetchError::from);
+    let result = responses.and_then(|parts| {
+        let (context, join) = (context.clone(), call.join);
+        let payload = Payload { operation, resource, sport, context, parts, join, body: OnceLock::new() };
+        match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
+            Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
+            None => Ok(payload),
+        }
+    });
+    result.inspect_err(|failed| transport.trace().record_error(&failed.error))
 }

@@ -1,5 +1,5 @@
-//! What an operation takes, as data: argument conversion, pickling, the rows of `coverage`, both Python clients and the
-//! documentation follow from it.
+//! What an operation takes, as data: argument conversion, pickling, both Python clients and the documentation follow
+//! from it.
 
 /// The values that an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,12 @@ pub enum Kind {
     Parameters,
 }
 
+impl Kind {
+    pub(super) fn takes_several(self) -> bool {
+        matches!(self, Kind::ForeignIds | Kind::Choices(_))
+    }
+}
+
 /// One argument of an operation. Built by [`arg`] and the methods below.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {
@@ -40,8 +46,6 @@ pub struct Argument {
     pub is_confidential: bool,
     /// Its parameter in the query, for those that are sent as they are.
     pub parameter: Option<&'static str>,
-    /// The column of `coverage` that it fills.
-    pub(crate) coverage_key: Option<&'static str>,
 }
 
 /// A required argument. Optional ones are keyword-only, unless they are `positional`.
@@ -56,7 +60,6 @@ pub(crate) const fn arg(name: &'static str, kind: Kind, doc: &'static str) -> Ar
         is_context_only: false,
         is_confidential: false,
         parameter: None,
-        coverage_key: None,
     }
 }
 
@@ -87,10 +90,6 @@ impl Argument {
 
     pub const fn parameter(self, name: &'static str) -> Self {
         Argument { parameter: Some(name), ..self }
-    }
-
-    pub(crate) const fn coverage_key(self, column: &'static str) -> Self {
-        Argument { coverage_key: Some(column), ..self }
     }
 
     pub const fn doc(self, doc: &'static str) -> Self {

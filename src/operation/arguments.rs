@@ -3,80 +3,61 @@
 use super::argument::{Argument, Kind};
 use super::{Arguments, Value};
 use crate::error::{Error, Result};
-use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveTime};
 
-/// The arguments of one call, taken one by one and converted as they are declared. Arguments that are left over are refused.
+/// The arguments of one call, each as it goes on the wire.
 #[derive(Debug)]
-pub(super) struct ArgumentReader {
+pub(super) struct CheckedArguments {
     declared: &'static [Argument],
-    left: Arguments,
+    given: Vec<(&'static str, String)>,
 }
 
-impl ArgumentReader {
-    pub(super) fn new(declared: &'static [Argument], arguments: &Arguments) -> Self {
-        ArgumentReader { declared, left: arguments.clone() }
-    }
-
-    fn take(&mut self, name: &str) -> Option<Value> {
-        let at = self.left.iter().position(|(given, _)| given == name)?;
-        Some(self.left.remove(at).1)
-    }
-
-    /// All remaining arguments, in order.
-    pub(super) fn take_rest(&mut self) -> Arguments {
-        std::mem::take(&mut self.left)
-    }
-
-    pub(super) fn deny_unknown(&self, operation: &str) -> Result<()> {
-        match self.left.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(Error::Argument(format!("{operation} takes no argument {name:?}"))),
+impl CheckedArguments {
+    /// Refuses a value that does not fit its declaration, an undeclared argument, and a second value of one that takes one.
+    pub(super) fn new(operation: &str, declared: &'static [Argument], arguments: &Arguments) -> Result<Self> {
+        let mut checked = CheckedArguments { declared, given: Vec::with_capacity(arguments.len()) };
+        for (name, value) in arguments {
+            let is_free = |argument: &&Argument| argument.kind.takes_several() || checked.get(argument.name).is_none();
+            let Some(argument) = declared.iter().find(|argument| argument.name == name).filter(is_free) else {
+                return Err(Error::Argument(format!("{operation} takes no argument {name:?}")));
+            };
+            checked.given.extend(wire(argument, value.clone())?.map(|text| (argument.name, text)));
         }
+        Ok(checked)
     }
 
-    /// An argument as it goes on the wire; `None` where it is not given, or a flag that is not set.
-    pub(super) fn wire(&mut self, name: &str) -> Result<Option<String>> {
-        let declared = self.declared.iter().find(|argument| argument.name == name);
-        let Some(argument) = declared else { return Err(Error::Argument(format!("{name} is no argument here"))) };
-        match self.take(name) {
-            Some(value) => wire(argument, value),
-            None if argument.is_required => Err(missing(name)),
-            None => Ok(None),
-        }
+    /// `None` where it is not given, or a flag that is not set.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
     }
 
-    pub(super) fn required(&mut self, name: &str) -> Result<String> {
-        self.wire(name)?.ok_or_else(|| missing(name))
+    pub(super) fn required(&self, name: &str) -> Result<&str> {
+        self.get(name).ok_or_else(|| missing(name))
     }
 
     /// Every value of an argument that may be given several times.
-    pub(super) fn all(&mut self, name: &str) -> Result<Vec<String>> {
-        let mut values = Vec::new();
-        while self.left.iter().any(|(given, _)| given == name) {
-            values.extend(self.wire(name)?);
-        }
-        Ok(values)
+    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.given.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
-        self.take(name).map_or(Ok(false), |value| flag(name, &value))
+    /// A time in epoch milliseconds, which is what [`wire`] writes.
+    pub(super) fn time(&self, name: &str) -> Option<i64> {
+        self.get(name)?.parse().ok()
     }
 
-    /// A time in epoch milliseconds.
-    pub(super) fn time(&mut self, name: &str) -> Result<Option<i64>> {
-        self.take(name).map(|value| time(name, value)).transpose()
-    }
-
-    pub(super) fn required_time(&mut self, name: &str) -> Result<i64> {
-        self.time(name)?.ok_or_else(|| missing(name))
+    pub(super) fn required_time(&self, name: &str) -> Result<i64> {
+        self.time(name).ok_or_else(|| missing(name))
     }
 
     /// The parameters of the query that are sent as they are, in the order of their declaration.
-    pub(super) fn parameters(&mut self) -> Result<Vec<(&'static str, String)>> {
+    pub(super) fn parameters(&self) -> Result<Vec<(&'static str, String)>> {
         let mut query = Vec::new();
         for argument in self.declared {
-            if let Some(parameter) = argument.parameter {
-                query.extend(self.wire(argument.name)?.map(|value| (parameter, value)));
+            let value = self.get(argument.name);
+            match argument.parameter {
+                Some(_) if value.is_none() && argument.is_required => return Err(missing(argument.name)),
+                Some(parameter) => query.extend(value.map(|value| (parameter, value.to_owned()))),
+                None => {}
             }
         }
         Ok(query)
@@ -118,7 +99,7 @@ fn flag(name: &str, value: &Value) -> Result<bool> {
     }
 }
 
-fn missing(name: &str) -> Error {
+pub(super) fn missing(name: &str) -> Error {
     Error::Argument(format!("{name} is missing"))
 }
 
@@ -185,47 +166,26 @@ fn iso_8601(name: &str, text: &str) -> Result<i64> {
     if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         return Ok(date.and_time(NaiveTime::MIN).and_utc().timestamp_millis());
     }
-    let (local, offset) = split_offset(text);
-    let Some(local) = date_and_time(local) else {
+    if let Some(time) = date_and_time(text) {
+        return Ok(time.timestamp_millis());
+    }
+    if date_and_time(&format!("{text}Z")).is_some() {
         return Err(Error::Argument(format!(
-            "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
-             or give epoch milliseconds as an int",
-            shortened(text)
-        )));
-    };
-    match offset.and_then(|offset| local.and_local_timezone(offset).single()) {
-        Some(time) => Ok(time.timestamp_millis()),
-        None => Err(Error::Argument(format!(
             "{name} {:?} does not say in which time zone it is: write {text}Z for UTC, or an offset such as {text}+01:00",
             shortened(text)
-        ))),
+        )));
     }
+    Err(Error::Argument(format!(
+        "{name} {:?} is not a time: write 2026-11-01, 2026-11-01T19:30:00Z or 2026-11-01T19:30:00+01:00, \
+         or give epoch milliseconds as an int",
+        shortened(text)
+    )))
 }
 
-fn date_and_time(text: &str) -> Option<NaiveDateTime> {
-    let forms = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M"];
-    forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
-}
-
-/// `Z`, `+01`, `+0100`, `+01:00` at the end of a time.
-fn split_offset(text: &str) -> (&str, Option<FixedOffset>) {
-    if let Some(local) = text.strip_suffix(['Z', 'z']) {
-        return (local, FixedOffset::east_opt(0));
-    }
-    // Signs before the time of day belong to the date.
-    let Some(at) = text.rfind(['+', '-']).filter(|at| *at > "2026-11-01T".len()) else { return (text, None) };
-    let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
-    let number = |range: std::ops::Range<usize>| digits.get(range).and_then(|part| part.parse::<i32>().ok());
-    let seconds = match digits.len() {
-        2 => number(0..2).map(|hours| hours * 3600),
-        4 => number(0..2).zip(number(2..4)).map(|(hours, minutes)| hours * 3600 + minutes * 60),
-        _ => None,
-    };
-    let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
-    match seconds.and_then(|seconds| FixedOffset::east_opt(sign * seconds)) {
-        Some(offset) => (&text[..at], Some(offset)),
-        None => (text, None),
-    }
+/// With `Z`, `+01`, `+0100` or `+01:00` at the end.
+fn date_and_time(text: &str) -> Option<DateTime<FixedOffset>> {
+    let forms = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z"];
+    forms.iter().find_map(|form| DateTime::parse_from_str(text, form).ok())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Both Python clients, their overloads and docstrings are generated from here (`make generate`).
 
 use super::argument::{Argument, Kind::*, arg};
-use super::arguments::ArgumentReader;
+use super::arguments::CheckedArguments;
 use super::query::*;
 use super::{Auth, Call, Request, SUBSCRIPTION_TOKEN, encode};
 use crate::config::{Config, Sport};
@@ -28,7 +28,7 @@ pub struct Operation {
     /// Whether the specification shows its body. Otherwise only a table needs the root.
     pub(super) is_body_shown: bool,
     pub reach: Reach,
-    queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>,
+    queries: QueryMaker,
     pub doc: Doc,
 }
 
@@ -61,12 +61,10 @@ const TEAM: (&str, &str) = ("team_id", "team_id");
 const GAME: (&str, &str) = ("game_id", "game_id");
 const SESSION: (&str, &str) = ("session_id", "session_id");
 
-const TEAM_ID: Argument = arg("team_id", Id, "the team.").coverage_key("team_id");
-const GAME_ID: Argument = arg("game_id", Id, "the game.").coverage_key("game_id");
-const SESSION_ID: Argument =
-    arg("session_id", Id, "the session: a period of a game, or a drill.").coverage_key("session_id").many();
-const SCHEDULE_ID: Argument =
-    arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").parameter("schedule_id").many();
+const TEAM_ID: Argument = arg("team_id", Id, "the team.");
+const GAME_ID: Argument = arg("game_id", Id, "the game.");
+const SESSION_ID: Argument = arg("session_id", Id, "the session: a period of a game, or a drill.").many();
+const SCHEDULE_ID: Argument = arg("schedule_id", Id, "the game, by its schedule id.").parameter("schedule_id").many();
 const START: Argument = arg("start", Time, "the beginning of the range.");
 const END: Argument = arg("end", Time, "the end of the range.");
 const GAMES: Argument = GAME_ID.many();
@@ -80,6 +78,7 @@ pub(super) const MOCK: Argument =
         .parameter("mock");
 
 const NO_TABLE: &str = "What the body holds is not documented.";
+const NO_STATS: &str = "`PermissionDenied` without access to stats, `NotFound` for an unknown session";
 const NO_ACCESS: &str = "`PermissionDenied` without access to the game's resources";
 
 const fn signed(name: &'static str, path: &'static str) -> Operation {
@@ -98,17 +97,21 @@ const fn signed(name: &'static str, path: &'static str) -> Operation {
 }
 
 const fn keyed(name: &'static str, path: &'static str) -> Operation {
-    Operation { auth: Auth::ApiKey, ..signed(name, path) }
+    Operation { auth: Auth::ApiKey, ..signed(name, path).section("Broadcast API") }
 }
 
 /// Each of a session's resources.
 const fn of_session(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    signed(name, path).arguments(&[SESSION_ID, GAME_OF_SESSION]).context_params(&[SESSION]).resource(resource)
+    signed(name, path)
+        .arguments(&[SESSION_ID, GAME_OF_SESSION])
+        .context_params(&[SESSION])
+        .resource(resource)
+        .raises(NO_STATS)
 }
 
 /// Each of a game's resources.
 const fn of_game(name: &'static str, path: &'static str, resource: &'static Resource) -> Operation {
-    signed(name, path).arguments(&[GAMES]).context_params(&[GAME]).resource(resource)
+    signed(name, path).arguments(&[GAMES]).context_params(&[GAME]).resource(resource).raises(NO_ACCESS)
 }
 
 /// What a declaration adds to its name and path; the fields say what each is.
@@ -125,7 +128,7 @@ impl Operation {
         Operation { resource: Some(resource), ..self }
     }
 
-    const fn queries(self, queries: fn(&mut ArgumentReader, &QueryTarget) -> Result<Queries>) -> Self {
+    const fn queries(self, queries: QueryMaker) -> Self {
         Operation { queries, ..self }
     }
 
@@ -208,8 +211,10 @@ pub static OPERATIONS: &[Operation] = &[
             TEAM_ID.many(),
             START,
             END,
-            arg("games_only", Flag, "leave practices out.").optional(),
-            arg("workouts_only", Flag, "return live workouts, which are left out otherwise.").optional(),
+            arg("games_only", Flag, "leave practices out.").optional().parameter("gamesonly"),
+            arg("workouts_only", Flag, "return live workouts, which are left out otherwise.")
+                .optional()
+                .parameter("workoutsonly"),
         ])
         .context_params(&[TEAM])
         .resource(&event::TEAM_EVENTS)
@@ -272,7 +277,6 @@ pub static OPERATIONS: &[Operation] = &[
             totals have player id 0 and `is_team_total`: do not add them to the players'. \
             `client.stats(client.game(game_id))` takes sessions and game from the game.",
         )
-        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
         .section("Stats")
         .example(&[
             r#"box_score = client.stats(session_id, game_id=game_id).table("box_score").to_dicts()"#,
@@ -285,7 +289,6 @@ pub static OPERATIONS: &[Operation] = &[
     of_session("stats_details", "/v1/data/stats/{session_id}/stats/details", &stats_details::STATS_DETAILS)
         .summary("Return each occurrence of each stat in a session, with clocks and place.")
         .details("x, y and z are millimetres from the centre of the court, `hoop_to_event_x` and `_y` from the hoop.")
-        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
         .section("Stats details")
         .example(&[r#""hoop_to_event_x" in client.stats_details(session_id).table().column_names"#, "#> True"]),
     of_session("possessions", "/v1/data/stats/{session_id}/possessions", &possessions::POSSESSIONS)
@@ -294,7 +297,6 @@ pub static OPERATIONS: &[Operation] = &[
             "`possessions` has a row for each, with lineups and attributes, `possession_events` one for each stat \
             in it.",
         )
-        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
         .section("Possessions")
         .example(&[
             "client.possessions(session_id).tables",
@@ -328,7 +330,7 @@ pub static OPERATIONS: &[Operation] = &[
             "A row for each tag and time; x, y and z are millimetres. Any range: it is split into windows of at \
             most 30 minutes, and the responses are merged in order.",
         )
-        .raises("`PermissionDenied` without access to stats, `NotFound` for an unknown session")
+        .raises(NO_STATS)
         .section("Sensor locations")
         .example(&[
             "locations = client.locations(session_id, session_start, session_start + 2_000)",
@@ -337,7 +339,6 @@ pub static OPERATIONS: &[Operation] = &[
         ]),
     of_game("game_stats_details", "/v1/data/stats/games/{game_id}/stats/details", &stats_details::GAME_STATS_DETAILS)
         .summary("Return each occurrence of each stat in a whole game.")
-        .raises(NO_ACCESS)
         .section("Game stats details")
         .example(&["client.game_stats_details(game_id).table().num_rows > 0", "#> True"]),
     of_game("game_shots", "/v1/data/stats/games/{game_id}/shots", &game_shots::GAME_SHOTS)
@@ -346,7 +347,6 @@ pub static OPERATIONS: &[Operation] = &[
             "The table is that of `shots(session_id)`; `session_id` names the period. Coordinates are \
             millimetres, `distance_cm` is centimetres.",
         )
-        .raises(NO_ACCESS)
         .section("Game shots")
         .example(&[
             "shots = client.game_shots(game_id).table()",
@@ -356,7 +356,6 @@ pub static OPERATIONS: &[Operation] = &[
     of_game("play_by_play", "/v1/data/stats/games/{game_id}/details", &play_by_play::PLAY_BY_PLAY)
         .summary("Return the events of a whole game, one after the other.")
         .details("`stats` is a map of stat code to what the event adds. Coordinates are millimetres.")
-        .raises(NO_ACCESS)
         .section("Play-by-play")
         .example(&[
             r#"plays = client.play_by_play(game_id).table(columns=["event_id", "team_id", "description", "stats"])"#,
@@ -366,7 +365,6 @@ pub static OPERATIONS: &[Operation] = &[
     of_game("ball_screens", "/v1/data/stats/games/{game_id}/ballscreens", &ball_screens::BALL_SCREENS)
         .summary("Return the predicted ball screens of a whole game.")
         .details("`offensive_actions` and `defensive_actions` are maps of action to probability, from 0 to 1.")
-        .raises(NO_ACCESS)
         .section("Ball screens")
         .example(&[
             "client.ball_screens(game_id).table().column_names[:3]",
@@ -375,7 +373,6 @@ pub static OPERATIONS: &[Operation] = &[
     of_game("videos", "/v1/data/stats/games/{game_id}/videos", &videos::VIDEOS)
         .summary("Return the videos of a whole game, which `sideline.clips` searches.")
         .details("A row for each part of a recording.")
-        .raises(NO_ACCESS)
         .section("Videos")
         .example(&["client.videos(game_id).table().column_names[:3]", "#> ['game_id', 'session_id', 'hls_file']"]),
     // After those of a single resource, which a link finds first.
@@ -454,12 +451,10 @@ pub static OPERATIONS: &[Operation] = &[
         ])
         .summary("Return the Broadcast API's games; without a range those of the coming day.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_schedule().status", "#> 200"]),
     keyed("broadcast_teams", "/broadcast/v1/games/teams")
         .summary("Return the Broadcast API's teams.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_teams().status", "#> 200"]),
     keyed("broadcast_roster", "/broadcast/v1/games/teams/{team_id}")
         .arguments(&[
@@ -470,13 +465,11 @@ pub static OPERATIONS: &[Operation] = &[
         .resource(&broadcast::BROADCAST_ROSTER)
         .summary("Return the Broadcast API's roster of a team, or that of a game.")
         .details("The tables are those of `roster`; columns that the Broadcast API lacks are null.")
-        .section("Broadcast API")
         .example(&[r#"client.broadcast_roster(team_id).table("team").to_dicts()[0]["team_id"] == team_id"#, "#> True"]),
     keyed("broadcast_stats", "/broadcast/v1/stats")
         .arguments(&[SCHEDULE_ID, MOCK])
         .summary("Return the Broadcast API's current statistics of a game.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&[
             "client.broadcast_stats(game_id).status",
             "#> 200",
@@ -484,13 +477,12 @@ pub static OPERATIONS: &[Operation] = &[
             "#> 'mock-service'",
         ]),
     keyed("broadcast_colors", "/broadcast/v1/games/active/{schedule_id}/colors")
-        .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").coverage_key("game_id").many()])
+        .arguments(&[arg("schedule_id", Id, "the game, by its schedule id.").many()])
         .summary("Return the jersey colours of a game in progress.")
         .details(
             "What the body holds is not documented. Before and after the game the service has no colours; the \
             simulator then raises `NotFound`.",
         )
-        .section("Broadcast API")
         .example(&[
             "season = sideline.Simulator(seed=7)",
             r#"upcoming = season.games[-1]["event_id"]"#,
@@ -504,7 +496,6 @@ pub static OPERATIONS: &[Operation] = &[
         .arguments(&[SCHEDULE_ID, TEAM_ID.parameter("team_id")])
         .summary("Return the movement of a team's players in a game.")
         .details(NO_TABLE)
-        .section("Broadcast API")
         .example(&["client.broadcast_locomotion(game_id, team_id).status", "#> 200"]),
 ];
 
@@ -536,7 +527,7 @@ impl Operation {
         }
     }
 
-    pub(super) fn call(&'static self, reader: &mut ArgumentReader, config: &Config) -> Result<Call> {
+    pub(super) fn call(&'static self, arguments: &CheckedArguments, config: &Config) -> Result<Call> {
         let mut context = Context::default();
         let mut segments = Vec::new();
         let template = if self.name == SUBSCRIPTION_TOKEN { &config.token_path } else { self.path };
@@ -544,20 +535,20 @@ impl Operation {
             match placeholder(segment) {
                 None => segments.push(segment.to_string()),
                 Some(name) => {
-                    let value = if name == PARTS { parts(reader)? } else { reader.required(name)? };
+                    let value = if name == PARTS { parts(arguments)? } else { arguments.required(name)?.to_owned() };
                     context = self.add_context(context, name, &value);
                     segments.push(value);
                 }
             }
         }
         for argument in self.arguments.iter().filter(|argument| argument.is_context_only) {
-            if let Some(id) = reader.wire(argument.name)? {
+            if let Some(id) = arguments.get(argument.name) {
                 context = context.with(argument.name, id);
             }
         }
         let path = segments.join("/");
         let base = (self.auth.scheme().base_url)(config);
-        let queries = (self.queries)(reader, &QueryTarget { config, url: format!("{base}{path}") })?;
+        let queries = (self.queries)(arguments, config, &format!("{base}{path}"))?;
         let request = |query: Query| Request {
             operation: self.name,
             auth: self.auth,

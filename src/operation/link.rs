@@ -1,8 +1,9 @@
 //! Links found in bodies, and the escape hatch `get`. Links name the vendor's host whatever the base is: only path and
 //! query are kept, and the request goes to the configured base, so no credential goes elsewhere.
 
+use super::arguments::{is_id, missing, text};
 use super::declared::{FOLLOW, GET, OPERATIONS, Operation, PARTS};
-use super::{Arguments, Auth, Request, arguments, encode};
+use super::{Arguments, Auth, Request, Value, encode};
 use crate::config::Sport;
 use crate::error::{Error, Result};
 use crate::resource::catch_up;
@@ -32,7 +33,9 @@ pub(super) fn follow(link: &str, sport: Sport) -> Result<Request> {
 }
 
 /// The request for any path: one of the Broadcast API takes the key, any other is signed.
-pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
+pub(super) fn get(mut arguments: Arguments) -> Result<Request> {
+    let at = arguments.iter().position(|(name, _)| name == "path").ok_or_else(|| missing("path"))?;
+    let path = &text("path", arguments.remove(at).1)?;
     if !path.starts_with('/') {
         return Err(Error::Argument(format!(
             "the path {path:?} does not begin with a slash; for a whole link write follow(link)"
@@ -42,16 +45,16 @@ pub(super) fn get(path: &str, parameters: Arguments) -> Result<Request> {
         return Err(Error::Argument(format!("the path {path:?} holds a query; give it as params={{\"name\": value}}")));
     }
     check_path(path)?;
-    let mut query = Vec::with_capacity(parameters.len());
-    for (name, value) in parameters {
-        let name = arguments::text("the name of a parameter", super::Value::Text(name))?;
-        let value = arguments::text(&name, value)?;
+    let mut query = Vec::with_capacity(arguments.len());
+    for (name, value) in arguments {
+        let name = text("the name of a parameter", Value::Text(name))?;
+        let value = text(&name, value)?;
         query.push((name, value));
     }
     Ok(Request {
         operation: GET,
         auth: Auth::of_api(path.starts_with(BROADCAST)),
-        path: path.into(),
+        path: path.clone(),
         query: encode(&query),
         resource: None,
         sport: Sport::Basketball,
@@ -112,7 +115,7 @@ fn matched(operation: &Operation, path: &str, query: &str) -> Option<Context> {
             None => return None,
             Some(name) => {
                 let value = percent_decode_str(segment).decode_utf8().ok()?;
-                let fits = if name == PARTS { catch_up::are_parts(&value) } else { arguments::is_id(&value) };
+                let fits = if name == PARTS { catch_up::are_parts(&value) } else { is_id(&value) };
                 if !fits {
                     return None;
                 }

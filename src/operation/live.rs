@@ -1,7 +1,7 @@
 //! The request of an event stream. It is not a call: its response does not end.
 
 use super::argument::{Argument, Kind, arg};
-use super::arguments::ArgumentReader;
+use super::arguments::CheckedArguments;
 use super::declared::MOCK;
 use super::{Arguments, Auth, Request, encode};
 use crate::config::Sport;
@@ -15,9 +15,7 @@ pub(super) static ARGUMENTS: &[Argument] =
 
 /// The event stream of a game (docs/wire.md, "Event stream").
 pub fn live_stats(arguments: &Arguments) -> Result<Request> {
-    let mut reader = ArgumentReader::new(ARGUMENTS, arguments);
-    let query = reader.parameters()?;
-    reader.deny_unknown(NAME)?;
+    let query = CheckedArguments::new(NAME, ARGUMENTS, arguments)?.parameters()?;
     Ok(Request {
         operation: NAME,
         auth: Auth::ApiKey,

@@ -30,7 +30,7 @@ use crate::config::{Config, Sport};
 use crate::error::{Error, Result};
 use crate::resource::Resource;
 use argument::Argument;
-use arguments::ArgumentReader;
+use arguments::CheckedArguments;
 use declared::{FOLLOW, GET};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tables::Context;
@@ -108,26 +108,16 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
     let Some(operation) = OPERATIONS.iter().find(callable) else {
         return Err(Error::Argument(format!("there is no operation {name:?}")));
     };
-    let mut reader = ArgumentReader::new(operation.arguments, arguments);
-    let call = match name {
-        FOLLOW => single(link::follow(&reader.required("link")?, config.sport)?),
-        GET => single(link::get(&reader.required("path")?, reader.take_rest())?),
-        _ => declared_call(operation, &mut reader, arguments, config)?,
-    };
-    reader.deny_unknown(name)?;
-    Ok(call)
-}
-
-/// Refuses a range that holds nothing, after the operation's own rules.
-fn declared_call(
-    operation: &'static Operation,
-    reader: &mut ArgumentReader,
-    arguments: &Arguments,
-    config: &Config,
-) -> Result<Call> {
-    let call = operation.call(reader, config)?;
-    let (start, end) = range(arguments);
-    ranges::check(start, end)?;
+    if name == GET {
+        return Ok(single(link::get(arguments.clone())?));
+    }
+    let arguments = CheckedArguments::new(name, operation.arguments, arguments)?;
+    if name == FOLLOW {
+        return Ok(single(link::follow(arguments.required("link")?, config.sport)?));
+    }
+    let call = operation.call(&arguments, config)?;
+    // After the operation's own rules, whose errors are the service's.
+    ranges::check(arguments.time("start"), arguments.time("end"))?;
     Ok(call)
 }
 
@@ -147,13 +137,6 @@ pub fn context_name(name: &str) -> Option<&'static str> {
         of_request.chain(of_argument.map(|argument| argument.name))
     };
     OPERATIONS.iter().flat_map(named).find(|known| *known == name)
-}
-
-/// The range that arguments name, in epoch milliseconds. Leaves out what is not a time; [`call`] refuses it.
-pub fn range(arguments: &Arguments) -> (Option<i64>, Option<i64>) {
-    let mut reader = ArgumentReader::new(&[], arguments);
-    let mut time = |name| reader.time(name).ok().flatten();
-    (time("start"), time("end"))
 }
 
 /// The names that `find` accepts.

@@ -16,25 +16,14 @@ const WINDOW_MS: i64 = 30 * 60 * 1000;
 /// A range of more windows (seven months) has a time in the wrong unit, such as microseconds: a session lasts minutes.
 const MAX_WINDOWS: i64 = 10_000;
 
-/// The rules of every range of events and stats.
-pub(super) fn order_rules(from: i64, to: i64) -> Vec<&'static str> {
-    let mut violated = Vec::new();
-    if from <= 0 || to <= 0 {
-        violated.push(POSITIVE);
-    }
-    if from >= to {
-        violated.push(IN_ORDER);
-    }
-    violated
-}
-
-/// The rules of an operation whose range cannot be split.
-pub(super) fn bounded_rules(from: i64, to: i64) -> Vec<&'static str> {
-    let mut violated = order_rules(from, to);
-    if to > eight_months_after(from) {
-        violated.push(AT_MOST_8_MONTHS);
-    }
-    violated
+/// The rules that a range of events or stats violates. One that is split may be longer than the service allows.
+fn violated_rules(from: i64, to: i64, is_split: bool) -> Vec<&'static str> {
+    let rules = [
+        (from <= 0 || to <= 0, POSITIVE),
+        (from >= to, IN_ORDER),
+        (!is_split && to > eight_months_after(from), AT_MOST_8_MONTHS),
+    ];
+    rules.into_iter().filter(|(is_violated, _)| *is_violated).map(|(_, rule)| rule).collect()
 }
 
 /// 1990 and 2101 in epoch milliseconds: a time outside is in the wrong unit, or misspelt.
@@ -108,19 +97,20 @@ fn pieces(from: i64, to: i64, furthest: impl Fn(i64) -> i64) -> Vec<(i64, i64)> 
     }
 }
 
-/// The error that the service would return.
-pub(super) fn refuse(violated: &[&'static str], status: u16, url: String) -> Result<()> {
+/// Refuses a range with the error that the service would return.
+pub(super) fn check_rules(from: i64, to: i64, is_split: bool, url: &str) -> Result<()> {
+    let violated = violated_rules(from, to, is_split);
     if violated.is_empty() {
         return Ok(());
     }
     Err(Error::Api(Box::new(ApiError {
         kind: ApiErrorKind::InvalidRequest,
-        status,
+        status: 422,
         message: Scrubbed::local(violated.join(" | ")),
         rules: violated.iter().map(Scrubbed::local).collect(),
         request_id: None,
         method: "GET".into(),
-        url: Scrubbed::local(url),
+        url: Scrubbed::local(format!("{url}?from={from}&to={to}")),
         attempts: 0,
         elapsed: std::time::Duration::ZERO,
         advice: crate::advice::Advice::CorrectRequest,
@@ -158,17 +148,17 @@ mod tests {
         let (from, to) = (utc_ms("2026-01-01T00:00:00Z"), utc_ms("2026-09-01T00:00:00Z"));
         assert_eq!(months(from, to), [(from, to)]);
         assert_eq!(months(from, to + 1), [(from, to), (to, to + 1)]);
-        assert!(bounded_rules(from, to).is_empty());
-        assert_eq!(bounded_rules(from, to + 1), [AT_MOST_8_MONTHS]);
+        assert!(violated_rules(from, to, false).is_empty());
+        assert_eq!(violated_rules(from, to + 1, false), [AT_MOST_8_MONTHS]);
     }
 
     #[test]
     fn every_rule_that_is_violated_is_named() {
-        assert_eq!(order_rules(0, 5), [POSITIVE]);
-        assert_eq!(order_rules(5, 5), [IN_ORDER]);
-        assert_eq!(order_rules(5, -1), [POSITIVE, IN_ORDER]);
-        assert_eq!(bounded_rules(-1, utc_ms("2026-01-01T00:00:00Z")), [POSITIVE, AT_MOST_8_MONTHS]);
-        assert!(order_rules(1, 2).is_empty());
+        assert_eq!(violated_rules(0, 5, true), [POSITIVE]);
+        assert_eq!(violated_rules(5, 5, true), [IN_ORDER]);
+        assert_eq!(violated_rules(5, -1, true), [POSITIVE, IN_ORDER]);
+        assert_eq!(violated_rules(-1, utc_ms("2026-01-01T00:00:00Z"), false), [POSITIVE, AT_MOST_8_MONTHS]);
+        assert!(violated_rules(1, 2, true).is_empty());
     }
 
     #[test]

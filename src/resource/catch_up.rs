@@ -18,47 +18,30 @@ pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"]
 /// The array of each part.
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
-pub(crate) static CATCH_UP: Resource = Resource::new(
-    "catch_up",
-    &[root("").needs_any(NEEDS)],
-    &[
-        &PLAYER_STATS,
-        &BOX_SCORE,
-        &play_by_play::TABLE,
-        &game_shots::TABLE,
-        &POSSESSIONS,
-        &POSSESSION_EVENTS,
-        &POSSESSION_PLAYERS,
-    ],
-)
-.known(&[
-    "gameTotals",
-    "details[].videoAttributes",
-    "details[].key",
-    "shots[].label",
-    "shots[].sst",
-    "shots[].drb",
-    "shots[].dd",
-    "shots[].fid",
-    "shots[].hid",
-    "shots[].players",
-    "possessions[].logo_image_link",
-]);
+pub(crate) static CATCH_UP: Resource = Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE))
+    .known(&[
+        "gameTotals",
+        "details[].videoAttributes",
+        "details[].key",
+        "shots[].label",
+        "shots[].sst",
+        "shots[].drb",
+        "shots[].dd",
+        "shots[].fid",
+        "shots[].hid",
+        "shots[].players",
+        "possessions[].logo_image_link",
+    ]);
 
 /// The same body of football.
-pub(crate) static FOOTBALL_CATCH_UP: Resource = Resource {
-    tables: &[
-        &PLAYER_STATS,
-        &FOOTBALL_BOX_SCORE,
-        &play_by_play::TABLE,
-        &game_shots::TABLE,
-        &POSSESSIONS,
-        &POSSESSION_EVENTS,
-        &POSSESSION_PLAYERS,
-    ],
-    cache: PlanCache::new(),
-    ..CATCH_UP
-};
+pub(crate) static FOOTBALL_CATCH_UP: Resource =
+    Resource { tables: &tables(&FOOTBALL_BOX_SCORE), cache: PlanCache::new(), ..CATCH_UP };
+
+/// Only the box score is another for each sport.
+const fn tables(box_score: &'static Table) -> [&'static Table; 7] {
+    let (plays, shots) = (&play_by_play::TABLE, &game_shots::TABLE);
+    [&PLAYER_STATS, box_score, plays, shots, &POSSESSIONS, &POSSESSION_EVENTS, &POSSESSION_PLAYERS]
+}
 
 /// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
 /// unknown or repeated part.

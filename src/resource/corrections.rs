@@ -1,15 +1,13 @@
 //! The changes that an archive saw after a game was over.
 
+use super::table;
 use tables::{Resource, Table, Ty::*, col};
 
 pub(crate) static CORRECTIONS: Resource = Resource::of_rows("corrections", &[&TABLE]);
 
-static TABLE: Table = Table {
-    name: "corrections",
-    doc: "One row for each value that changed in an archive after the end of its game.",
-    rows: "",
-    open: None,
-    cols: &[
+static TABLE: Table = table("corrections", "")
+    .doc("One row for each value that changed in an archive after the end of its game.")
+    .columns(&[
         col("table", Category, "table").required().doc("Table of the changed value"),
         col("team_id", Int64, "team_id").doc("Team id, if the row has one"),
         col("game_id", Text, "game_id").doc("Game id, if the row has one"),
@@ -22,5 +20,4 @@ static TABLE: Table = Table {
         col("old_version", Int64, "old_version").doc("Version of the previous row"),
         col("new_version", Int64, "new_version").doc("Version of the new row"),
         col("seen_at", TimestampMs, "seen_at").required().doc("Time at which the archive stored the change"),
-    ],
-};
+    ]);

@@ -1,9 +1,10 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
+use super::table;
 use serde::{Deserialize, Serialize};
 use tables::{Resource, Table, Ty::*, col};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Covered {
     pub operation: String,
     pub team_id: Option<i64>,
@@ -24,12 +25,8 @@ pub struct Covered {
 
 pub(crate) static COVERAGE: Resource = Resource::of_rows("coverage", &[&TABLE]);
 
-pub(crate) static TABLE: Table = Table {
-    name: "coverage",
-    doc: "One row for each planned unit: one operation for one id.",
-    rows: "",
-    open: None,
-    cols: &[
+pub(crate) static TABLE: Table =
+    table("coverage", "").doc("One row for each planned unit: one operation for one id.").columns(&[
         col("operation", Category, "operation").required().doc("Name of the requested operation"),
         col("team_id", Int64, "team_id").doc("Id of the requested team"),
         col("game_id", Text, "game_id").doc("Id of the requested game"),
@@ -49,5 +46,4 @@ pub(crate) static TABLE: Table = Table {
             .doc("Date header of the response, or of the first of several responses"),
         col("listed_at", TimestampMs, "listed_at")
             .doc("Time of the last schedule or event list that had the event; null in a batch"),
-    ],
-};
+    ]);

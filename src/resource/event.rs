@@ -1,5 +1,6 @@
 //! Team events, games and practices, and their sessions.
 
+use super::table;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
 use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
@@ -53,12 +54,9 @@ fn game_id_of_event(inputs: &[ArrayRef], context: &Context) -> ArrayRef {
     Arc::new(rows.collect::<StringArray>())
 }
 
-static SESSIONS: Table = Table {
-    name: "sessions",
-    doc: "One row for each session (a period of a game, a drill of a practice).",
-    rows: "results[]",
-    open: None,
-    cols: &[
+static SESSIONS: Table = table("sessions", "results[]")
+    .doc("One row for each session (a period of a game, a drill of a practice).")
+    .columns(&[
         TEAM_ID,
         EVENT_ID,
         GAME_ID,
@@ -75,41 +73,31 @@ static SESSIONS: Table = Table {
         IS_GAME.hidden(),
         IS_PRACTICE.hidden(),
         SELF_LINK.hidden(),
-    ],
-};
+    ]);
 
-static EVENTS: Table = Table {
-    name: "events",
-    doc: "One row for each event: a game or a practice.",
-    rows: "",
-    open: None,
-    cols: &[
-        TEAM_ID,
-        EVENT_ID,
-        GAME_ID,
-        col("name", Text, "name").doc("Event name"),
-        col("source", Category, "source").doc("Origin of the data"),
-        IS_PRACTICE,
-        IS_GAME,
-        col("started_at", TimestampMs, "started_at").doc("Start of the event"),
-        col("ended_at", TimestampMs, "ended_at").doc("End of the event"),
-        col("game_type", Category, "game_type").doc("Period format, HALF or QUARTER; games only"),
-        col("home_team_id", Int64, "game_attributes.home_team_id").doc("Home team id; games only"),
-        col("home_team_name", Text, "game_attributes.home_team_name").doc("Home team name; games only"),
-        col("away_team_id", Int64, "game_attributes.away_team_id").doc("Away team id; games only"),
-        col("away_team_name", Text, "game_attributes.away_team_name").doc("Away team name; games only"),
-        SELF_LINK,
-        col("stats_details_link", Links, "totals._stats_details")
-            .doc("Link to the stats details of the whole game; games only"),
-    ],
-};
+static EVENTS: Table = table("events", "").doc("One row for each event: a game or a practice.").columns(&[
+    TEAM_ID,
+    EVENT_ID,
+    GAME_ID,
+    col("name", Text, "name").doc("Event name"),
+    col("source", Category, "source").doc("Origin of the data"),
+    IS_PRACTICE,
+    IS_GAME,
+    col("started_at", TimestampMs, "started_at").doc("Start of the event"),
+    col("ended_at", TimestampMs, "ended_at").doc("End of the event"),
+    col("game_type", Category, "game_type").doc("Period format, HALF or QUARTER; games only"),
+    col("home_team_id", Int64, "game_attributes.home_team_id").doc("Home team id; games only"),
+    col("home_team_name", Text, "game_attributes.home_team_name").doc("Home team name; games only"),
+    col("away_team_id", Int64, "game_attributes.away_team_id").doc("Away team id; games only"),
+    col("away_team_name", Text, "game_attributes.away_team_name").doc("Away team name; games only"),
+    SELF_LINK,
+    col("stats_details_link", Links, "totals._stats_details")
+        .doc("Link to the stats details of the whole game; games only"),
+]);
 
-static LOCATION_WINDOWS: Table = Table {
-    name: "location_windows",
-    doc: "One row for each time window of a session's sensor locations; consecutive windows cover the session.",
-    rows: "results[]._locations[?]",
-    open: None,
-    cols: &[
+static LOCATION_WINDOWS: Table = table("location_windows", "results[]._locations[?]")
+    .doc("One row for each time window of a session's sensor locations; consecutive windows cover the session.")
+    .columns(&[
         col("event_id", Text, "id").doc("Event id of a game or a practice"),
         GAME_ID,
         col("session_id", Text, "results[].id").required().doc("Session id"),
@@ -119,5 +107,4 @@ static LOCATION_WINDOWS: Table = Table {
         IS_GAME.hidden(),
         IS_PRACTICE.hidden(),
         SELF_LINK.hidden(),
-    ],
-};
+    ]);

@@ -1,5 +1,6 @@
 //! Stream items as tables: every item, and the stats messages of the websocket.
 
+use super::table;
 use tables::{Resource, Table, Ty::*, col, key, root};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
@@ -23,12 +24,7 @@ pub(crate) struct LiveItem {
 
 pub(crate) static LIVE_ITEMS: Resource = Resource::of_rows("live_items", &[&ITEMS]);
 
-pub(crate) static ITEMS: Table = Table {
-    name: "live_items",
-    doc: "One row for each update and notice of a live stream.",
-    rows: "",
-    open: None,
-    cols: &[
+pub(crate) static ITEMS: Table = table("live_items", "").doc("One row for each update and notice of a live stream.").columns(&[
         col("kind", Category, "kind")
             .required()
             .doc("Kind of item: update, connected, disconnected, gap, recovering or recovered (followed by its updates), or quiet"),
@@ -45,36 +41,28 @@ pub(crate) static ITEMS: Table = Table {
         col("attempt", Int64, "attempt").doc("Number of consecutive failed attempts"),
         col("retry_at", TimestampMs, "retry_at").doc("Time of the next attempt"),
         col("dropped", Int64, "dropped").doc("Number of missing messages in a gap; null if unknown"),
-    ],
-};
+    ]);
 
 pub(crate) static LIVE_LEADERS: Resource = Resource::of_rows("live_leaders", &[&LEADERS]);
 
-pub(crate) static LEADERS: Table = Table {
-    name: "live_leaders",
-    doc: "One row for each player with the highest values of one stat code in a live box score, the highest first.",
-    rows: "",
-    open: None,
-    cols: &[
+pub(crate) static LEADERS: Table = table("live_leaders", "")
+    .doc("One row for each player with the highest values of one stat code in a live box score, the highest first.")
+    .columns(&[
         col("team_id", Int64, "team_id").required().doc("Team id"),
         col("team_name", Text, "team_name").doc("Team name"),
         col("player_id", Int64, "player_id").required().doc("Player id"),
         col("player_name", Text, "player_name").doc("First and last name of the player"),
         col("value", Float64, "value").required().doc("Value of the stat code"),
-    ],
-};
+    ]);
 
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
 /// not increments; `version` orders them.
 pub(crate) static STAT_UPDATES: Resource =
     Resource::new("stat_updates", &[root(""), root("[]")], &[&UPDATES]).known(&["type"]);
 
-static UPDATES: Table = Table {
-    name: "stat_updates",
-    doc: "One row for each stat code of each stats message, with its current value.",
-    rows: "data.stats{}",
-    open: None,
-    cols: &[
+static UPDATES: Table = table("stat_updates", "data.stats{}")
+    .doc("One row for each stat code of each stats message, with its current value.")
+    .columns(&[
         col("occurred_at", TimestampMs, "data.occurred_at").doc("Time of the event, which a correction repeats"),
         col("team_id", Int64, "data.team_id").doc("Team id"),
         col("player_id", Int64, "data.player_id").doc("Player id; 0 marks a team total"),
@@ -86,5 +74,4 @@ static UPDATES: Table = Table {
         col("version", Count, "data.version").doc("Version of the player's stats; the higher version is newer"),
         col("seq", Int64, "seq").doc("Sequence number of the message"),
         col("source", Category, "source").doc("Source of the message"),
-    ],
-};
+    ]);

@@ -1,16 +1,13 @@
 //! Sensor locations.
 
+use super::table;
 use tables::{Resource, Table, Ty::*, col, request, root};
 
 pub(crate) static LOCATIONS: Resource =
     Resource::new("locations", &[root("[]"), root("").needs(&["locations[]"])], &[&TABLE]);
 
-static TABLE: Table = Table {
-    name: "locations",
-    doc: "One row for each position of a player or the ball.",
-    rows: "locations[]",
-    open: None,
-    cols: &[
+static TABLE: Table =
+    table("locations", "locations[]").doc("One row for each position of a player or the ball.").columns(&[
         col("session_id", Text, ".sid")
             .by_request("session_id")
             .doc("Id of the requested session, else that in the response"),
@@ -28,5 +25,4 @@ static TABLE: Table = Table {
         col("game_clock_s", ClockSeconds, ".gc").doc("Time left in the period"),
         col("shot_clock", Text, ".sc").doc("Shot clock as sent"),
         col("shot_clock_s", ClockSeconds, ".sc").doc("Time left on the shot clock"),
-    ],
-};
+    ]);

@@ -1,19 +1,18 @@
 //! Play-by-play of a game.
 
-use tables::{Resource, Table, Ty::*, col, root};
+use super::table;
+use tables::{Col, Resource, Table, Ty::*, col, root};
 
 pub(crate) static PLAY_BY_PLAY: Resource = Resource::new("play_by_play", &[root("").needs(&["details[]"])], &[&TABLE])
     .known(&["gameTotals", "details[].videoAttributes", "details[].key"]);
 
-pub(super) static TABLE: Table = Table {
-    name: "play_by_play",
-    doc: "One row for each event of a game.",
-    rows: "details[]",
-    open: None,
-    cols: &[
-        col("game_id", Text, ".gameId")
-            .by_request("game_id")
-            .doc("Id of the requested game, else that in the response"),
+/// As each of a game's resources has it.
+pub(super) const GAME_ID: Col =
+    col("game_id", Text, ".gameId").by_request("game_id").doc("Id of the requested game, else that in the response");
+
+pub(super) static TABLE: Table =
+    table("play_by_play", "details[]").doc("One row for each event of a game.").columns(&[
+        GAME_ID,
         col("session_id", Text, ".sessionId").doc("Session id"),
         col("event_id", Text, ".eventId").required().doc("Event id, which corrections do not change"),
         col("type", Category, ".type").doc("Event type; ACTUAL is the only documented value"),
@@ -49,5 +48,4 @@ pub(super) static TABLE: Table = Table {
         col("actual_stats", Category, ".actualStats").doc("Specific stat code, such as LBTO"),
         col("act", Category, ".act").doc("Type of the actor; PLAYER is the only documented value"),
         col("player_id", Int64, ".pid").doc("Player id"),
-    ],
-};
+    ]);

@@ -1,5 +1,6 @@
 //! Possessions of a session.
 
+use super::table;
 use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
 
 pub(crate) static POSSESSIONS: Resource =
@@ -18,13 +19,8 @@ macro_rules! count {
         col($name, Count, concat!(".possession_attributes.", $name)).doc($doc)
     };
 }
-pub(super) static TABLE: Table = Table {
-    name: "possessions",
-    doc: "One row for each possession of a team.",
-    rows: "possessions[]",
-    open: None,
-    cols: &COLUMNS,
-};
+pub(super) static TABLE: Table =
+    table("possessions", "possessions[]").doc("One row for each possession of a team.").columns(&COLUMNS);
 pub(super) const COLUMNS: [Col; 43] = [
     SESSION_ID,
     GAME_ID,
@@ -72,13 +68,9 @@ pub(super) const COLUMNS: [Col; 43] = [
     col("locations_link", Links, "._locations").doc("Link to the sensor locations of the possession"),
 ];
 
-pub(super) static EVENTS: Table = Table {
-    name: "possession_events",
-    doc: "One row for each stat event of a possession.",
-    rows: "possessions[].stats[]",
-    open: None,
-    cols: &EVENT_COLUMNS,
-};
+pub(super) static EVENTS: Table = table("possession_events", "possessions[].stats[]")
+    .doc("One row for each stat event of a possession.")
+    .columns(&EVENT_COLUMNS);
 pub(super) const EVENT_COLUMNS: [Col; 20] = [
     SESSION_ID,
     GAME_ID,
@@ -104,13 +96,9 @@ pub(super) const EVENT_COLUMNS: [Col; 20] = [
     col("is_3point", Bool, ".shot_attributes.is_3point").doc("Whether the shot was a three-point attempt; shots only"),
 ];
 
-pub(super) static PLAYERS: Table = Table {
-    name: "possession_players",
-    doc: "One row for each player in the possessions of a session or game.",
-    rows: "team_player_details[]",
-    open: None,
-    cols: &PLAYER_COLUMNS,
-};
+pub(super) static PLAYERS: Table = table("possession_players", "team_player_details[]")
+    .doc("One row for each player in the possessions of a session or game.")
+    .columns(&PLAYER_COLUMNS);
 pub(super) const PLAYER_COLUMNS: [Col; 7] = [
     request("session_id", Text)
         .doc("Id of the requested session; null in a catch-up response, which covers a whole game"),

@@ -1,18 +1,14 @@
 //! A team's roster.
 
+use super::table;
 use super::team;
 use tables::{Col, Resource, Table, Ty::*, col, root};
 
 pub(crate) static ROSTER: Resource =
     Resource::new("roster", &[root("").needs(&["id", "players[]"])], &[&PLAYERS, &SPECIAL_SERVICES, &TEAM]);
 
-pub(super) static PLAYERS: Table = Table {
-    name: "players",
-    doc: "One row for each player of a roster.",
-    rows: "players[]",
-    open: None,
-    cols: &PLAYER_COLUMNS,
-};
+pub(super) static PLAYERS: Table =
+    table("players", "players[]").doc("One row for each player of a roster.").columns(&PLAYER_COLUMNS);
 pub(super) const PLAYER_COLUMNS: [Col; 22] = [
     col("team_id", Int64, "id").required().doc("Team id"),
     col("player_id", Int64, ".id").required().doc("Player id"),
@@ -45,44 +41,34 @@ pub(super) const PLAYER_COLUMNS: [Col; 22] = [
         .doc("Link to the profile image in the team's set of player images"),
 ];
 
-pub(super) static SPECIAL_SERVICES: Table = Table {
-    name: "special_services",
-    doc: "One row for each special service (microphone, video) of a player.",
-    rows: "players[].special_services[]",
-    open: None,
-    cols: &[
+pub(super) static SPECIAL_SERVICES: Table = table("special_services", "players[].special_services[]")
+    .doc("One row for each special service (microphone, video) of a player.")
+    .columns(&[
         col("team_id", Int64, "id").required().doc("Team id"),
         col("player_id", Int64, "players[].id").required().doc("Player id"),
         col("type", Category, ".type").doc("Type of the service, MIC (microphone) or VIDEO"),
         col("value", Text, ".value").doc("Value of the service, such as mic6"),
-    ],
-};
+    ]);
 
-pub(super) static TEAM: Table = Table {
-    name: "team",
-    doc: "One row: the team of a roster.",
-    rows: "",
-    open: None,
-    cols: &[
-        team::TEAM_ID,
-        team::NAME,
-        team::GENDER,
-        team::CONFERENCE,
-        team::LEAGUE,
-        team::SPORT,
-        team::REFERENCE,
-        col("logo_image_link", Text, "logo_image_link").doc("Link to the team's logo"),
-        col("logo_small_light", Text, "team_images.logo_small_light").doc("Link to the small logo, light variant"),
-        col("logo_small_dark", Text, "team_images.logo_small_dark").doc("Link to the small logo, dark variant"),
-        col("logo_small_light_transparent", Text, "team_images.logo_small_light_transparent")
-            .doc("Link to the small logo, light variant with transparency"),
-        col("logo_small_dark_transparent", Text, "team_images.logo_small_dark_transparent")
-            .doc("Link to the small logo, dark variant with transparency"),
-        col("logo_light", Text, "team_images.logo_light").doc("Link to the logo, light variant"),
-        col("logo_dark", Text, "team_images.logo_dark").doc("Link to the logo, dark variant"),
-        col("logo_light_transparent", Text, "team_images.logo_light_transparent")
-            .doc("Link to the logo, light variant with transparency"),
-        col("logo_dark_transparent", Text, "team_images.logo_dark_transparent")
-            .doc("Link to the logo, dark variant with transparency"),
-    ],
-};
+pub(super) static TEAM: Table = table("team", "").doc("One row: the team of a roster.").columns(&[
+    team::TEAM_ID,
+    team::NAME,
+    team::GENDER,
+    team::CONFERENCE,
+    team::LEAGUE,
+    team::SPORT,
+    team::REFERENCE,
+    col("logo_image_link", Text, "logo_image_link").doc("Link to the team's logo"),
+    col("logo_small_light", Text, "team_images.logo_small_light").doc("Link to the small logo, light variant"),
+    col("logo_small_dark", Text, "team_images.logo_small_dark").doc("Link to the small logo, dark variant"),
+    col("logo_small_light_transparent", Text, "team_images.logo_small_light_transparent")
+        .doc("Link to the small logo, light variant with transparency"),
+    col("logo_small_dark_transparent", Text, "team_images.logo_small_dark_transparent")
+        .doc("Link to the small logo, dark variant with transparency"),
+    col("logo_light", Text, "team_images.logo_light").doc("Link to the logo, light variant"),
+    col("logo_dark", Text, "team_images.logo_dark").doc("Link to the logo, dark variant"),
+    col("logo_light_transparent", Text, "team_images.logo_light_transparent")
+        .doc("Link to the logo, light variant with transparency"),
+    col("logo_dark_transparent", Text, "team_images.logo_dark_transparent")
+        .doc("Link to the logo, dark variant with transparency"),
+]);

@@ -1,5 +1,6 @@
 //! Shots of a session, and the table shared by all shots.
 
+use super::table;
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array,
     cast::AsArray,
@@ -54,13 +55,8 @@ fn distance_cm(inputs: &[ArrayRef], _: &Context) -> ArrayRef {
     Arc::new((0..inputs[0].len()).map(distance).collect::<Float64Array>())
 }
 
-pub(super) static TABLE: Table = Table {
-    name: "shots",
-    doc: "One row for each field-goal attempt.",
-    rows: "player_shots[].shots[]",
-    open: None,
-    cols: &COLUMNS,
-};
+pub(super) static TABLE: Table =
+    table("shots", "player_shots[].shots[]").doc("One row for each field-goal attempt.").columns(&COLUMNS);
 pub(super) const COLUMNS: [Col; 29] = [
     request("session_id", Text).doc("Session id, from the request if the response has none"),
     request("game_id", Text).doc("Id of the requested game, else that in the response"),

@@ -1,5 +1,6 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
+use super::table;
 use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root};
 
 pub(crate) static STATS: Resource =
@@ -19,7 +20,7 @@ pub(crate) static FOOTBALL_STATS: Resource =
 pub(crate) static FOOTBALL_TEAM_GAME_STATS: Resource =
     Resource { tables: &[&PLAYER_STATS, &FOOTBALL_BOX_SCORE], cache: PlanCache::new(), ..TEAM_GAME_STATS };
 
-const KNOWN: &[&str] =
+pub(super) const KNOWN: &[&str] =
     &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
 
 pub(super) const SESSION_ID: Col = request("session_id", Text).doc("Id of the requested session");
@@ -73,13 +74,9 @@ macro_rules! stat_codes {
 pub(super) use stat_codes;
 pub(super) const STAT_CODES: usize = stat_codes!("").len();
 
-pub(super) static PLAYER_STATS: Table = Table {
-    name: "player_stats",
-    doc: "One row for each player or team total and stat code.",
-    rows: "player_stats[].stats{}",
-    open: None,
-    cols: &LINES,
-};
+pub(super) static PLAYER_STATS: Table = table("player_stats", "player_stats[].stats{}")
+    .doc("One row for each player or team total and stat code.")
+    .columns(&LINES);
 pub(super) const LINES: [Col; 12] = concat(
     PLAYER,
     [

@@ -1,6 +1,9 @@
 //! Stat occurrences of a session or a whole game.
 
-use super::stats::{FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION};
+use super::stats::{
+    FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, KNOWN, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
+};
+use super::table;
 use tables::{Resource, Table, Ty::*, col, key, root};
 
 pub(crate) static STATS_DETAILS: Resource =
@@ -10,15 +13,8 @@ pub(crate) static STATS_DETAILS: Resource =
 pub(crate) static GAME_STATS_DETAILS: Resource =
     Resource::new("game_stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).known(KNOWN);
 
-const KNOWN: &[&str] =
-    &["logo_image_link", "player_stats[].player_details.id", "player_stats[].player_details.profile_image_link"];
-
-static STAT_EVENTS: Table = Table {
-    name: "stat_events",
-    doc: "One row for each occurrence of a stat.",
-    rows: "player_stats[].stats{}[]",
-    open: None,
-    cols: &[
+static STAT_EVENTS: Table =
+    table("stat_events", "player_stats[].stats{}[]").doc("One row for each occurrence of a stat.").columns(&[
         SESSION_ID,
         GAME_ID,
         TEAM_ID,
@@ -43,5 +39,4 @@ static STAT_EVENTS: Table = Table {
             .hoop()
             .doc("Offset from the hoop to the right, for a view from the hoop to mid-court"),
         col("hoop_to_event_y", Float64, ".hoop_to_event_y").hoop().doc("Offset from the hoop towards mid-court"),
-    ],
-};
+    ]);

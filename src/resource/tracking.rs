@@ -1,5 +1,6 @@
 //! The answers from positions: `sideline.Tracking`.
 
+use super::table;
 use tables::{Col, Resource, Table, Ty::*, col};
 
 pub(crate) static RESOURCES: [Resource; 10] = [
@@ -29,12 +30,8 @@ const OFFSET: Col = col("offset_s", Float64, "offset_s")
 const LOW: Col = col("low_90", Float64, "low_90").doc("Lower end of the 90 % interval");
 const HIGH: Col = col("high_90", Float64, "high_90").doc("Upper end of the 90 % interval");
 
-pub static FRAMES: Table = Table {
-    name: "tracking_frames",
-    doc: "One row for each player, and the ball, at each frame.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static FRAMES: Table =
+    table("tracking_frames", "").doc("One row for each player, and the ball, at each frame.").columns(&[
         SESSION_ID,
         PERIOD,
         FRAME,
@@ -58,33 +55,22 @@ pub static FRAMES: Table = Table {
             .required()
             .doc("Whether the position lies between two positions of the sensor"),
         REASON,
-    ],
-};
+    ]);
 
-pub static OPPONENTS: Table = Table {
-    name: "tracking_opponents",
-    doc: "One row for each player at each frame.",
-    rows: "",
-    open: None,
-    cols: &[
-        SESSION_ID,
-        PERIOD,
-        FRAME,
-        TIME,
-        TEAM_ID,
-        PLAYER_ID,
-        col("nearest_player_id", Int64, "nearest_player_id").doc("Player id of the nearest opponent on court"),
-        col("distance_m", Float64, "distance_m").unit("m").doc("Distance to that opponent"),
-        REASON,
-    ],
-};
+pub static OPPONENTS: Table = table("tracking_opponents", "").doc("One row for each player at each frame.").columns(&[
+    SESSION_ID,
+    PERIOD,
+    FRAME,
+    TIME,
+    TEAM_ID,
+    PLAYER_ID,
+    col("nearest_player_id", Int64, "nearest_player_id").doc("Player id of the nearest opponent on court"),
+    col("distance_m", Float64, "distance_m").unit("m").doc("Distance to that opponent"),
+    REASON,
+]);
 
-pub static DEFENDERS: Table = Table {
-    name: "tracking_defenders",
-    doc: "One row for each shot, or for each of the given rows.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static DEFENDERS: Table =
+    table("tracking_defenders", "").doc("One row for each shot, or for each of the given rows.").columns(&[
         SESSION_ID,
         GAME_ID,
         col("row", Int32, "row").required().doc("Position among the shots or the given rows, from 0"),
@@ -126,15 +112,10 @@ pub static DEFENDERS: Table = Table {
         col("service_defender_distance_m", Float64, "service_defender_distance_m")
             .unit("m")
             .doc("Distance to the nearest of the defenders that the service named"),
-    ],
-};
+    ]);
 
-pub static MATCHUPS: Table = Table {
-    name: "tracking_matchups",
-    doc: "One row for each attacker and defender who met.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static MATCHUPS: Table =
+    table("tracking_matchups", "").doc("One row for each attacker and defender who met.").columns(&[
         col("offense_player_id", Int64, "offense_player_id").required().doc("Player id of the attacker"),
         col("defense_player_id", Int64, "defense_player_id").required().doc("Player id of the defender"),
         col("guarded_s", Float64, "guarded_s")
@@ -147,15 +128,10 @@ pub static MATCHUPS: Table = Table {
         col("low_90", Float64, "low_90").doc("Lower end of Wilson's 90 % interval of makes / shots"),
         col("high_90", Float64, "high_90").doc("Upper end of Wilson's 90 % interval of makes / shots"),
         col("offense_team_id", Int64, "offense_team_id").doc("Team id of the attacker"),
-    ],
-};
+    ]);
 
-pub static SHOT_QUALITY: Table = Table {
-    name: "tracking_shot_quality",
-    doc: "One row for each group of shots whose defender is known.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static SHOT_QUALITY: Table =
+    table("tracking_shot_quality", "").doc("One row for each group of shots whose defender is known.").columns(&[
         col("player_id", Int64, "player_id").doc("Player id of the shooter; null if the groups have several"),
         col("team_id", Int64, "team_id").doc("Team id of the shooter; null if the groups have several"),
         col("defender_id", Int64, "defender_id")
@@ -170,57 +146,39 @@ pub static SHOT_QUALITY: Table = Table {
         col("difference", Float64, "difference").required().doc("Difference of efg and expected_efg"),
         LOW,
         HIGH,
-    ],
-};
+    ]);
 
-pub static TOUCHES: Table = Table {
-    name: "tracking_touches",
-    doc: "One row for each touch of the ball.",
-    rows: "",
-    open: None,
-    cols: &[
-        SESSION_ID,
-        GAME_ID,
-        PERIOD,
-        TEAM_ID,
-        PLAYER_ID,
-        col("start_t", TimestampMs, "start_t").required().doc("Start of the touch"),
-        col("end_t", TimestampMs, "end_t").required().doc("End of the touch"),
-        col("duration_s", Float64, "duration_s").required().unit("s").doc("Duration of the touch"),
-        col("distance_with_ball_m", Float64, "distance_with_ball_m")
-            .required()
-            .unit("m")
-            .doc("Distance that the player ran with the ball"),
-        col("ended_by", Category, "ended_by")
-            .required()
-            .doc("End of the touch: pass, shot, turnover, dead_ball or other"),
-    ],
-};
+pub static TOUCHES: Table = table("tracking_touches", "").doc("One row for each touch of the ball.").columns(&[
+    SESSION_ID,
+    GAME_ID,
+    PERIOD,
+    TEAM_ID,
+    PLAYER_ID,
+    col("start_t", TimestampMs, "start_t").required().doc("Start of the touch"),
+    col("end_t", TimestampMs, "end_t").required().doc("End of the touch"),
+    col("duration_s", Float64, "duration_s").required().unit("s").doc("Duration of the touch"),
+    col("distance_with_ball_m", Float64, "distance_with_ball_m")
+        .required()
+        .unit("m")
+        .doc("Distance that the player ran with the ball"),
+    col("ended_by", Category, "ended_by").required().doc("End of the touch: pass, shot, turnover, dead_ball or other"),
+]);
 
-pub static PASSES: Table = Table {
-    name: "tracking_passes",
-    doc: "One row for each pass between teammates.",
-    rows: "",
-    open: None,
-    cols: &[
-        SESSION_ID,
-        GAME_ID,
-        PERIOD,
-        TEAM_ID,
-        col("passer_id", Int64, "passer_id").required().doc("Player id of the passer"),
-        col("receiver_id", Int64, "receiver_id").required().doc("Player id of the receiver"),
-        col("t", TimestampMs, "t").required().doc("Time at which the ball left the passer"),
-        col("distance_m", Float64, "distance_m").required().unit("m").doc("Distance from the passer to the receiver"),
-        col("air_time_s", Float64, "air_time_s").required().unit("s").doc("Time between the two touches"),
-    ],
-};
+pub static PASSES: Table = table("tracking_passes", "").doc("One row for each pass between teammates.").columns(&[
+    SESSION_ID,
+    GAME_ID,
+    PERIOD,
+    TEAM_ID,
+    col("passer_id", Int64, "passer_id").required().doc("Player id of the passer"),
+    col("receiver_id", Int64, "receiver_id").required().doc("Player id of the receiver"),
+    col("t", TimestampMs, "t").required().doc("Time at which the ball left the passer"),
+    col("distance_m", Float64, "distance_m").required().unit("m").doc("Distance from the passer to the receiver"),
+    col("air_time_s", Float64, "air_time_s").required().unit("s").doc("Time between the two touches"),
+]);
 
-pub static SPACING: Table = Table {
-    name: "tracking_spacing",
-    doc: "One row for each possession of a team, or for each team at each frame.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static SPACING: Table = table("tracking_spacing", "")
+    .doc("One row for each possession of a team, or for each team at each frame.")
+    .columns(&[
         SESSION_ID,
         GAME_ID,
         PERIOD,
@@ -240,15 +198,10 @@ pub static SPACING: Table = Table {
         col("ball_side_share", Float64, "ball_side_share")
             .doc("Share of them in the half between the sidelines that the ball is in; null without a ball"),
         REASON,
-    ],
-};
+    ]);
 
-pub static LOADS: Table = Table {
-    name: "tracking_loads",
-    doc: "One row for each player in a group, by default a period.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static LOADS: Table =
+    table("tracking_loads", "").doc("One row for each player in a group, by default a period.").columns(&[
         col("session_id", Text, "session_id").doc("Session id; null if the group has several"),
         col("game_id", Text, "game_id").doc("Game id; null if the group has several or the tables have none"),
         col("period", Category, "period")
@@ -281,15 +234,10 @@ pub static LOADS: Table = Table {
         col("decelerations_2", Int64, "decelerations_2").doc("Times of at least 0.3 s below -2 m/s²"),
         col("decelerations_3", Int64, "decelerations_3").doc("Times of at least 0.3 s below -3 m/s²"),
         REASON,
-    ],
-};
+    ]);
 
-pub static COVERAGE: Table = Table {
-    name: "tracking_coverage",
-    doc: "One row for each player, and the ball, in a session.",
-    rows: "",
-    open: None,
-    cols: &[
+pub static COVERAGE: Table =
+    table("tracking_coverage", "").doc("One row for each player, and the ball, in a session.").columns(&[
         SESSION_ID,
         GAME_ID,
         col("team_id", Int64, "team_id").doc("Team id; null for the ball"),
@@ -307,5 +255,4 @@ pub static COVERAGE: Table = Table {
             .doc("Positions left out because they need more than 12 m/s, or have a time half a day from the others"),
         col("rate_hz", Float64, "rate_hz").unit("Hz").doc("Frames per second, measured in the session"),
         OFFSET,
-    ],
-};
+    ]);

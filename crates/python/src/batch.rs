@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use sideline::error::{Error, Result};
 use sideline::fetch::{self, Counters, UnitOutcome};
-use sideline::machine;
 use sideline::operation::{self, Value};
 use sideline::resource::coverage::Covered;
 use std::future::Future;
@@ -273,14 +272,11 @@ fn fetched(
         let plan = fetch::plan(operation, name, &ids, &game_ids, &rest, client.config());
         Ok::<_, Error>((transport, client.drift_record()?, plan?))
     };
-    let (transport, drift, plan) = prepare().map_err(|error| client.raise(py, error))?;
+    let (transport, drift, (shape, units)) = prepare().map_err(|error| client.raise(py, error))?;
     let (unpickled, counters) = (client.unpickled(), progress.0.clone());
-    let fetch::BatchPlan { shape, units, unsent } = plan;
     Ok(async move {
-        counters.done.fetch_add(unsent.len() as u64, Ordering::Relaxed);
         let done = fetch::run_all(&transport, &drift, units, strict, &counters).await;
-        let all = done.map(|done| fetch::BatchPlan::with_unsent(unsent, done, machine::now()));
-        all.map(|all| (shape, all)).map_err(|error| with_pickle_hint(error, unpickled))
+        done.map(|done| (shape, done)).map_err(|error| with_pickle_hint(error, unpickled))
     })
 }
 

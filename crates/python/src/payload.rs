@@ -339,7 +339,7 @@ impl PyPayload {
     fn unknown_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         errors::guard(py, || {
             let found = py.detach(|| self.inner.unknown_fields()).map_err(|e| self.raise(py, e))?;
-            Ok(found.into_iter().map(|unknown| unknown.path.into()).collect())
+            Ok(found.into_iter().map(String::from).collect())
         })
     }
 
@@ -347,7 +347,7 @@ impl PyPayload {
     #[getter]
     fn _met(&self) -> Vec<(&str, Option<&'static str>, usize, bool)> {
         let met = self.met.iter();
-        met.map(|met| (&*met.unknown.path, met.unknown.kind, met.unknown.offset, met.is_new)).collect()
+        met.map(|met| (&*met.path, met.kind, met.offset, met.is_new)).collect()
     }
 
     /// Return the exception that `strict=True` raises; `None` without unknown fields.
