@@ -88,7 +88,7 @@ pub struct Response {
     /// Why the body is not data although the status is 200: it is an error document, or not JSON.
     pub refusal: Option<Box<Error>>,
     /// Why a redirect was not followed.
-    pub(crate) redirect_refusal: Option<Scrubbed>,
+    pub redirect_refusal: Option<Scrubbed>,
     /// Counts the body towards `max_response_bytes` until it is released.
     pub lease: Option<Arc<Lease>>,
     /// The most bytes that a table or a dict of the body may take: the client's `max_memory`.

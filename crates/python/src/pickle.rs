@@ -66,6 +66,7 @@ pub(crate) fn restored((operation, sport, ids, own, answers, join): PayloadState
         fetched_at: UNIX_EPOCH + since_epoch,
         attempts,
         refusal: None,
+        redirect_refusal: None,
         lease: None,
         max_memory: None,
     };

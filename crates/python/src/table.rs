@@ -63,7 +63,7 @@ impl PyTable {
     }
 
     fn listed_columns(&self) -> String {
-        scrub::visible(&self.column_names().join(", ")).into_owned()
+        scrub::visible(&self.column_names().join(", "))
     }
 
     /// A table of the same name with other batches.
@@ -378,7 +378,7 @@ impl PyTable {
 
     fn __repr__(&self) -> String {
         let columns = self.schema.fields().len();
-        let names = scrub::visible(&self.column_names().join(", ")).into_owned();
+        let names = scrub::visible(&self.column_names().join(", "));
         format!("<sideline.Table {}: {} rows, {columns} columns: {names}>", self.name, self.num_rows())
     }
 
