@@ -47,7 +47,7 @@ impl Environment {
     fn parse(text: &str) -> Option<Self> {
         [Environment::Production, Environment::Development]
             .into_iter()
-            .find(|one| text.eq_ignore_ascii_case(one.name()))
+            .find(|environment| text.eq_ignore_ascii_case(environment.name()))
     }
 
     pub fn name(self) -> &'static str {
@@ -67,7 +67,7 @@ pub enum Sport {
 impl Sport {
     /// The sport of a name, in any case.
     pub fn parse(text: &str) -> Option<Self> {
-        [Sport::Basketball, Sport::Football].into_iter().find(|one| text.eq_ignore_ascii_case(one.name()))
+        [Sport::Basketball, Sport::Football].into_iter().find(|sport| text.eq_ignore_ascii_case(sport.name()))
     }
 
     pub fn name(self) -> &'static str {

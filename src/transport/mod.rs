@@ -150,8 +150,8 @@ struct Shared {
 impl Shared {
     /// The HTTP client of an API, for a call with its own timeouts or for all others.
     fn client(&self, auth: Auth, url: &Url, limits: Option<&CallLimits>) -> Result<http::HttpClient> {
-        let own = limits.and_then(|limits| limits.own_clients.as_ref());
-        let (config, clients) = own.map_or((&self.config, &self.calls), |(config, clients)| (config, clients));
+        let own_clients = limits.and_then(|limits| limits.own_clients.as_ref());
+        let (config, clients) = own_clients.map_or((&self.config, &self.calls), |(config, clients)| (config, clients));
         let client = clients[auth as usize].client(config, url, http::ClientUse::Calls);
         client.map_err(|error| error.scrubbed(&self.scrubber))
     }

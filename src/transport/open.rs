@@ -82,11 +82,11 @@ impl Transport {
                 break exchange;
             }
         };
-        let opened = match response.status().as_u16() {
+        let stream = match response.status().as_u16() {
             200 => check_event_stream(shared, response, &url),
             _ => Err(read_error(shared, response, scrubber, &url, redirect_refusal, request.auth, limit).await),
         };
-        opened.inspect_err(|failure| span.record_error(&failure.error))
+        stream.inspect_err(|failure| span.record_error(&failure.error))
     }
 
     /// Opens a websocket: expects a response of status 101 within the limit. `scrubber` hides the token in the URL.
@@ -105,11 +105,11 @@ impl Transport {
         let display_url = scrubber.url(url.as_str());
         let span = self.trace().attempt(url, &display_url, 0);
         let response = execute(&client, request, scrubber, &display_url, limit, &span).await?;
-        let opened = match response.status().as_u16() {
+        let stream = match response.status().as_u16() {
             101 => Ok(response),
             _ => Err(read_error(shared, response, scrubber, url, None, Auth::WEBSOCKET, limit).await),
         };
-        opened.inspect_err(|failure| span.record_error(&failure.error))
+        stream.inspect_err(|failure| span.record_error(&failure.error))
     }
 }
 
@@ -138,8 +138,8 @@ async fn execute(
         Ok(executed) => executed.map_err(|error| error.into_error(scrubber, request_context(display_url.clone()))),
         Err(_) => Err(RequestErrorKind::Transport.error(no_response(limit))),
     };
-    let recorded = result.inspect(|response| span.record_status(response.status().as_u16()));
-    Ok(recorded.inspect_err(|error| span.record_error(error))?)
+    let result = result.inspect(|response| span.record_status(response.status().as_u16()));
+    Ok(result.inspect_err(|error| span.record_error(error))?)
 }
 
 /// The elapsed time is not measured for streams.

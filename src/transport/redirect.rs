@@ -28,12 +28,12 @@ pub(super) fn evaluate(
         return Redirect::Refused("refused redirect to an invalid address".into());
     };
     let shown = scrubber.url(&to);
-    let refused = |why: String| Redirect::Refused(scrubber.message(format!("refused redirect to {shown}{why}")));
+    let refuse = |reason: String| Redirect::Refused(scrubber.message(format!("refused redirect to {shown}{reason}")));
     if to.origin() != from.origin() || !to.username().is_empty() || to.password().is_some() {
-        return refused(", which is a different server".into());
+        return refuse(", which is a different server".into());
     }
     if redirects >= MAX_REDIRECTS {
-        return refused(format!(" after {redirects} redirects in a row"));
+        return refuse(format!(" after {redirects} redirects in a row"));
     }
     Redirect::Follow(to)
 }

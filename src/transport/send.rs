@@ -302,8 +302,8 @@ impl<'a> RetryContext<'a> {
         let reason = self.shared.scrubber.composed(error.to_string());
         let (seconds, retries, max_retries) = (delay.as_secs_f64(), self.state.retries, self.max_retries);
         let message = format!("{reason}; retrying in {seconds:.1} s (retry {retries} of {max_retries})");
-        let unwarned = self.shared.retry_log.lock().unwrap_or_else(PoisonError::into_inner).record(Instant::now());
-        match unwarned {
+        let warning = self.shared.retry_log.lock().unwrap_or_else(PoisonError::into_inner).record(Instant::now());
+        match warning {
             Some(0) => log::warn!("{message}"),
             Some(others) => log::warn!("{message}; {others} other retries since the last such warning"),
             None => log::debug!("{message}"),
