@@ -412,10 +412,6 @@ impl<'a> TableDecoder<'a> {
             Op::TextAndClock(text, clock) => self.text_and_clock(text, clock)?,
             Op::Value(Ty::ListInt64, i) => self.integers(i as usize)?,
             Op::Value(Ty::ListText, i) => self.texts(i as usize)?,
-            Op::Value(Ty::Links, i) => {
-                let links = self.links()?;
-                self.builders.texts[i as usize].push_option(links.as_deref());
-            }
             Op::Value(Ty::MapFloat64, i) => self.entries(i as usize)?,
             Op::Value(Ty::LineupId, i) => self.lineup(i as usize)?,
             Op::IntsAndLineup(list, text) => self.integers_and_lineup(list as usize, text as usize)?,
@@ -466,6 +462,10 @@ impl<'a> TableDecoder<'a> {
             Ty::LinkMs(parameter) => {
                 let link = self.cursor.text(Expected::Text)?;
                 self.builders.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
+            }
+            Ty::Links => {
+                let links = self.links()?;
+                self.builders.texts[i as usize].push_option(links.as_deref());
             }
             Ty::LinkText(parameter) => {
                 let links = self.links()?;

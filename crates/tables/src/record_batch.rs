@@ -308,6 +308,7 @@ fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult
 mod tests {
     use super::*;
     use arrow_array::{BooleanArray, DictionaryArray, Float64Array, Int32Array, NullArray, StringArray, StructArray};
+    use arrow_schema::Field;
 
     #[test]
     fn an_array_s_size_is_that_of_its_slice() {
