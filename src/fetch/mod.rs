@@ -246,14 +246,14 @@ async fn run_counted(
         }
         Ok::<_, Error>(response)
     };
-    let responses = try_join_all(call.requests.iter().map(send)).await.map_err(FetchError::from);
-    let result = responses.and_then(|parts| {
+    let payload = async {
+        let parts = try_join_all(call.requests.iter().map(send)).await?;
         let (context, join) = (context.clone(), call.join);
         let payload = Payload { operation, resource, sport, context, parts, join, body: OnceLock::new() };
         match payload.parts.iter().find_map(|part| Some((part, part.refusal.as_deref()?.clone()))) {
             Some((part, error)) => Err(FetchError { error, payload: Some(payload.single(part)) }),
             None => Ok(payload),
         }
-    });
-    result.inspect_err(|failed| transport.trace().record_error(&failed.error))
+    };
+    payload.await.inspect_err(|failed| transport.trace().record_error(&failed.error))
 }

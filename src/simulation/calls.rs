@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::error::{Error, RequestErrorKind};
 use crate::fetch::{self, Counters, Drift, Unit};
 use crate::operation::{self, Request, Value};
-use crate::resource::coverage::Covered;
 use crate::transport::{CallTimeout, Response, Transport};
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,9 +85,10 @@ pub(super) async fn call(
 /// Runs a batch, of which every unit must have exactly one outcome, in its position.
 pub(super) async fn batch(world: Arc<World>, transport: Transport, drift: Arc<Drift>, name: u64, count: u64) {
     let paths: Vec<String> = (0..count).map(|n| format!("/v1/data/b{name}/{n}")).collect();
-    let unit = |path: &String| Unit {
-        call: Ok(call_of(path, transport.config())),
-        row: Covered { unit: path.clone(), ..Covered::default() },
+    let unit = |path: &String| {
+        let mut unit = Unit { call: Ok(call_of(path, transport.config())), row: Default::default() };
+        unit.row.unit = path.clone();
+        unit
     };
     let units = paths.iter().map(unit).collect();
     match fetch::run_all(&transport, &drift, units, false, &Arc::new(Counters::default())).await {
