@@ -14,7 +14,7 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -78,9 +78,20 @@ def test_one_box_score_of_many_bodies_is_bounded_too(client: sideline.Client, se
     assert batch.table().num_rows == 1200
 
 
-def test_a_unit_counts_as_fetched_only_where_every_table_can_be_made(client: sideline.Client, service: sideline.Simulator) -> None:
-    service.faults.add("*/stats/s/stats", status=200, body=stats(900, 1).raw)
-    assert client.stats(["s"], on_error="keep").counts["failed"] == 1
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(lambda: stats(900, 1).raw, id="more columns than a box score may have"),
+        pytest.param(lambda: json.dumps({"teams": [{"id": 1, "player_stats": [{"id": 1, "stats": {"A\0": 1}}]}]}).encode(), id="a stat code with a NUL"),
+    ],
+)
+def test_a_unit_counts_as_fetched_only_where_every_table_can_be_made(body: Callable[[], bytes], client: sideline.Client, service: sideline.Simulator) -> None:
+    """Otherwise one unit costs the tables of the others."""
+    session_id = client.game(service.games[0]["event_id"]).table("sessions")["session_id"][0]
+    service.faults.add("*/stats/s/stats", status=200, body=body())
+    batch = client.stats(["s", session_id], on_error="keep")
+    assert (batch.counts["failed"], batch.counts["fetched"]) == (1, 1)
+    assert batch.table("box_score").num_rows == client.stats(session_id).table("box_score").num_rows
 
 
 LONG = "n" * 300_000

@@ -363,6 +363,8 @@ impl<'a> Validator<'a> {
             self.key = key;
         }
         if node.open && declared.is_none() {
+            // Names no column.
+            self.fits &= !self.key.contains(&0);
             if self.extra_keys.len() <= MAX_EXTRA_COLUMNS {
                 self.extra_keys.insert(self.key.clone());
             }
