@@ -2,6 +2,7 @@
 
 use super::declaration::{Resource, Root};
 use super::path::{self, Segment};
+use memchr::{memchr, memmem};
 use reader::{Cursor, JsonError, ReadResult, found};
 
 /// A member of the body that decides the root.
@@ -52,9 +53,12 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
     let needed: Vec<&'static str> =
         resource.roots.iter().flat_map(|root| root.needs).map(|need| need.trim_end_matches("[]")).collect();
     let mut members: Vec<RootMember> = Vec::new();
+    let mut follows = None;
     cursor.advance(1);
-    let mut has_member = cursor.has_first_item(b'}');
-    while has_member {
+    if !cursor.has_first_item(b'}') {
+        return Ok(members);
+    }
+    loop {
         let key = cursor.string()?;
         cursor.colon()?;
         let known = keyed.iter().chain(&needed).find(|known| known.as_bytes() == &*key);
@@ -65,16 +69,29 @@ fn members<'a>(resource: &Resource, cursor: &mut Cursor<'a>) -> ReadResult<Vec<R
         }
         let has = |key: &&str| members.iter().any(|member| member.key == *key);
         let is_decided = match keyed.first() {
-            Some(first) => has(first),
-            None => needed.iter().all(has),
+            Some(first) if has(first) => true,
+            _ if needed.is_empty() || !needed.iter().all(has) => false,
+            Some(_) => !*follows.get_or_insert_with(|| may_follow(*cursor, &keyed)),
+            None => true,
         };
         if is_decided {
-            break;
+            return Ok(members);
         }
         cursor.skip_value()?;
-        has_member = cursor.has_next_item(b'}')?;
+        if !cursor.has_next_item(b'}')? {
+            return Ok(members);
+        }
     }
-    Ok(members)
+}
+
+/// Whether one of the keys may be in the rest of the body. To search it takes a fraction of reading it.
+fn may_follow(cursor: Cursor, keys: &[&str]) -> bool {
+    let mut end = cursor;
+    end.advance(end.len());
+    let rest = end.span_from(&cursor).bytes();
+    let is_there = |key: &&str| memmem::find_iter(rest, key).any(|at| at > 0 && rest[at - 1] == b'"');
+    // An escape may spell any letter.
+    memchr(b'\\', rest).is_some() || keys.iter().any(is_there)
 }
 
 fn leading_key(root: &Root) -> Option<&'static str> {
