@@ -76,13 +76,6 @@ impl Sport {
             Sport::Football => "football",
         }
     }
-    /// The name in the protocol.
-    pub(crate) fn wire_name(self) -> &'static str {
-        match self {
-            Sport::Basketball => "BASKETBALL",
-            Sport::Football => "FOOTBALL",
-        }
-    }
 }
 
 /// Where a Broadcast request carries its key.
@@ -240,8 +233,8 @@ impl ClientOptions {
             address(self.broadcast_base_url, "broadcast_base_url", "SIDELINE_BROADCAST_BASE_URL", HTTP)?;
         Ok(Config {
             username,
-            secret: lookup.secret(self.secret, "secret", "SIDELINE_SECRET")?,
-            api_key: lookup.secret(self.api_key, "api_key", "SIDELINE_API_KEY")?,
+            secret: lookup.text(self.secret.map(|secret| secret.0), "secret", "SIDELINE_SECRET")?.map(Secret),
+            api_key: lookup.text(self.api_key.map(|key| key.0), "api_key", "SIDELINE_API_KEY")?.map(Secret),
             environment,
             sport,
             base_url,
