@@ -376,7 +376,6 @@ pub struct ApiError {
     /// A 4xx message of the service, split at ` | `.
     pub rules: Vec<Scrubbed>,
     pub request_id: Option<Scrubbed>,
-    pub method: String,
     pub url: Scrubbed,
     /// 0 if found before sending.
     pub attempts: u32,
@@ -395,7 +394,7 @@ impl ApiError {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
-        format!("{} {} {returned} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
+        format!("GET {} {returned} {}: {}{id}{after}", self.url, self.status, self.message)
     }
 }
 

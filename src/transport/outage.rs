@@ -156,7 +156,6 @@ mod tests {
             message: "no".into(),
             rules: Vec::new(),
             request_id: None,
-            method: "GET".into(),
             url: "http://host/".into(),
             attempts: 1,
             elapsed: Duration::ZERO,
