@@ -58,8 +58,9 @@ impl Environment {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sport {
+    #[default]
     Basketball,
     Football,
 }
@@ -217,7 +218,7 @@ impl ClientOptions {
                 .ok_or_else(|| not_among(lookup.giver(), &text, r#""production" or "development""#))
         })?;
         let sport = lookup.text(self.sport, "sport", "SIDELINE_SPORT")?;
-        let sport = sport.map_or(Ok(Sport::Basketball), |text| {
+        let sport = sport.map_or(Ok(Sport::default()), |text| {
             Sport::parse(&text).ok_or_else(|| not_among(lookup.giver(), &text, r#""basketball" or "football""#))
         })?;
         let host = documented_host(sport, environment);

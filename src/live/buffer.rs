@@ -15,9 +15,10 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 /// The state of a stream's connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Not opened yet.
+    #[default]
     New,
     Connecting,
     Connected,
@@ -63,7 +64,7 @@ pub struct Buffer {
     pub(super) options: StreamOptions,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct BufferState {
     queue: Queue,
     /// A pusher waits for room.
@@ -78,14 +79,7 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let inner = BufferState {
-            queue: Queue::new(options.buffer),
-            is_pusher_waiting: false,
-            state: ConnectionState::New,
-            counts: StreamCounts::default(),
-            end: None,
-            wakers: Vec::new(),
-        };
+        let inner = BufferState { queue: Queue::new(options.buffer), ..BufferState::default() };
         Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
