@@ -43,10 +43,6 @@ impl Queue {
         self.items.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// Adds an item; returns how many gaps became part of others.
     pub(super) fn push(&mut self, item: Item) -> u64 {
         self.count_added(&item);
