@@ -135,7 +135,7 @@ impl Buffer {
         // One item always fits, however large.
         let StreamOptions { buffer, max_buffer_bytes, overflow, .. } = self.options;
         let fits = queue.len() < buffer && queue.bytes.saturating_add(item.size()) <= max_buffer_bytes;
-        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
+        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.len() == 0 || fits
     }
 
     fn make_room(&self, inner: &mut BufferState, size: usize) {
@@ -285,7 +285,6 @@ impl Buffer {
         self.inner().state
     }
 
-    /// Counts received bytes and repeats.
     pub(crate) fn count_read(&self, bytes: usize, repeats: usize) {
         let counts = &mut self.inner().counts;
         counts.bytes += bytes as u64;
@@ -315,7 +314,7 @@ impl Buffer {
 
 impl BufferState {
     fn is_ready(&self) -> bool {
-        !self.queue.is_empty() || self.end.is_some()
+        self.queue.len() > 0 || self.end.is_some()
     }
 
     fn count(&mut self, item: &Item) {

@@ -53,7 +53,6 @@ impl From<Error> for StreamOpenError {
 }
 
 impl Transport {
-    /// Waits until the transport is closed.
     pub(crate) async fn closed(&self) {
         self.shared.closed.wait().await;
     }

@@ -75,7 +75,6 @@ impl Outage {
         self.given_up.get().cloned()
     }
 
-    /// Waits until the batch is given up.
     pub(crate) async fn given_up(&self) {
         self.given_up.wait().await;
     }
