@@ -58,8 +58,9 @@ impl Environment {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sport {
+    #[default]
     Basketball,
     Football,
 }
@@ -74,13 +75,6 @@ impl Sport {
         match self {
             Sport::Basketball => "basketball",
             Sport::Football => "football",
-        }
-    }
-    /// The name in the protocol.
-    pub(crate) fn wire_name(self) -> &'static str {
-        match self {
-            Sport::Basketball => "BASKETBALL",
-            Sport::Football => "FOOTBALL",
         }
     }
 }
@@ -224,7 +218,7 @@ impl ClientOptions {
                 .ok_or_else(|| not_among(lookup.giver(), &text, r#""production" or "development""#))
         })?;
         let sport = lookup.text(self.sport, "sport", "SIDELINE_SPORT")?;
-        let sport = sport.map_or(Ok(Sport::Basketball), |text| {
+        let sport = sport.map_or(Ok(Sport::default()), |text| {
             Sport::parse(&text).ok_or_else(|| not_among(lookup.giver(), &text, r#""basketball" or "football""#))
         })?;
         let host = documented_host(sport, environment);
@@ -240,8 +234,8 @@ impl ClientOptions {
             address(self.broadcast_base_url, "broadcast_base_url", "SIDELINE_BROADCAST_BASE_URL", HTTP)?;
         Ok(Config {
             username,
-            secret: lookup.secret(self.secret, "secret", "SIDELINE_SECRET")?,
-            api_key: lookup.secret(self.api_key, "api_key", "SIDELINE_API_KEY")?,
+            secret: lookup.text(self.secret.map(|secret| secret.0), "secret", "SIDELINE_SECRET")?.map(Secret),
+            api_key: lookup.text(self.api_key.map(|key| key.0), "api_key", "SIDELINE_API_KEY")?.map(Secret),
             environment,
             sport,
             base_url,

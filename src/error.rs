@@ -42,23 +42,22 @@ pub enum Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let problem = self.problem();
-        match self.advice() {
-            // The message includes it, or that of its cause.
-            (Advice::SeeMessage, _) => f.write_str(&problem),
-            _ if matches!(self, Error::GivenUp { .. }) => f.write_str(&problem),
-            (_, hint) if hint.is_empty() => f.write_str(&problem),
-            (_, hint) => Scrubbed::local(format!("{problem}. {hint}")).fmt(f),
+        let (problem, (kind, hint)) = (self.problem(), self.advice());
+        // The message includes it, or that of its cause.
+        if kind == Advice::SeeMessage || matches!(self, Error::GivenUp { .. }) || hint.is_empty() {
+            return f.write_str(&problem);
         }
+        Scrubbed::local(format!("{problem}. {hint}")).fmt(f)
     }
 }
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Error::Configuration(error) | Error::Internal(error) => error.source.as_deref().map(|source| source as _),
-            Error::Request(error) => error.source.as_deref().map(|source| source as _),
-            Error::File(error) => error.source.as_deref().map(|source| source as _),
+            Error::Configuration(LocalError { source, .. })
+            | Error::Internal(LocalError { source, .. })
+            | Error::Request(RequestError { source, .. })
+            | Error::File(FileError { source, .. }) => source.as_deref().map(|source| source as _),
             Error::GivenUp { cause, .. } => Some(cause),
             Error::Argument(_) | Error::UnknownName { .. } | Error::Api(_) | Error::Decode(_) | Error::Closed => None,
         }
@@ -79,7 +78,7 @@ pub struct FileError {
     pub message: String,
     /// The system's error number; `None`: another process has locked the file (`BlockingIOError`).
     pub errno: Option<i32>,
-    source: Option<Arc<io::Error>>,
+    source: Option<Source>,
 }
 
 impl FileError {
@@ -376,7 +375,6 @@ pub struct ApiError {
     /// A 4xx message of the service, split at ` | `.
     pub rules: Vec<Scrubbed>,
     pub request_id: Option<Scrubbed>,
-    pub method: String,
     pub url: Scrubbed,
     /// 0 if found before sending.
     pub attempts: u32,
@@ -395,7 +393,7 @@ impl ApiError {
         let returned = if self.attempts == 0 { "would return" } else { "returned" };
         let id = self.request_id.as_ref().map_or_else(String::new, |id| format!(" (request id {id})"));
         let after = if self.attempts > 1 { format!(" after {} attempts", self.attempts) } else { String::new() };
-        format!("{} {} {returned} {}: {}{id}{after}", self.method, self.url, self.status, self.message)
+        format!("GET {} {returned} {}: {}{id}{after}", self.url, self.status, self.message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Looks settings up: the explicit value, else a variable.
 
-use super::{Secret, SettingSource, no_control_characters};
+use super::{SettingSource, no_control_characters};
 use crate::error::{Error, Result};
 
 pub(super) struct Lookup<'a> {
@@ -29,15 +29,6 @@ impl Lookup<'_> {
         };
         self.sources.push((parameter, source));
         value.map(|value| no_control_characters(value, self.giver())).transpose()
-    }
-
-    pub(super) fn secret(
-        &mut self,
-        argument: Option<Secret>,
-        parameter: &'static str,
-        name: &'static str,
-    ) -> Result<Option<Secret>> {
-        Ok(self.text(argument.map(|secret| secret.0), parameter, name)?.map(Secret))
     }
 
     /// The parameter or the variable that gave the last value.

@@ -403,7 +403,6 @@ mod tests {
             message: Scrubbed::default(),
             rules: Vec::new(),
             request_id: None,
-            method: "GET".into(),
             url: Scrubbed::default(),
             attempts: 1,
             elapsed: Default::default(),

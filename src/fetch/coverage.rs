@@ -92,7 +92,6 @@ mod tests {
             message: "no".into(),
             rules: Vec::new(),
             request_id: Some("r".into()),
-            method: "GET".into(),
             url: "http://host/".into(),
             attempts: 2,
             elapsed: Default::default(),

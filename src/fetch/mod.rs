@@ -255,5 +255,5 @@ async fn run_counted(
             None => Ok(payload),
         }
     };
-    payload.await.inspect_err(|failed| transport.trace().record_error(&failed.error))
+    payload.await.inspect_err(|failed| transport.trace.record_error(&failed.error))
 }

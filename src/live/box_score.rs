@@ -30,7 +30,7 @@ const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
 const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct BoxScore {
     sport: Sport,
     teams: BTreeMap<i64, TeamLines>,
@@ -107,18 +107,7 @@ enum Origin {
 impl BoxScore {
     /// Creates an empty box score with the columns of a sport.
     pub fn new(sport: Sport) -> Self {
-        BoxScore {
-            sport,
-            teams: BTreeMap::new(),
-            roster: BTreeMap::new(),
-            codes: BTreeSet::new(),
-            staleness: Staleness::default(),
-            ignored: 0,
-            unreadable: 0,
-            problems: VecDeque::new(),
-            updated_at: None,
-            items: 0,
-        }
+        BoxScore { sport, ..BoxScore::default() }
     }
 
     /// Applies an item of either stream; returns whether it changed the box score.
@@ -297,7 +286,10 @@ impl ScoreLine {
     fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
         self.names.update(row.names);
         let has_versions = row.version.is_some() && self.version.is_some();
-        if is_outdated(row.version, self.version, kind == RowsKind::Change) {
+        // Without versions, the later message wins. A change of an equal version is a duplicate, whereas a whole line may have
+        // more codes.
+        let is_outdated = |(new, known)| new < known || (new == known && kind == RowsKind::Change);
+        if row.version.zip(self.version).is_some_and(is_outdated) {
             return false;
         }
         self.version = row.version.or(self.version);
@@ -369,16 +361,6 @@ impl ScoreLine {
 
     fn values(&self) -> Vec<(String, Option<f64>)> {
         self.cells.iter().map(|(code, cell)| (code.clone(), cell.value)).collect()
-    }
-}
-
-/// Whether a new version is outdated. With `or_same`, an equal version is too: such a message is a duplicate, whereas a whole
-/// line of an equal version may have more codes.
-fn is_outdated(new: Option<i64>, known: Option<i64>, or_same: bool) -> bool {
-    match (new, known) {
-        (Some(new), Some(known)) => new < known || (or_same && new == known),
-        // Without versions, the later message wins.
-        _ => false,
     }
 }
 

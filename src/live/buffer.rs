@@ -15,9 +15,10 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 /// The state of a stream's connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ConnectionState {
     /// Not opened yet.
+    #[default]
     New,
     Connecting,
     Connected,
@@ -63,7 +64,7 @@ pub struct Buffer {
     pub(super) options: StreamOptions,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct BufferState {
     queue: Queue,
     /// A pusher waits for room.
@@ -78,14 +79,7 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let inner = BufferState {
-            queue: Queue::new(options.buffer),
-            is_pusher_waiting: false,
-            state: ConnectionState::New,
-            counts: StreamCounts::default(),
-            end: None,
-            wakers: Vec::new(),
-        };
+        let inner = BufferState { queue: Queue::new(options.buffer), ..BufferState::default() };
         Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
@@ -141,7 +135,7 @@ impl Buffer {
         // One item always fits, however large.
         let StreamOptions { buffer, max_buffer_bytes, overflow, .. } = self.options;
         let fits = queue.len() < buffer && queue.bytes.saturating_add(item.size()) <= max_buffer_bytes;
-        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.is_empty() || fits
+        overflow != Overflow::Block || matches!(item, Item::Notice(_)) || queue.len() == 0 || fits
     }
 
     fn make_room(&self, inner: &mut BufferState, size: usize) {
@@ -291,7 +285,6 @@ impl Buffer {
         self.inner().state
     }
 
-    /// Counts received bytes and repeats.
     pub(crate) fn count_read(&self, bytes: usize, repeats: usize) {
         let counts = &mut self.inner().counts;
         counts.bytes += bytes as u64;
@@ -321,7 +314,7 @@ impl Buffer {
 
 impl BufferState {
     fn is_ready(&self) -> bool {
-        !self.queue.is_empty() || self.end.is_some()
+        self.queue.len() > 0 || self.end.is_some()
     }
 
     fn count(&mut self, item: &Item) {

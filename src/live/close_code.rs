@@ -1,4 +1,4 @@
-//! The websocket's close codes: their meaning in words, and which of them reject the token. Pure.
+//! The websocket's close codes: their meaning in words. Pure.
 
 /// Describes a close for a notice.
 pub(super) fn describe(code: Option<u16>, text: &str) -> String {
@@ -24,11 +24,6 @@ pub(super) fn describe(code: Option<u16>, text: &str) -> String {
     };
     let text = single_line(text);
     if text.is_empty() { description } else { format!("{description}: {text}") }
-}
-
-/// Whether a close code rejects the token.
-pub(super) fn rejects_token(code: u16) -> bool {
-    matches!(code, 1008 | 4401 | 4403)
 }
 
 /// Puts the service's text on one line of limited length. The standard allows 123 bytes.

@@ -18,7 +18,7 @@ pub(crate) enum Incoming {
     Skipped(u64),
 }
 
-/// A protocol violation, which ends the connection, with its close code.
+/// A protocol violation, which ends the connection, with its close code (RFC 6455, 7.4.1).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Violation {
@@ -26,16 +26,12 @@ pub(crate) struct Violation {
     pub what: String,
 }
 
-pub(crate) const PROTOCOL_ERROR: u16 = 1002;
-pub(crate) const INVALID_PAYLOAD: u16 = 1007;
-pub(crate) const TOO_BIG: u16 = 1009;
-
 fn protocol(what: &str) -> Violation {
-    Violation { code: PROTOCOL_ERROR, what: format!("the service broke the websocket protocol: {what}") }
+    Violation { code: 1002, what: format!("the service broke the websocket protocol: {what}") }
 }
 
 fn not_utf8(what: &str) -> Violation {
-    Violation { code: INVALID_PAYLOAD, what: format!("the service broke the websocket protocol: {what} is not UTF-8") }
+    Violation { code: 1007, what: format!("the service broke the websocket protocol: {what} is not UTF-8") }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +198,7 @@ impl FrameDecoder {
                 "a message of {} bytes, too long even to be skipped (max_event_bytes is {limit})",
                 message.size
             );
-            return Err(Violation { code: TOO_BIG, what });
+            return Err(Violation { code: 1009, what });
         }
         Ok(())
     }
@@ -322,7 +318,7 @@ mod tests {
         let header = [&[0x82, 127][..], &(i64::MAX as u64).to_be_bytes()].concat();
         let (_, violation) = read(1_000, &[&header]);
         let violation = violation.unwrap();
-        assert_eq!(violation.code, TOO_BIG);
+        assert_eq!(violation.code, 1009);
         assert!(violation.what.contains("9223372036854775807") && violation.what.contains("max_event_bytes"));
     }
 

@@ -153,7 +153,7 @@ async fn send(transport: &Transport, request: &Request) -> Result<Response, Fail
         None => Ok(response),
     });
     response.map_err(|error| {
-        transport.trace().record_error(&error);
+        transport.trace.record_error(&error);
         error.into()
     })
 }

@@ -41,16 +41,11 @@ impl GapReason {
 }
 
 /// From Python's notice.
-impl From<String> for GapReason {
-    fn from(text: String) -> Self {
+impl<T: Into<String>> From<T> for GapReason {
+    fn from(text: T) -> Self {
+        let text = text.into();
         let reason = Self::CLOSED_SET.into_iter().find(|reason| reason.as_str() == text);
         reason.unwrap_or(GapReason::Other(text))
-    }
-}
-
-impl From<&str> for GapReason {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
     }
 }
 

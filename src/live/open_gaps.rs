@@ -24,8 +24,9 @@ const MAX_CELLS: usize = 65_536;
 const STATS: &str = "stats";
 
 /// What an update of a stream contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Updates {
+    #[default]
     /// Only what changed, so that a later update does not close a gap.
     Changes,
     /// The whole state, so that the next update closes a gap.
@@ -35,7 +36,7 @@ pub(super) enum Updates {
 /// Team, player and code.
 type CellKey = (i64, i64, String);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenGaps {
     updates: Updates,
     sport: Sport,
@@ -72,18 +73,7 @@ struct LastState {
 
 impl OpenGaps {
     pub(super) fn new(updates: Updates, sport: Sport, pause: Duration) -> Self {
-        OpenGaps {
-            updates,
-            sport,
-            pause,
-            gaps: Vec::new(),
-            due: None,
-            last_request: None,
-            attempts: 0,
-            last_state: None,
-            delivered_values: BTreeSet::new(),
-            last_delivered: BTreeMap::new(),
-        }
+        OpenGaps { updates, sport, pause, ..OpenGaps::default() }
     }
 
     /// Records a gap that the reader took; returns whether it was merged into another one. Final gaps, and those at the end of a

@@ -7,7 +7,7 @@ use std::mem::{Discriminant, discriminant};
 use std::time::SystemTime;
 
 /// Merges notices beyond the capacity, to one of each kind between two updates.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Queue {
     items: VecDeque<Queued>,
     pub(super) updates: usize,
@@ -26,10 +26,6 @@ struct Queued {
 }
 
 impl Queued {
-    fn new(item: Item) -> Self {
-        Queued { item, earlier: None }
-    }
-
     fn into_item(self) -> Item {
         match self.earlier {
             Some((count, first)) => with_merge_count(self.item, count, first),
@@ -40,28 +36,24 @@ impl Queued {
 
 impl Queue {
     pub(super) fn new(capacity: usize) -> Self {
-        Queue { items: VecDeque::new(), updates: 0, bytes: 0, capacity, merge_at: capacity }
+        Queue { capacity, merge_at: capacity, ..Queue::default() }
     }
 
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// Adds an item; returns how many gaps became part of others.
     pub(super) fn push(&mut self, item: Item) -> u64 {
         self.count_added(&item);
-        self.items.push_back(Queued::new(item));
+        self.items.push_back(Queued { item, earlier: None });
         self.merge_notices()
     }
 
     /// Puts an item back at the front.
     pub(super) fn put_back(&mut self, item: Item) {
         self.count_added(&item);
-        self.items.push_front(Queued::new(item));
+        self.items.push_front(Queued { item, earlier: None });
     }
 
     /// Removes what was recovered of gaps, and returns the notices of those that are closed or final.
@@ -117,7 +109,7 @@ impl Queue {
         let gap =
             Item::Notice(Notice::Gap { start, end, reason: GapReason::Overflow, dropped: Some(1), is_final: false });
         self.count_added(&gap);
-        self.items.insert(at, Queued::new(gap));
+        self.items.insert(at, Queued { item: gap, earlier: None });
         true
     }
 

@@ -238,9 +238,7 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
     }
     let member = |key| Some((key, team.get(key)?.raw()));
     let mut members: Vec<(&str, &[u8])> = ["id", "name"].into_iter().filter_map(member).collect();
-    let with_lines =
-        |members: &[(&str, &[u8])], lines: &[u8]| one_team(&[members, &[("player_stats", lines)]].concat());
-    let check = |members: &[(&str, &[u8])]| box_score(resource, &with_lines(members, b"[{\"id\":0}]"));
+    let check = |members: &[(&str, &[u8])]| box_score(resource, &one_team(members, b"[{\"id\":0}]"));
     if let Err(error) = check(&members) {
         read_rows.problems.push(Problem::relocate(error, TEAM, path));
         // An unreadable name costs only itself, an id its team.
@@ -251,10 +249,10 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
     }
     let Some(lines) = team.get("player_stats") else { return };
     if !lines.is_array() {
-        let read = box_score(resource, &with_lines(&members, lines.raw()));
+        let read = box_score(resource, &one_team(&members, lines.raw()));
         return read_rows.problems.extend(read.err().map(|error| Problem::relocate(error, TEAM, path)));
     }
-    let decode = |lines: &[u8]| box_score(resource, &with_lines(&members, lines));
+    let decode = |lines: &[u8]| box_score(resource, &one_team(&members, lines));
     read_rows.read_lines(lines, left, (&format!("{path}.player_stats"), "$.teams[0].player_stats"), decode);
 }
 
@@ -283,10 +281,11 @@ fn wrap_teams(teams: &[u8]) -> Body {
     Body::from([b"{\"teams\":", teams, b"}"].concat())
 }
 
-/// A body of `stats` with one team of these members.
-fn one_team(members: &[(&str, &[u8])]) -> Body {
+/// A body of `stats` with one team of these members and lines.
+fn one_team(members: &[(&str, &[u8])], lines: &[u8]) -> Body {
+    let all = [members, &[("player_stats", lines)]].concat();
     let members: Vec<Vec<u8>> =
-        members.iter().map(|(key, value)| [b"\"", key.as_bytes(), b"\":", *value].concat()).collect();
+        all.iter().map(|(key, value)| [b"\"", key.as_bytes(), b"\":", *value].concat()).collect();
     wrap_teams(&[b"[{", members.join(&b',').as_slice(), b"}]"].concat())
 }
 

@@ -74,7 +74,7 @@ pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions,
                 buffer.push(Item::Notice(Notice::Connected { at })).await;
                 let connected_at = Instant::now();
                 let end = listen(&mut connection, options, buffer).await;
-                transport.trace().record_failure("disconnected", end.cause.clone());
+                transport.trace.record_failure("disconnected", end.cause.clone());
                 backoff.set_server_retry(connector.disconnected(connection));
                 silent_connections = if end.has_bytes { 0 } else { silent_connections + 1 };
                 let reason = end.reason(silent_connections);
@@ -84,7 +84,7 @@ pub(super) async fn run<C: Connector>(mut connector: C, options: &StreamOptions,
                 wait
             }
             Err(failure) => {
-                transport.trace().record_error(&failure.error);
+                transport.trace.record_error(&failure.error);
                 let (reason, is_final) = (failure.reason(), failure.is_final());
                 let StreamOpenError { error, status, wait } = failure;
                 if open_gap.is_none() && matches!(error, Error::Configuration(_) | Error::Argument(_)) {

@@ -85,7 +85,7 @@ async fn request_token(transport: &Transport, request: &Request, purpose: Purpos
     let secret = transport.send_for(request, purpose).await.and_then(|response| token_of(&response));
     match &secret {
         Ok(secret) => transport.scrubber().learn(secret.expose()),
-        Err(error) => transport.trace().record_error(error),
+        Err(error) => transport.trace.record_error(error),
     }
     secret
 }

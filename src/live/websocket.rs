@@ -407,7 +407,7 @@ impl WebsocketConnection {
     fn handle_close(&mut self, code: Option<u16>, text: &str) -> Scrubbed {
         self.write(Opcode::Close, &code.map_or(Vec::new(), |code| frames::close(code, "")));
         self.is_closed_by_service = true;
-        self.is_token_rejected = code.is_some_and(close_code::rejects_token);
+        self.is_token_rejected = matches!(code, Some(1008 | 4401 | 4403));
         self.scrubber.message(close_code::describe(code, text))
     }
 

@@ -41,7 +41,7 @@ pub(super) fn roster_query(arguments: &CheckedArguments, _: &Config, _: &str) ->
 
 pub(super) fn schedule_query(arguments: &CheckedArguments, config: &Config, _: &str) -> Result<Queries> {
     let sport = arguments.get("sport").and_then(Sport::parse).unwrap_or(config.sport);
-    let mut query = vec![("type", sport.wire_name().into())];
+    let mut query = vec![("type", sport.name().to_ascii_uppercase())];
     query.extend(arguments.parameters()?);
     one(query)
 }

@@ -109,7 +109,6 @@ pub(super) fn check_rules(from: i64, to: i64, is_split: bool, url: &str) -> Resu
         message: Scrubbed::local(violated.join(" | ")),
         rules: violated.iter().map(Scrubbed::local).collect(),
         request_id: None,
-        method: "GET".into(),
         url: Scrubbed::local(format!("{url}?from={from}&to={to}")),
         attempts: 0,
         elapsed: std::time::Duration::ZERO,

@@ -10,11 +10,11 @@ use crate::error::{
 use crate::scrub::{Scrubbed, Scrubber};
 use std::borrow::Cow;
 use std::error::Error as StdError;
-use std::fmt::{self, Display, Formatter};
 use std::io;
 
 /// An attempt without a response.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{summary}{}", .source.as_ref().map_or(String::new(), |source| format!(": {}", error_chain(source))))]
 pub(super) struct AttemptError {
     pub(super) kind: FailureKind,
     pub(super) class: RequestErrorKind,
@@ -23,21 +23,6 @@ pub(super) struct AttemptError {
     source: Option<reqwest::Error>,
     pub(super) advice: Advice,
     pub(super) stage: Stage,
-}
-
-impl Display for AttemptError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{}: {}", self.summary, error_chain(source)),
-            None => f.write_str(&self.summary),
-        }
-    }
-}
-
-impl StdError for AttemptError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_ref().map(|source| source as _)
-    }
 }
 
 /// The stages of a request, in order.

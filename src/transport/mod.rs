@@ -112,7 +112,7 @@ impl Response {
 pub struct Transport {
     shared: Arc<Shared>,
     call: Option<Arc<CallLimits>>,
-    trace: Trace,
+    pub(crate) trace: Trace,
 }
 
 /// The timeouts of one call, as the user gives them. `None`: as in the client.
@@ -211,10 +211,6 @@ impl Transport {
     /// Returns a transport whose requests are reported as parts of one operation.
     pub(crate) fn for_operation(&self, name: &'static str) -> Self {
         Transport { trace: self.trace.operation(name), ..self.clone() }
-    }
-
-    pub(crate) fn trace(&self) -> &Trace {
-        &self.trace
     }
 
     pub fn config(&self) -> &Config {

@@ -53,7 +53,6 @@ impl From<Error> for StreamOpenError {
 }
 
 impl Transport {
-    /// Waits until the transport is closed.
     pub(crate) async fn closed(&self) {
         self.shared.closed.wait().await;
     }
@@ -72,7 +71,7 @@ impl Transport {
         let client = shared.event_streams.client(&shared.config, &authenticated.url, ClientUse::Streams)?;
         let headers = event_stream_headers(last_event_id)?;
         let display_url = scrubber.url(&authenticated.url);
-        let span = self.trace().attempt(&authenticated.url, &display_url, 0);
+        let span = self.trace.attempt(&authenticated.url, &display_url, 0);
         let mut hops = Hops::new(shared, &authenticated);
         let Exchange { response, url, redirect_refusal, .. } = loop {
             let mut signed = hops.sign(0)?;
@@ -103,7 +102,7 @@ impl Transport {
         *request.headers_mut() = http::further_headers(&shared.config)?;
         request.headers_mut().extend(headers);
         let display_url = scrubber.url(url.as_str());
-        let span = self.trace().attempt(url, &display_url, 0);
+        let span = self.trace.attempt(url, &display_url, 0);
         let response = execute(&client, request, scrubber, &display_url, limit, &span).await?;
         let stream = match response.status().as_u16() {
             101 => Ok(response),

@@ -75,7 +75,6 @@ impl Outage {
         self.given_up.get().cloned()
     }
 
-    /// Waits until the batch is given up.
     pub(crate) async fn given_up(&self) {
         self.given_up.wait().await;
     }
@@ -156,7 +155,6 @@ mod tests {
             message: "no".into(),
             rules: Vec::new(),
             request_id: None,
-            method: "GET".into(),
             url: "http://host/".into(),
             attempts: 1,
             elapsed: Duration::ZERO,

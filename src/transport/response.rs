@@ -162,7 +162,6 @@ pub(super) fn error(response: &Response, auth: Auth, offsets: ClockOffsets) -> A
         message,
         rules,
         request_id: details.request_id.map(|id| scrubber.id(id)).or_else(|| response.request_id.clone()),
-        method: "GET".into(),
         url: response.url.clone(),
         attempts: response.attempts,
         elapsed: response.elapsed,

@@ -33,7 +33,6 @@ pub(crate) enum Purpose<'a> {
     GameState,
 }
 
-/// Sends a request, with retries.
 pub(super) async fn send(
     shared: &Shared,
     request: &Request,
@@ -51,7 +50,9 @@ pub(super) async fn send(
         if let Some(counter) = retries.counter() {
             counter.record_failure(&failure.error, failure.kind == FailureKind::Permanent);
         }
-        let Some(delay) = retries.delay(failure.kind) else { return failure.into_result() };
+        let (state, remaining) = (retries.state, retries.remaining());
+        let delay = retry::delay(failure.kind, state, retries.max_retries, remaining, machine::chance());
+        let Some(delay) = delay else { return failure.into_result() };
         retries.record_retry(&failure.error, failure.kind, delay);
         // The body is not needed any more: free its memory before the delay.
         drop(failure);
@@ -288,11 +289,6 @@ impl<'a> RetryContext<'a> {
         let kind = FailureKind::Status(document_status.unwrap_or(received.status), error.retry_after);
         let document = document_status.map(|_| received);
         AttemptOutcome::Failed(FailedAttempt { kind, error: Error::Api(Box::new(error)), document })
-    }
-
-    /// The delay before the next attempt, if one follows.
-    fn delay(&self, kind: FailureKind) -> Option<Duration> {
-        retry::delay(kind, self.state, self.max_retries, self.remaining(), machine::chance())
     }
 
     /// Counts a retry and logs why it is necessary.

@@ -145,7 +145,7 @@ fn describe_response(response: &ApiError, fields: &Bound<'_, PyDict>) -> PyResul
     fields.set_item("status", response.status)?;
     fields.set_item("message", &*response.message)?;
     fields.set_item("request_id", response.request_id.as_deref())?;
-    fields.set_item("method", &response.method)?;
+    fields.set_item("method", "GET")?;
     fields.set_item("url", &*response.url)?;
     fields.set_item("attempts", response.attempts)?;
     match response.kind {

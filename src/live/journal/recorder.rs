@@ -118,8 +118,8 @@ impl Recorder {
             self.shared.sync();
         }
         let mut inner = self.shared.inner();
-        // The aborted task may live on for a while.
-        inner.writer.unlock();
+        // For another recorder: the aborted task may live on for a while.
+        let _ = inner.writer.file.unlock();
         result.and(inner.sync_error.take().map_or(Ok(()), Err))
     }
 }

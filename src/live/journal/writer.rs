@@ -66,11 +66,7 @@ impl Writer {
     /// the item is not in the frame. `monotonic` is the time since the recording began.
     pub fn append(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
         let before = self.lines.len();
-        let result = self.add(item, now, monotonic);
-        if result.is_err() {
-            self.lines.truncate(before);
-        }
-        result
+        self.add(item, now, monotonic).inspect_err(|_| self.lines.truncate(before))
     }
 
     fn add(&mut self, item: &Item, now: SystemTime, monotonic: Duration) -> Result<()> {
@@ -94,11 +90,6 @@ impl Writer {
     pub fn close(&mut self, now: SystemTime) -> Result<()> {
         self.flush(now)?;
         self.write_frame(now, true)
-    }
-
-    /// Lets another recorder write to the journal.
-    pub(super) fn unlock(&self) {
-        let _ = self.file.unlock();
     }
 
     fn write_frame(&mut self, now: SystemTime, is_closing: bool) -> Result<()> {
@@ -146,6 +137,6 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 impl Drop for Writer {
     fn drop(&mut self) {
         // A forked child may hold the same lock.
-        self.unlock();
+        let _ = self.file.unlock();
     }
 }
