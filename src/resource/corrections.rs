@@ -1,7 +1,6 @@
 //! The changes that an archive saw after a game was over.
 
-use super::table;
-use tables::{Resource, Table, Ty::*, col};
+use tables::{Resource, Table, Ty::*, col, table};
 
 pub(crate) static CORRECTIONS: Resource = Resource::of_rows("corrections", &[&TABLE]);
 

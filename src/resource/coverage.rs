@@ -1,8 +1,7 @@
 //! The coverage of a batch, sync or plan: the outcome of each unit.
 
-use super::table;
 use serde::{Deserialize, Serialize};
-use tables::{Resource, Table, Ty::*, col};
+use tables::{Resource, Table, Ty::*, col, table};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Covered {

@@ -1,8 +1,7 @@
 //! Schema drift: the unknown fields in a client's responses.
 
-use super::table;
 use serde::{Deserialize, Serialize};
-use tables::{Resource, Table, Ty::*, col};
+use tables::{Resource, Table, Ty::*, col, table};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Drifted {

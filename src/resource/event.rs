@@ -1,9 +1,8 @@
 //! Team events, games and practices, and their sessions.
 
-use super::table;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root, table};
 
 /// Documented both as the root and as an `events` array: both are read.
 pub(crate) static TEAM_EVENTS: Resource = Resource::new(

@@ -1,7 +1,6 @@
 //! Stream items as tables: every item, and the stats messages of the websocket.
 
-use super::table;
-use tables::{Resource, Table, Ty::*, col, key, root};
+use tables::{Resource, Table, Ty::*, col, key, root, table};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
 #[derive(Debug, Clone, Default, PartialEq)]

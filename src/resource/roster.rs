@@ -1,8 +1,7 @@
 //! A team's roster.
 
-use super::table;
 use super::team;
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static ROSTER: Resource =
     Resource::new("roster", &[root("").needs(&["id", "players[]"])], &[&PLAYERS, &SPECIAL_SERVICES, &TEAM]);

@@ -1,7 +1,6 @@
 //! The game schedule.
 
-use super::table;
-use tables::{PlanCache, Resource, Table, Ty::*, col, root};
+use tables::{PlanCache, Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static SCHEDULE: Resource = Resource::new("schedule", &[root("games[]"), root("[]").not_empty()], &[&GAMES]);
 

@@ -1,16 +1,12 @@
 //! Teams.
 
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static TEAMS: Resource = Resource::new("teams", &[root("teams[]"), root("[]").not_empty()], &[&TABLE]);
 
-static TABLE: Table = Table {
-    name: "teams",
-    doc: "One row for each team.",
-    rows: "",
-    open: None,
-    cols: &[TEAM_ID, NAME, GENDER, CONFERENCE, LEAGUE, SPORT, REFERENCE],
-};
+static TABLE: Table = table("teams", "")
+    .doc("One row for each team.")
+    .columns(&[TEAM_ID, NAME, GENDER, CONFERENCE, LEAGUE, SPORT, REFERENCE]);
 
 // A roster is a team with players: its `team` table begins with these columns too.
 pub(super) const TEAM_ID: Col = col("team_id", Int64, "id").required().doc("Team id");

@@ -1,7 +1,6 @@
 //! The answers from positions: `sideline.Tracking`.
 
-use super::table;
-use tables::{Col, Resource, Table, Ty::*, col};
+use tables::{Col, Resource, Table, Ty::*, col, table};
 
 pub(crate) static RESOURCES: [Resource; 10] = [
     Resource::of_rows("tracking_frames", &[&FRAMES]),

@@ -1,7 +1,6 @@
 //! Violations found by an audit: where tables of the same sessions contradict each other.
 
-use super::table;
-use tables::{Resource, Table, Ty::*, col};
+use tables::{Resource, Table, Ty::*, col, table};
 
 pub(crate) static VIOLATIONS: Resource = Resource::of_rows("violations", &[&TABLE]);
 

@@ -113,6 +113,20 @@ pub struct Table {
     pub open: Option<&'static str>,
 }
 
+/// A table whose rows are at this path and which has no open object.
+pub const fn table(name: &'static str, rows: &'static str) -> Table {
+    Table { name, doc: "", rows, cols: &[], open: None }
+}
+
+impl Table {
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Table { doc, ..self }
+    }
+    pub const fn columns(self, cols: &'static [Col]) -> Self {
+        Table { cols, ..self }
+    }
+}
+
 /// Where the documents are, and what a body must have to contain data: an array at every `[]` of the path, an array or
 /// object at `[?]`, an object elsewhere, and no null element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,10 +325,6 @@ impl Col {
     }
     pub const fn hidden(mut self) -> Self {
         self.hidden = true;
-        self
-    }
-    pub const fn or_request(mut self, name: &'static str) -> Self {
-        self.or_request = Some(name);
         self
     }
     pub const fn by_request(mut self, name: &'static str) -> Self {

@@ -35,7 +35,7 @@ mod schema_tree;
 
 pub use declaration::{
     Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, read_elsewhere, request,
-    root, same_rows_elsewhere,
+    root, same_rows_elsewhere, table,
 };
 pub use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use plan_cache::PlanCache;
