@@ -17,20 +17,11 @@ pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"]
 /// The array of each part.
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
-pub(crate) static CATCH_UP: Resource = Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE))
-    .known(&[
-        "gameTotals",
-        "details[].videoAttributes",
-        "details[].key",
-        "shots[].label",
-        "shots[].sst",
-        "shots[].drb",
-        "shots[].dd",
-        "shots[].fid",
-        "shots[].hid",
-        "shots[].players",
-        "possessions[].logo_image_link",
-    ]);
+pub(crate) static CATCH_UP: Resource =
+    Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE)).known(&KNOWN);
+
+const KNOWN: [&str; 11] =
+    concat(game_shots::KNOWN, ["details[].videoAttributes", "details[].key", "possessions[].logo_image_link"]);
 
 /// The same body of football.
 pub(crate) static FOOTBALL_CATCH_UP: Resource =

@@ -273,15 +273,15 @@ const fn moved<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows:
     cols
 }
 
-/// Two lists of columns as one; `N` is the sum of their lengths.
-pub const fn concat<const A: usize, const B: usize, const N: usize>(first: [Col; A], second: [Col; B]) -> [Col; N] {
+/// Two lists as one; `N` is the sum of their lengths.
+pub const fn concat<T: Copy, const A: usize, const B: usize, const N: usize>(first: [T; A], second: [T; B]) -> [T; N] {
     assert!(A + B == N && A > 0);
-    let (mut cols, mut at) = ([first[0]; N], 0);
+    let (mut all, mut at) = ([first[0]; N], 0);
     while at < N {
-        cols[at] = if at < A { first[at] } else { second[at - A] };
+        all[at] = if at < A { first[at] } else { second[at - A] };
         at += 1;
     }
-    cols
+    all
 }
 
 const fn position(cols: &[Col], name: &str) -> Option<usize> {
