@@ -213,6 +213,11 @@ pub const fn col(name: &'static str, ty: Ty, path: &'static str) -> Col {
     column(name, ty, Src::Path(path))
 }
 
+/// A column with the document's member of the same name.
+pub const fn member(name: &'static str, ty: Ty) -> Col {
+    col(name, ty, name)
+}
+
 /// A column with the keys of the map level at this path.
 pub const fn key(name: &'static str, path: &'static str) -> Col {
     column(name, Ty::Category, Src::Key(path))
