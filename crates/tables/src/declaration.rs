@@ -4,7 +4,7 @@
 //! Paths look like `teams[].player_stats[].stats{}[]`: `.` is a member, `[]` each element of an array, `[?]` the same
 //! but a value that is not an array counts as its only element, `{}` each value of an object whose keys are data. Paths
 //! start at the *document*, which [`Resource::roots`] locates, so that one declaration serves `{"teams": [..]}` and a
-//! bare team. A path with a leading `/` starts at the body itself.
+//! bare team.
 
 use crate::Context;
 use crate::plan_cache::PlanCache;
