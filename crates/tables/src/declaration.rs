@@ -148,19 +148,16 @@ pub const fn root(path: &'static str) -> Root {
 
 impl Root {
     /// Requires these members.
-    pub const fn needs(mut self, needs: &'static [&'static str]) -> Self {
-        self.needs = needs;
-        self
+    pub const fn needs(self, needs: &'static [&'static str]) -> Self {
+        Root { needs, ..self }
     }
     /// Requires one of these members.
-    pub const fn needs_any(mut self, needs: &'static [&'static str]) -> Self {
-        (self.needs, self.needs_any) = (needs, true);
-        self
+    pub const fn needs_any(self, needs: &'static [&'static str]) -> Self {
+        Root { needs, needs_any: true, ..self }
     }
     /// For an unusual place, where an empty array does not identify the resource.
-    pub const fn not_empty(mut self) -> Self {
-        self.needs_element = true;
-        self
+    pub const fn not_empty(self) -> Self {
+        Root { needs_element: true, ..self }
     }
 }
 
@@ -324,25 +321,20 @@ pub const fn derived(name: &'static str, ty: Ty, how: &'static Derivation) -> Co
 }
 
 impl Col {
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
+    pub const fn required(self) -> Self {
+        Col { required: true, ..self }
     }
-    pub const fn hidden(mut self) -> Self {
-        self.hidden = true;
-        self
+    pub const fn hidden(self) -> Self {
+        Col { hidden: true, ..self }
     }
-    pub const fn by_request(mut self, name: &'static str) -> Self {
-        (self.or_request, self.by_request) = (Some(name), true);
-        self
+    pub const fn by_request(self, name: &'static str) -> Self {
+        Col { or_request: Some(name), by_request: true, ..self }
     }
-    pub const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
-        self
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Col { unit, ..self }
     }
-    pub const fn frame(mut self, frame: &'static str) -> Self {
-        self.frame = frame;
-        self
+    pub const fn frame(self, frame: &'static str) -> Self {
+        Col { frame, ..self }
     }
     /// A coordinate of the service from the centre of the court.
     pub const fn court(self) -> Self {
@@ -352,8 +344,7 @@ impl Col {
     pub const fn hoop(self) -> Self {
         self.unit("mm").frame("hoop")
     }
-    pub const fn doc(mut self, doc: &'static str) -> Self {
-        self.doc = doc;
-        self
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Col { doc, ..self }
     }
 }
