@@ -337,7 +337,7 @@ impl Batch {
         let (drift, strict) = (self.drift.clone(), self.strict);
         let read = move || read(&drift, payload, strict, at);
         match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
-            Err(Unfinished::OutOfMemory) => Ok((None, Err(no_thread()))),
+            Err(reason @ Unfinished::OutOfMemory) => Ok((None, Err(stopped(reason)))),
             read => read.map_err(stopped),
         }
     }
@@ -367,14 +367,12 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
     (Some((payload, drift_fields)), rows)
 }
 
-fn no_thread() -> Error {
-    RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
-}
-
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
 pub(super) fn stopped(reason: Unfinished) -> Error {
     match reason {
-        Unfinished::OutOfMemory => no_thread(),
+        Unfinished::OutOfMemory => {
+            RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
+        }
         Unfinished::Stopped(error) => error_of_task(error),
     }
 }
