@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use std::vec::IntoIter;
 use tokio::sync::Notify;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
 /// After this many consecutive authentication failures the credentials are checked by another request. A gateway may
 /// refuse single ids or paths, which must not stop the rest.
@@ -191,7 +191,7 @@ pub async fn run(
         running.spawn(async move { batch.fetch_all().await });
     }
     while let Some(joined) = running.join_next().await {
-        joined.map_err(error_of_task)??;
+        joined.map_err(|error| stopped(Unfinished::Stopped(error)))??;
     }
     let mut state = batch.state();
     if let Some(stop) = state.stop.clone() {
@@ -337,7 +337,7 @@ impl Batch {
         let (drift, strict) = (self.drift.clone(), self.strict);
         let read = move || read(&drift, payload, strict, at);
         match if is_short { Ok(read()) } else { machine::run_blocking(read).await } {
-            Err(Unfinished::OutOfMemory) => Ok((None, Err(no_thread()))),
+            Err(reason @ Unfinished::OutOfMemory) => Ok((None, Err(stopped(reason)))),
             read => read.map_err(stopped),
         }
     }
@@ -367,22 +367,16 @@ fn read(drift: &Drift, payload: Payload, strict: bool, at: SystemTime) -> FetchR
     (Some((payload, drift_fields)), rows)
 }
 
-fn no_thread() -> Error {
-    RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
-}
-
 /// The error of a task that did not finish: a panic is propagated, the runtime's end is the interpreter's.
 pub(super) fn stopped(reason: Unfinished) -> Error {
     match reason {
-        Unfinished::OutOfMemory => no_thread(),
-        Unfinished::Stopped(error) => error_of_task(error),
-    }
-}
-
-fn error_of_task(error: JoinError) -> Error {
-    match error.try_into_panic() {
-        Ok(panic) => resume_unwind(panic),
-        Err(_) => RequestErrorKind::Transport.error("the interpreter is exiting; no request is sent any more"),
+        Unfinished::OutOfMemory => {
+            RequestErrorKind::Memory.error("the process has no memory for a thread that reads the response")
+        }
+        Unfinished::Stopped(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => RequestErrorKind::Transport.error("the interpreter is exiting; no request is sent any more"),
+        },
     }
 }
 

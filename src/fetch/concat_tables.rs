@@ -106,20 +106,16 @@ fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Resu
     all.sort_by_key(|(place, _)| *place);
     let mut batches = Vec::with_capacity(all.len());
     for (place, table) in all {
-        batches.extend(table.map_err(|error| in_payload(error, place + 1, payloads.len()))?);
+        match table {
+            // The position in a body says little if there are many.
+            Err(Error::Decode(wrong)) => {
+                let payload = format!("payload {} of {}: {}", place + 1, payloads.len(), wrong.message);
+                return Err(Error::Decode(Undecodable { message: Scrubbed::local(payload), ..wrong }));
+            }
+            table => batches.extend(table?),
+        }
     }
     Ok(batches)
-}
-
-/// The position in a body says little if there are many.
-fn in_payload(error: Error, number: usize, of: usize) -> Error {
-    match error {
-        Error::Decode(wrong) => {
-            let message = Scrubbed::local(format!("payload {number} of {of}: {}", wrong.message));
-            Error::Decode(Undecodable { message, ..wrong })
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

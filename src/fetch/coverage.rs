@@ -12,12 +12,9 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
     match ended {
         Ok(Some(0)) => "empty",
         Ok(_) => "fetched",
-        Err(Error::Api(answer)) => match answer.kind {
-            ApiErrorKind::PermissionDenied => "forbidden",
-            ApiErrorKind::NotFound => "missing",
-            // Not accepted, throttled or out of order: says nothing about the data.
-            _ => "failed",
-        },
+        Err(Error::Api(answer)) if answer.kind == ApiErrorKind::PermissionDenied => "forbidden",
+        Err(Error::Api(answer)) if answer.kind == ApiErrorKind::NotFound => "missing",
+        // Also not accepted, throttled or out of order: says nothing about the data.
         Err(_) => "failed",
     }
 }
@@ -36,16 +33,12 @@ pub(super) fn covered(
     let status = if is_refused { "failed" } else { status(ended) };
     let served_at = first.and_then(|first| first.headers.iter().find(|(name, _)| name == "date"));
     let served_at = served_at.and_then(|(_, date)| httpdate::parse_http_date(date).ok());
-    let error = ended.as_ref().err();
-    let of_error = error.and_then(|error| match error {
-        Error::Api(answer) => answer.request_id.clone(),
-        _ => None,
-    });
+    let of_error = if let Err(Error::Api(answer)) = ended { answer.request_id.clone() } else { None };
     Covered {
         status: status.to_owned(),
         rows: ended.as_ref().ok().copied().flatten().unwrap_or(0) as u64,
         request_id: first.and_then(|first| first.request_id.clone()).or(of_error).map(String::from),
-        error: error.map(ToString::to_string),
+        error: ended.as_ref().err().map(ToString::to_string),
         attempts,
         fetched_at: epoch_ms(first.map_or(at, |first| first.fetched_at)),
         served_at: served_at.and_then(epoch_ms),

@@ -11,14 +11,12 @@ use tables::DecodeError;
 pub(super) fn merge(how: Merge, bodies: &[&Body]) -> Result<Vec<u8>, DecodeError> {
     let Some(first) = bodies.first().map(|body| body.as_slice()) else { return Ok(Vec::new()) };
     let key = match how {
+        _ if bodies.len() == 1 => return Ok(first.to_vec()),
         Merge::Events => "events",
         // The root is the list itself; a single batch counts as a list of one.
         Merge::Locations => "",
         Merge::Single => return Ok(first.to_vec()),
     };
-    if bodies.len() == 1 {
-        return Ok(first.to_vec());
-    }
     let padded: Vec<Cow<[u8]>> = bodies.iter().map(|body| body.padded()).collect();
     let parts = bodies.iter().zip(&padded);
     let parts = parts.map(|(body, padded)| Ok(part(body.as_slice(), 0, Value::of(body, padded)?, key)));

@@ -23,12 +23,6 @@ pub enum Kind {
     Parameters,
 }
 
-impl Kind {
-    pub(super) fn takes_several(self) -> bool {
-        matches!(self, Kind::ForeignIds | Kind::Choices(_))
-    }
-}
-
 /// One argument of an operation. Built by [`arg`] and the methods below.
 #[derive(Debug, Clone, Copy)]
 pub struct Argument {

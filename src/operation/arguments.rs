@@ -17,7 +17,8 @@ impl CheckedArguments {
     pub(super) fn new(operation: &str, declared: &'static [Argument], arguments: &Arguments) -> Result<Self> {
         let mut checked = CheckedArguments { declared, given: Vec::with_capacity(arguments.len()) };
         for (name, value) in arguments {
-            let is_free = |argument: &&Argument| argument.kind.takes_several() || checked.get(argument.name).is_none();
+            let takes_several = |kind| matches!(kind, Kind::ForeignIds | Kind::Choices(_));
+            let is_free = |argument: &&Argument| takes_several(argument.kind) || checked.get(argument.name).is_none();
             let Some(argument) = declared.iter().find(|argument| argument.name == name).filter(is_free) else {
                 return Err(Error::Argument(format!("{operation} takes no argument {name:?}")));
             };
@@ -69,8 +70,14 @@ fn wire(argument: &Argument, value: Value) -> Result<Option<String>> {
     match argument.kind {
         Kind::Id => id(name, value).map(Some),
         Kind::Time => time(name, value).map(|time| Some(time.to_string())),
-        Kind::Flag => Ok(flag(name, &value)?.then(|| "true".into())),
-        Kind::Count => positive(name, &value).map(Some),
+        Kind::Flag => match value {
+            Value::Bool(flag) => Ok(flag.then(|| "true".into())),
+            _ => Err(Error::Argument(format!("{name} is True or False"))),
+        },
+        Kind::Count => match value {
+            Value::Int(1..) => text(name, value).map(Some),
+            _ => Err(Error::Argument(format!("{name} is {value}; it must be a whole number from 1, such as {name}=3"))),
+        },
         Kind::Choice(words) => choice(name, &text(name, value)?, words).map(Some),
         Kind::Text | Kind::ForeignIds | Kind::Choices(_) | Kind::Parameters => text(name, value).map(Some),
     }
@@ -82,20 +89,6 @@ fn choice(name: &str, text: &str, words: &[&str]) -> Result<String> {
         None => {
             Err(Error::Argument(format!("{name} is {:?}; it must be one of {}", shortened(text), words.join(", "))))
         }
-    }
-}
-
-fn positive(name: &str, value: &Value) -> Result<String> {
-    match value {
-        Value::Int(number) if *number > 0 => Ok(number.to_string()),
-        other => Err(Error::Argument(format!("{name} is {other}; it must be a whole number from 1, such as {name}=3"))),
-    }
-}
-
-fn flag(name: &str, value: &Value) -> Result<bool> {
-    match value {
-        Value::Bool(flag) => Ok(*flag),
-        _ => Err(Error::Argument(format!("{name} is True or False"))),
     }
 }
 

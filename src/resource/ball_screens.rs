@@ -1,8 +1,7 @@
 //! Predicted ball screens of a game.
 
 use super::play_by_play::GAME_ID;
-use super::table;
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static BALL_SCREENS: Resource =
     Resource::new("ball_screens", &[root("").needs(&["ballscreens[]"])], &[&TABLE]).known(&["gameTotals"]);

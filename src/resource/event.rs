@@ -1,9 +1,8 @@
 //! Team events, games and practices, and their sessions.
 
-use super::table;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, cast::AsArray};
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, request, root};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, col, derived, index, member, request, root, table};
 
 /// Documented both as the root and as an `events` array: both are read.
 pub(crate) static TEAM_EVENTS: Resource = Resource::new(
@@ -23,8 +22,8 @@ pub(crate) static GAME: Resource = Resource::new(
 
 const KNOWN: &[&str] = &["results[]._possessions_summary"];
 
-const IS_GAME: Col = col("is_game_event", Bool, "is_game_event").doc("Whether the event is a game");
-const IS_PRACTICE: Col = col("is_practice_event", Bool, "is_practice_event").doc("Whether the event is a practice");
+const IS_GAME: Col = member("is_game_event", Bool).doc("Whether the event is a game");
+const IS_PRACTICE: Col = member("is_practice_event", Bool).doc("Whether the event is a practice");
 const SELF_LINK: Col = col("self_link", Links, "_self").doc("Link to the game or practice");
 const EVENT_ID: Col = col("event_id", Text, "id").required().doc("Event id of a game or a practice");
 const TEAM_ID: Col = request("team_id", Int64).doc("Id of the requested team");
@@ -79,13 +78,13 @@ static EVENTS: Table = table("events", "").doc("One row for each event: a game o
     TEAM_ID,
     EVENT_ID,
     GAME_ID,
-    col("name", Text, "name").doc("Event name"),
-    col("source", Category, "source").doc("Origin of the data"),
+    member("name", Text).doc("Event name"),
+    member("source", Category).doc("Origin of the data"),
     IS_PRACTICE,
     IS_GAME,
-    col("started_at", TimestampMs, "started_at").doc("Start of the event"),
-    col("ended_at", TimestampMs, "ended_at").doc("End of the event"),
-    col("game_type", Category, "game_type").doc("Period format, HALF or QUARTER; games only"),
+    member("started_at", TimestampMs).doc("Start of the event"),
+    member("ended_at", TimestampMs).doc("End of the event"),
+    member("game_type", Category).doc("Period format, HALF or QUARTER; games only"),
     col("home_team_id", Int64, "game_attributes.home_team_id").doc("Home team id; games only"),
     col("home_team_name", Text, "game_attributes.home_team_name").doc("Home team name; games only"),
     col("away_team_id", Int64, "game_attributes.away_team_id").doc("Away team id; games only"),

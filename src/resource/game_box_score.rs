@@ -1,7 +1,7 @@
 //! The box score of a whole game: what `box_score` of the clients returns.
 
 use super::stats::{STAT_CODES, stat_codes};
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, member};
 
 pub(crate) static GAME_BOX_SCORE: Resource = Resource::of_rows("game_box_score", &[&TABLE]);
 
@@ -10,16 +10,16 @@ pub(crate) static FOOTBALL_GAME_BOX_SCORE: Resource =
     Resource { tables: &[&FOOTBALL_TABLE], cache: PlanCache::new(), ..GAME_BOX_SCORE };
 
 const LINE: [Col; 8] = [
-    col("game_id", Text, "game_id").required().doc("Game id"),
-    col("team_id", Int64, "team_id").required().doc("Team id"),
-    col("team_name", Text, "team_name").doc("Team name"),
-    col("player_id", Int64, "player_id").required().doc("Player id; 0 marks a team total"),
-    col("player_name", Text, "player_name").doc("Name of the player, or \"Team total\""),
-    col("is_team_total", Bool, "is_team_total")
+    member("game_id", Text).required().doc("Game id"),
+    member("team_id", Int64).required().doc("Team id"),
+    member("team_name", Text).doc("Team name"),
+    member("player_id", Int64).required().doc("Player id; 0 marks a team total"),
+    member("player_name", Text).doc("Name of the player, or \"Team total\""),
+    member("is_team_total", Bool)
         .required()
         .doc("Whether the row is a team total, which must not be added to player rows"),
-    col("did_not_play", Bool, "did_not_play").required().doc("Whether the bodies list the player without counts"),
-    col("source", Category, "source")
+    member("did_not_play", Bool).required().doc("Whether the bodies list the player without counts"),
+    member("source", Category)
         .required()
         .doc("Source of the counts: service for its own sum, sessions for those of the sessions"),
 ];

@@ -3,18 +3,20 @@
 use super::shots;
 use tables::{Resource, Table, Ty::*, col, read_elsewhere, root};
 
-/// These have no documented meaning, or are the same for the whole game.
 pub(crate) static GAME_SHOTS: Resource =
-    Resource::new("game_shots", &[root("").needs(&["shots[]"])], &[&TABLE]).known(&[
-        "gameTotals",
-        "shots[].label",
-        "shots[].sst",
-        "shots[].drb",
-        "shots[].dd",
-        "shots[].fid",
-        "shots[].hid",
-        "shots[].players",
-    ]);
+    Resource::new("game_shots", &[root("").needs(&["shots[]"])], &[&TABLE]).known(&KNOWN);
+
+/// These have no documented meaning, or are the same for the whole game.
+pub(super) const KNOWN: [&str; 8] = [
+    "gameTotals",
+    "shots[].label",
+    "shots[].sst",
+    "shots[].drb",
+    "shots[].dd",
+    "shots[].fid",
+    "shots[].hid",
+    "shots[].players",
+];
 
 pub(super) static TABLE: Table = Table {
     rows: "shots[]",

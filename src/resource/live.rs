@@ -1,7 +1,6 @@
 //! Stream items as tables: every item, and the stats messages of the websocket.
 
-use super::table;
-use tables::{Resource, Table, Ty::*, col, key, root};
+use tables::{Resource, Table, Ty::*, col, key, member, root, table};
 
 /// Any item of a stream as a row; fields that its kind lacks are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,22 +24,22 @@ pub(crate) struct LiveItem {
 pub(crate) static LIVE_ITEMS: Resource = Resource::of_rows("live_items", &[&ITEMS]);
 
 pub(crate) static ITEMS: Table = table("live_items", "").doc("One row for each update and notice of a live stream.").columns(&[
-        col("kind", Category, "kind")
+        member("kind", Category)
             .required()
             .doc("Kind of item: update, connected, disconnected, gap, recovering or recovered (followed by its updates), or quiet"),
-        col("at", TimestampMs, "at").required().doc("Time of receipt of an update, or time of a notice"),
-        col("event", Category, "event").doc("Event type of an update; message by default"),
-        col("id", Text, "id").doc("Last event id of an update"),
-        col("seq", Int64, "seq").doc("Sequence number of the message"),
-        col("source", Category, "source").doc("Source of the message"),
-        col("text", Text, "text").doc("Message text as received"),
-        col("start", TimestampMs, "start").doc("Start of a gap or of a quiet phase"),
-        col("end", TimestampMs, "end").doc("End of a gap; null if the stream ended in the gap"),
-        col("reason", Text, "reason").doc("Reason for a disconnection or gap"),
-        col("status", Int64, "status").doc("HTTP status of a response other than 200"),
-        col("attempt", Int64, "attempt").doc("Number of consecutive failed attempts"),
-        col("retry_at", TimestampMs, "retry_at").doc("Time of the next attempt"),
-        col("dropped", Int64, "dropped").doc("Number of missing messages in a gap; null if unknown"),
+        member("at", TimestampMs).required().doc("Time of receipt of an update, or time of a notice"),
+        member("event", Category).doc("Event type of an update; message by default"),
+        member("id", Text).doc("Last event id of an update"),
+        member("seq", Int64).doc("Sequence number of the message"),
+        member("source", Category).doc("Source of the message"),
+        member("text", Text).doc("Message text as received"),
+        member("start", TimestampMs).doc("Start of a gap or of a quiet phase"),
+        member("end", TimestampMs).doc("End of a gap; null if the stream ended in the gap"),
+        member("reason", Text).doc("Reason for a disconnection or gap"),
+        member("status", Int64).doc("HTTP status of a response other than 200"),
+        member("attempt", Int64).doc("Number of consecutive failed attempts"),
+        member("retry_at", TimestampMs).doc("Time of the next attempt"),
+        member("dropped", Int64).doc("Number of missing messages in a gap; null if unknown"),
     ]);
 
 pub(crate) static LIVE_LEADERS: Resource = Resource::of_rows("live_leaders", &[&LEADERS]);
@@ -48,11 +47,11 @@ pub(crate) static LIVE_LEADERS: Resource = Resource::of_rows("live_leaders", &[&
 pub(crate) static LEADERS: Table = table("live_leaders", "")
     .doc("One row for each player with the highest values of one stat code in a live box score, the highest first.")
     .columns(&[
-        col("team_id", Int64, "team_id").required().doc("Team id"),
-        col("team_name", Text, "team_name").doc("Team name"),
-        col("player_id", Int64, "player_id").required().doc("Player id"),
-        col("player_name", Text, "player_name").doc("First and last name of the player"),
-        col("value", Float64, "value").required().doc("Value of the stat code"),
+        member("team_id", Int64).required().doc("Team id"),
+        member("team_name", Text).doc("Team name"),
+        member("player_id", Int64).required().doc("Player id"),
+        member("player_name", Text).doc("First and last name of the player"),
+        member("value", Float64).required().doc("Value of the stat code"),
     ]);
 
 /// Messages of the websocket: `{"type":"stats","data":{..}}`, alone or in a list. Their `stats` hold current values,
@@ -72,6 +71,6 @@ static UPDATES: Table = table("stat_updates", "data.stats{}")
         col("classification", Category, "data.classification")
             .doc("Classification of the event, such as TWO_POINT_MAKE"),
         col("version", Count, "data.version").doc("Version of the player's stats; the higher version is newer"),
-        col("seq", Int64, "seq").doc("Sequence number of the message"),
-        col("source", Category, "source").doc("Source of the message"),
+        member("seq", Int64).doc("Sequence number of the message"),
+        member("source", Category).doc("Source of the message"),
     ]);

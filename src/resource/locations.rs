@@ -1,7 +1,6 @@
 //! Sensor locations.
 
-use super::table;
-use tables::{Resource, Table, Ty::*, col, request, root};
+use tables::{Resource, Table, Ty::*, col, request, root, table};
 
 pub(crate) static LOCATIONS: Resource =
     Resource::new("locations", &[root("[]"), root("").needs(&["locations[]"])], &[&TABLE]);

@@ -25,29 +25,7 @@ pub(crate) mod violations;
 
 use crate::config::Sport;
 pub(crate) use tables::Resource;
-use tables::{Col, Table};
-
-/// What is said of a table before its columns.
-pub(super) struct TableHead {
-    name: &'static str,
-    rows: &'static str,
-    doc: &'static str,
-}
-
-/// A table whose rows are at this path and which has no open object.
-const fn table(name: &'static str, rows: &'static str) -> TableHead {
-    TableHead { name, rows, doc: "" }
-}
-
-impl TableHead {
-    const fn doc(self, doc: &'static str) -> Self {
-        TableHead { doc, ..self }
-    }
-
-    const fn columns(self, cols: &'static [Col]) -> Table {
-        Table { name: self.name, doc: self.doc, rows: self.rows, cols, open: None }
-    }
-}
+use tables::Table;
 
 /// Every resource, by the name of its operation.
 pub(crate) static RESOURCES: &[&Resource] = &[

@@ -1,7 +1,6 @@
 //! Play-by-play of a game.
 
-use super::table;
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static PLAY_BY_PLAY: Resource = Resource::new("play_by_play", &[root("").needs(&["details[]"])], &[&TABLE])
     .known(&["gameTotals", "details[].videoAttributes", "details[].key"]);

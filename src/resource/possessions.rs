@@ -1,7 +1,6 @@
 //! Possessions of a session.
 
-use super::table;
-use tables::{Col, Resource, Table, Ty::*, col, index, request, root};
+use tables::{Col, Resource, Table, Ty::*, col, index, request, root, table};
 
 pub(crate) static POSSESSIONS: Resource =
     Resource::new("possessions", &[root("teams[]"), root("[]").not_empty()], &[&TABLE, &EVENTS, &PLAYERS])

@@ -1,8 +1,7 @@
 //! A team's roster.
 
-use super::table;
 use super::team;
-use tables::{Col, Resource, Table, Ty::*, col, root};
+use tables::{Col, Resource, Table, Ty::*, col, member, root, table};
 
 pub(crate) static ROSTER: Resource =
     Resource::new("roster", &[root("").needs(&["id", "players[]"])], &[&PLAYERS, &SPECIAL_SERVICES, &TEAM]);
@@ -58,7 +57,7 @@ pub(super) static TEAM: Table = table("team", "").doc("One row: the team of a ro
     team::LEAGUE,
     team::SPORT,
     team::REFERENCE,
-    col("logo_image_link", Text, "logo_image_link").doc("Link to the team's logo"),
+    member("logo_image_link", Text).doc("Link to the team's logo"),
     col("logo_small_light", Text, "team_images.logo_small_light").doc("Link to the small logo, light variant"),
     col("logo_small_dark", Text, "team_images.logo_small_dark").doc("Link to the small logo, dark variant"),
     col("logo_small_light_transparent", Text, "team_images.logo_small_light_transparent")

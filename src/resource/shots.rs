@@ -1,13 +1,12 @@
 //! Shots of a session, and the table shared by all shots.
 
-use super::table;
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array,
     cast::AsArray,
     types::{Float64Type, Int64Type},
 };
 use std::sync::Arc;
-use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root};
+use tables::{Col, Context, Derivation, Resource, Table, Ty::*, absent, col, derived, request, root, table};
 
 pub(crate) static SHOTS: Resource = Resource::new("shots", &[root("teams[]"), root("[]").not_empty()], &[&TABLE])
     .known(&[

@@ -1,7 +1,6 @@
 //! Box-score stats of a session, and of a team over a game or range.
 
-use super::table;
-use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root};
+use tables::{Col, PlanCache, Resource, Table, Ty::*, col, concat, key, request, root, table};
 
 pub(crate) static STATS: Resource =
     Resource::new("stats", &[root("teams[]"), root("[]").not_empty()], &[&PLAYER_STATS, &BOX_SCORE]).known(KNOWN);

@@ -3,8 +3,7 @@
 use super::stats::{
     FIRST_NAME, GAME_ID, IS_TEAM_TOTAL, KNOWN, LAST_NAME, PLAYER_ID, SESSION_ID, TEAM_ID, TEAM_NAME, VERSION,
 };
-use super::table;
-use tables::{Resource, Table, Ty::*, col, key, root};
+use tables::{Resource, Table, Ty::*, col, key, root, table};
 
 pub(crate) static STATS_DETAILS: Resource =
     Resource::new("stats_details", &[root("teams[]"), root("[]").not_empty()], &[&STAT_EVENTS]).known(KNOWN);

@@ -1,8 +1,7 @@
 //! The videos of a game.
 
 use super::play_by_play::GAME_ID;
-use super::table;
-use tables::{Resource, Table, Ty::*, col, root};
+use tables::{Resource, Table, Ty::*, col, root, table};
 
 pub(crate) static VIDEOS: Resource = Resource::new("videos", &[root("").needs(&["videos[]"])], &[&TABLE]).known(&[
     "gameTotals",

@@ -18,9 +18,6 @@ pub struct Body {
 }
 
 impl Body {
-    pub fn with_capacity(bytes: usize) -> Self {
-        Body { padded: Vec::with_capacity(bytes + PADDING), ..Body::default() }
-    }
     /// Makes room for so many more bytes and the padding, so that neither adding them nor `finish` can fail.
     ///
     /// # Errors
@@ -48,10 +45,7 @@ impl Body {
         if self.padded.len() == self.len + PADDING {
             return Cow::Borrowed(&self.padded);
         }
-        let mut copy = Vec::with_capacity(self.len + PADDING);
-        copy.extend_from_slice(self.as_slice());
-        copy.resize(self.len + PADDING, 0);
-        Cow::Owned(copy)
+        Cow::Owned([self.as_slice(), &[0; PADDING]].concat())
     }
     /// Whether the whole body has been validated, so that it need not be checked again.
     pub fn is_validated(&self) -> bool {
@@ -70,9 +64,7 @@ impl Body {
 
 impl From<&[u8]> for Body {
     fn from(bytes: &[u8]) -> Self {
-        let mut body = Body::with_capacity(bytes.len());
-        body.extend_from_slice(bytes);
-        body.finish()
+        Body { padded: [bytes, &[0; PADDING]].concat(), len: bytes.len(), ..Body::default() }
     }
 }
 

@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         match self.short_integer() {
             Some(value) => Ok(Some(value)),
             None if self.consume_null() => Ok(None),
-            None => self.with_copy(Self::integer_slow),
+            None => self.with_copy(|cursor| cursor.numeric(whole_number)),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         match self.short_float() {
             Some(value) => Ok(Some(value)),
             None if self.consume_null() => Ok(None),
-            None => self.with_copy(Self::float_slow),
+            None => self.with_copy(|cursor| cursor.numeric(finite_number)),
         }
     }
 
@@ -255,21 +255,11 @@ impl<'a> Cursor<'a> {
         Some(simd::parse_digits(self.word(sign), 8) * WHOLE_TENS[rest] + simd::parse_digits(self.word(sign + 8), rest))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn integer_slow(&mut self) -> ReadResult<Option<i64>> {
-        self.numeric(whole_number)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn float_slow(&mut self) -> ReadResult<Option<f64>> {
-        self.numeric(finite_number)
-    }
-
     /// Parses a number token, or a string that contains one. A string may have leading zeros, as ids and jersey numbers
     /// do.
-    fn numeric<T>(&mut self, read: fn(&[u8]) -> ReadResult<T>) -> ReadResult<Option<T>> {
+    #[cold]
+    #[inline(never)]
+    fn numeric<T>(&mut self, read: impl Fn(&[u8]) -> ReadResult<T>) -> ReadResult<Option<T>> {
         let here = *self;
         let value = match self.peek_byte() {
             b'"' => {

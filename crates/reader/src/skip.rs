@@ -55,10 +55,7 @@ impl Cursor<'_> {
     /// Skips a value and validates all of it.
     #[inline(never)]
     pub fn validate(&mut self) -> ReadResult<()> {
-        let mut cursor = *self;
-        let is_validated = cursor.check();
-        self.go_to(&cursor);
-        is_validated
+        self.with_copy(Self::check)
     }
 
     /// Inlined, so that the cursor stays in a register.

@@ -179,9 +179,7 @@ impl Texts {
             start = *end;
         }
         room.check(size)?;
-        if i32::try_from(size).is_err() {
-            return Err(DecodeErrorKind::TooLarge);
-        }
+        i32::try_from(size).map_err(|_| DecodeErrorKind::TooLarge)?;
         let mut rows = Texts::with_capacity(0);
         rows.data.reserve(size);
         rows.offsets.reserve(start as usize);

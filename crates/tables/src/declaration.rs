@@ -4,7 +4,7 @@
 //! Paths look like `teams[].player_stats[].stats{}[]`: `.` is a member, `[]` each element of an array, `[?]` the same
 //! but a value that is not an array counts as its only element, `{}` each value of an object whose keys are data. Paths
 //! start at the *document*, which [`Resource::roots`] locates, so that one declaration serves `{"teams": [..]}` and a
-//! bare team. A path with a leading `/` starts at the body itself.
+//! bare team.
 
 use crate::Context;
 use crate::plan_cache::PlanCache;
@@ -113,6 +113,20 @@ pub struct Table {
     pub open: Option<&'static str>,
 }
 
+/// A table whose rows are at this path and which has no open object.
+pub const fn table(name: &'static str, rows: &'static str) -> Table {
+    Table { name, doc: "", rows, cols: &[], open: None }
+}
+
+impl Table {
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Table { doc, ..self }
+    }
+    pub const fn columns(self, cols: &'static [Col]) -> Self {
+        Table { cols, ..self }
+    }
+}
+
 /// Where the documents are, and what a body must have to contain data: an array at every `[]` of the path, an array or
 /// object at `[?]`, an object elsewhere, and no null element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,19 +148,16 @@ pub const fn root(path: &'static str) -> Root {
 
 impl Root {
     /// Requires these members.
-    pub const fn needs(mut self, needs: &'static [&'static str]) -> Self {
-        self.needs = needs;
-        self
+    pub const fn needs(self, needs: &'static [&'static str]) -> Self {
+        Root { needs, ..self }
     }
     /// Requires one of these members.
-    pub const fn needs_any(mut self, needs: &'static [&'static str]) -> Self {
-        (self.needs, self.needs_any) = (needs, true);
-        self
+    pub const fn needs_any(self, needs: &'static [&'static str]) -> Self {
+        Root { needs, needs_any: true, ..self }
     }
     /// For an unusual place, where an empty array does not identify the resource.
-    pub const fn not_empty(mut self) -> Self {
-        self.needs_element = true;
-        self
+    pub const fn not_empty(self) -> Self {
+        Root { needs_element: true, ..self }
     }
 }
 
@@ -197,6 +208,11 @@ const fn column(name: &'static str, ty: Ty, src: Src) -> Col {
 /// A column with the value at this path.
 pub const fn col(name: &'static str, ty: Ty, path: &'static str) -> Col {
     column(name, ty, Src::Path(path))
+}
+
+/// A column with the document's member of the same name.
+pub const fn member(name: &'static str, ty: Ty) -> Col {
+    col(name, ty, name)
 }
 
 /// A column with the keys of the map level at this path.
@@ -259,15 +275,15 @@ const fn moved<const N: usize>(mut cols: [Col; N], elsewhere: &[Col], same_rows:
     cols
 }
 
-/// Two lists of columns as one; `N` is the sum of their lengths.
-pub const fn concat<const A: usize, const B: usize, const N: usize>(first: [Col; A], second: [Col; B]) -> [Col; N] {
+/// Two lists as one; `N` is the sum of their lengths.
+pub const fn concat<T: Copy, const A: usize, const B: usize, const N: usize>(first: [T; A], second: [T; B]) -> [T; N] {
     assert!(A + B == N && A > 0);
-    let (mut cols, mut at) = ([first[0]; N], 0);
+    let (mut all, mut at) = ([first[0]; N], 0);
     while at < N {
-        cols[at] = if at < A { first[at] } else { second[at - A] };
+        all[at] = if at < A { first[at] } else { second[at - A] };
         at += 1;
     }
-    cols
+    all
 }
 
 const fn position(cols: &[Col], name: &str) -> Option<usize> {
@@ -305,29 +321,20 @@ pub const fn derived(name: &'static str, ty: Ty, how: &'static Derivation) -> Co
 }
 
 impl Col {
-    pub const fn required(mut self) -> Self {
-        self.required = true;
-        self
+    pub const fn required(self) -> Self {
+        Col { required: true, ..self }
     }
-    pub const fn hidden(mut self) -> Self {
-        self.hidden = true;
-        self
+    pub const fn hidden(self) -> Self {
+        Col { hidden: true, ..self }
     }
-    pub const fn or_request(mut self, name: &'static str) -> Self {
-        self.or_request = Some(name);
-        self
+    pub const fn by_request(self, name: &'static str) -> Self {
+        Col { or_request: Some(name), by_request: true, ..self }
     }
-    pub const fn by_request(mut self, name: &'static str) -> Self {
-        (self.or_request, self.by_request) = (Some(name), true);
-        self
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Col { unit, ..self }
     }
-    pub const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
-        self
-    }
-    pub const fn frame(mut self, frame: &'static str) -> Self {
-        self.frame = frame;
-        self
+    pub const fn frame(self, frame: &'static str) -> Self {
+        Col { frame, ..self }
     }
     /// A coordinate of the service from the centre of the court.
     pub const fn court(self) -> Self {
@@ -337,8 +344,7 @@ impl Col {
     pub const fn hoop(self) -> Self {
         self.unit("mm").frame("hoop")
     }
-    pub const fn doc(mut self, doc: &'static str) -> Self {
-        self.doc = doc;
-        self
+    pub const fn doc(self, doc: &'static str) -> Self {
+        Col { doc, ..self }
     }
 }

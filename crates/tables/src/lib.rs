@@ -34,8 +34,8 @@ mod schema_check;
 mod schema_tree;
 
 pub use declaration::{
-    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, read_elsewhere, request,
-    root, same_rows_elsewhere,
+    Col, Derivation, Resource, Root, Src, Table, Ty, absent, col, concat, derived, index, key, member, read_elsewhere,
+    request, root, same_rows_elsewhere, table,
 };
 pub use extent::{TOO_WIDE_MESSAGE, is_too_wide};
 pub use plan_cache::PlanCache;

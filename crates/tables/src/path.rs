@@ -41,10 +41,8 @@ pub fn parse(path: &'static str) -> Vec<Segment> {
 
 /// A column's path from the body. `row` and `root` are paths from the body too.
 pub fn absolute(root: &[Segment], row: &[Segment], path: &'static str) -> Vec<Segment> {
-    let (base, rest): (&[Segment], _) = if path == "@" {
+    let (base, rest) = if path == "@" {
         (row, "")
-    } else if let Some(from_body) = path.strip_prefix('/') {
-        (&[], from_body)
     } else if path.starts_with('.') {
         (row, path)
     } else {
@@ -58,13 +56,6 @@ pub fn scope(path: &[Segment]) -> usize {
     path.iter().rposition(|s| s.is_level()).map_or(0, |at| at + 1)
 }
 
-pub(crate) fn push_key(text: &mut String, key: &str) {
-    if !text.is_empty() {
-        text.push('.');
-    }
-    text.push_str(key);
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Segment::*, *};
@@ -73,7 +64,8 @@ mod tests {
     fn print(path: &[Segment]) -> String {
         path.iter().fold(String::new(), |mut text, segment| {
             match segment {
-                Key(key) => push_key(&mut text, key),
+                Key(key) if text.is_empty() => text.push_str(key),
+                Key(key) => text.extend([".", key]),
                 Each | EachOrOne => text.push_str("[]"),
                 Map => text.push_str("{}"),
             }
@@ -93,12 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_read_from_the_row_the_document_or_the_body() {
+    fn a_column_is_read_from_the_row_or_the_document() {
         let (root, row) = (parse("teams[]"), parse("teams[].shots[]"));
         assert_eq!(print(&absolute(&root, &row, ".x.y")), "teams[].shots[].x.y");
         assert_eq!(print(&absolute(&root, &row, "@")), "teams[].shots[]");
         assert_eq!(print(&absolute(&root, &row, "id")), "teams[].id");
-        assert_eq!(print(&absolute(&root, &row, "/total.id")), "total.id");
         assert_eq!(scope(&absolute(&root, &row, "id")), 2);
     }
 }

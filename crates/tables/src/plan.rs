@@ -28,8 +28,9 @@ pub(super) enum ColumnRef {
 }
 
 /// How to read a value. The numbers are those of columns of the type's builder.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) enum Op {
+    #[default]
     Skip,
     /// A value of one column.
     Value(Ty, u32),
@@ -45,7 +46,7 @@ pub(super) enum Op {
     Several(u32),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Level {
     /// What leads to its elements; `None` for the body.
     pub segment: Option<Segment>,
@@ -384,11 +385,7 @@ impl DecodePlan {
                 self.levels.push(Level {
                     segment: path.last().copied(),
                     is_root: !path.is_empty() && is_root(path),
-                    op: Op::Skip,
-                    fill: Vec::new(),
-                    keys: Vec::new(),
-                    positions: Vec::new(),
-                    tables: Vec::new(),
+                    ..Level::default()
                 });
                 self.levels.len() - 1
             });

@@ -14,7 +14,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, MapArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
 /// The tables of a plan.
@@ -107,7 +107,7 @@ fn batch(
     rows: usize,
 ) -> Result<RecordBatch, DecodeError> {
     let open_column = |(name, numbers): (String, Numbers<f64>)| -> (FieldRef, ArrayRef) {
-        (schema::open_field(&name), Arc::new(numbers.into_array::<Float64Type>()))
+        (Arc::new(Field::new(name, DataType::Float64, true)), Arc::new(numbers.into_array::<Float64Type>()))
     };
     let open: Vec<(FieldRef, ArrayRef)> = open.into_iter().map(open_column).collect();
     let mut result = Vec::with_capacity(plan.result_columns.len() + open.len());
@@ -308,7 +308,6 @@ fn filled(array: &ArrayRef, col: &Col, value: &str, room: &Room) -> DecodeResult
 mod tests {
     use super::*;
     use arrow_array::{BooleanArray, DictionaryArray, Float64Array, Int32Array, NullArray, StringArray, StructArray};
-    use arrow_schema::Field;
 
     #[test]
     fn an_array_s_size_is_that_of_its_slice() {

@@ -13,6 +13,7 @@ struct RootMember<'a> {
 
 /// The root of a body. An error may also be due to invalid JSON, which the caller reports instead.
 pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, JsonError> {
+    const NONE: &Root = &super::declaration::root("");
     let roots = resource.roots;
     cursor.whitespace();
     let start = cursor;
@@ -20,16 +21,11 @@ pub(super) fn find(resource: &Resource, mut cursor: Cursor) -> Result<&'static R
         b'[' => in_array(resource, cursor),
         b'{' => match members(resource, &mut cursor) {
             Ok(members) => in_object(resource, start, &members),
-            Err(_) => Ok(default_root(roots)),
+            // A body that does not show its root.
+            Err(_) => Ok(roots.iter().find(|root| root.path.is_empty()).or(roots.first()).unwrap_or(NONE)),
         },
         _ => Err(missing(resource, start, "an object")),
     }
-}
-
-/// The root of a body that does not show one.
-fn default_root(roots: &'static [Root]) -> &'static Root {
-    const NONE: &Root = &super::declaration::root("");
-    roots.iter().find(|root| root.path.is_empty()).or(roots.first()).unwrap_or(NONE)
 }
 
 fn in_array(resource: &Resource, mut cursor: Cursor) -> Result<&'static Root, JsonError> {

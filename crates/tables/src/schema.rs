@@ -27,11 +27,6 @@ pub fn field(col: &Col) -> FieldRef {
     Arc::new(Field::new(col.name, data_type(col.ty), !col.required).with_metadata(metadata))
 }
 
-/// The field of an extra column.
-pub fn open_field(name: &str) -> FieldRef {
-    Arc::new(Field::new(name, DataType::Float64, true))
-}
-
 /// The field of a list's elements.
 pub(super) fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, true))

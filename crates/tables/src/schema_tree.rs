@@ -8,7 +8,7 @@ use super::plan::Op;
 /// The elements of a list, and a lineup, take less than so many times their JSON.
 pub(super) const LIST_FACTOR: usize = 8;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SchemaTree {
     pub nodes: Vec<SchemaNode>,
     /// The node of the first table's rows.
@@ -91,15 +91,7 @@ impl SchemaNode {
 impl SchemaTree {
     pub(super) fn of(resource: &Resource, place: &'static Root) -> SchemaTree {
         let document = SchemaNode { is_document: true, ..SchemaNode::default() };
-        let mut tree = SchemaTree {
-            nodes: vec![document],
-            first_rows: None,
-            open_rows: None,
-            row_width: 0,
-            places: 0,
-            requests: Vec::new(),
-            is_conclusive: true,
-        };
+        let mut tree = SchemaTree { nodes: vec![document], is_conclusive: true, ..SchemaTree::default() };
         let root = path::parse(place.path);
         tree.at(&root).is_document = true;
         let needs = place.needs.iter().map(|need| path::parse(need));
@@ -215,7 +207,5 @@ impl SchemaTree {
 }
 
 pub(super) fn member(path: &str, key: &str) -> String {
-    let mut text = path.to_string();
-    path::push_key(&mut text, key);
-    text
+    if path.is_empty() { key.into() } else { format!("{path}.{key}") }
 }

@@ -14,8 +14,8 @@ use arrow_schema::{DataType, Field};
 use reader::Body;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tables::{
-    self, Context, DecodeError, PlanCache, Resource, Table, Ty, absent, col, decode, decode_all, decode_in_one_pass,
-    read_elsewhere, root, same_rows_elsewhere, unknown_fields,
+    self, Col, Context, DecodeError, PlanCache, Resource, Table, Ty, absent, col, decode, decode_all,
+    decode_in_one_pass, read_elsewhere, root, same_rows_elsewhere, unknown_fields,
 };
 
 fn read(resource: &'static Resource, table: &str, body: &str) -> Result<RecordBatch, DecodeError> {
@@ -401,7 +401,7 @@ static PLAYERS: Table = Table {
     cols: &[
         col("id", Ty::Int64, ".id"),
         col("stats", Ty::MapFloat64, "stats"),
-        col("session", Ty::LinkText("id"), "link").or_request("session_id"),
+        Col { or_request: Some("session_id"), ..col("session", Ty::LinkText("id"), "link") },
         absent("name", Ty::Text),
     ],
 };

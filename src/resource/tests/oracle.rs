@@ -6,7 +6,7 @@ use arrow_array::builder::{
 };
 use arrow_array::types::Int32Type;
 use arrow_array::*;
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Field, Schema};
 use serde_json::Value;
 use std::sync::Arc;
 use tables::path::{self, Segment};
@@ -185,7 +185,7 @@ pub(super) fn decode(
                 return Err(format!("no column {name}"));
             }
             let value = |r| scalar(Ty::Float64, object(r)?.and_then(|o| o.get(name)).filter(|v| !v.is_null()));
-            fields.push(schema::open_field(name));
+            fields.push(Arc::new(Field::new(name, DataType::Float64, true)));
             arrays.push(array(Ty::Float64, (0..rows).map(value).collect::<Outcome<_>>()?));
         }
     }
