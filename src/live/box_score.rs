@@ -14,6 +14,7 @@ use crate::scrub::Scrubber;
 use arrow_array::RecordBatch;
 use reader::Body;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tables::Context;
 use tables::from_rows::{floats, from_columns, integers, texts};
@@ -52,7 +53,7 @@ pub struct BoxScore {
 
 #[derive(Debug, Clone, Default)]
 struct TeamLines {
-    name: Option<String>,
+    name: Option<Arc<str>>,
     lines: BTreeMap<i64, ScoreLine>,
 }
 

@@ -66,14 +66,14 @@ impl GameState {
         match self {
             GameState::Snapshot { transport, request } => {
                 let response = send(transport, request).await?;
-                let update = update(&response, None);
+                let update = update(&response, None, text_of(&response));
                 state(transport, update, Vec::new(), requested_at)
             }
             GameState::CatchUp { transport, request, game, has_shots } => {
                 let refusal = match send(transport, request).await {
                     Ok(response) => {
                         let missing = missing_parts(&response.body, *has_shots);
-                        let update = update(&response, Some(CATCH_UP));
+                        let update = update(&response, Some(CATCH_UP), text_of(&response));
                         return state(transport, update, missing, requested_at);
                     }
                     Err(failure) if failure.is_refusal => failure.why,
@@ -131,7 +131,7 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
         }
     }
     let last = last.ok_or_else(|| Failure::from("the game has no sessions"))?;
-    let update = Update { text: sum.into_body(), ..update(&last, Some(SESSION_STATS)) };
+    let update = update(&last, Some(SESSION_STATS), sum.into_body());
     let mut summed = state(transport, update, Vec::new(), requested_at)?;
     summed.rows.problems = problems;
     Ok(summed)
@@ -158,8 +158,11 @@ async fn send(transport: &Transport, request: &Request) -> Result<Response, Fail
     })
 }
 
-fn update(response: &Response, source: Option<&str>) -> Update {
-    let text = String::from_utf8_lossy(response.body.as_slice()).into_owned();
+fn text_of(response: &Response) -> String {
+    String::from_utf8_lossy(response.body.as_slice()).into_owned()
+}
+
+fn update(response: &Response, source: Option<&str>, text: String) -> Update {
     let (source, received_at) = (source.map(Into::into), response.fetched_at);
     Update { event: None, id: "".into(), text, binary: None, seq: None, source, received_at }
 }

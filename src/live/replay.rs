@@ -37,7 +37,10 @@ async fn run(mut reader: Reader, mut pace: Pace, buffer: &Buffer) -> Option<Erro
         reader = same_reader;
         for entry in entries {
             if let Some(due) = pace.due(&entry) {
-                sleep(due.saturating_sub(start.elapsed())).await;
+                // A sleep of no time lasts a millisecond.
+                if let Some(rest) = due.checked_sub(start.elapsed()) {
+                    sleep(rest).await;
+                }
             }
             if let Item::Update(update) = &entry.item {
                 buffer.count_read(update.raw().len(), 0);

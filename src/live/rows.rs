@@ -11,7 +11,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use reader::{Body, Value};
 use serde_json::json;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use tables::{Context, DecodeError, Resource};
 
 /// More rows than a game has: such a message is not read row by row.
@@ -74,7 +74,8 @@ impl Rows {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Row {
     pub(crate) team_id: i64,
-    pub(crate) team_name: Option<String>,
+    /// Shared by the rows of a team, because a name may be long.
+    pub(crate) team_name: Option<Arc<str>>,
     pub(crate) player_id: i64,
     pub(crate) names: Names,
     pub(crate) version: Option<i64>,
@@ -115,7 +116,7 @@ pub(super) fn to_body(rows: &[Row]) -> String {
     };
     let team = |rows: &[Row]| {
         let lines: Vec<_> = rows.iter().map(line).collect();
-        json!({ "id": rows[0].team_id, "name": rows[0].team_name, "player_stats": lines })
+        json!({ "id": rows[0].team_id, "name": rows[0].team_name.as_deref(), "player_stats": lines })
     };
     let teams: Vec<_> = rows.chunk_by(|a, b| a.team_id == b.team_id).map(team).collect();
     json!({ "teams": teams }).to_string()
@@ -239,21 +240,28 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
     let member = |key| Some((key, team.get(key)?.raw()));
     let mut members: Vec<(&str, &[u8])> = ["id", "name"].into_iter().filter_map(member).collect();
     let check = |members: &[(&str, &[u8])]| box_score(resource, &one_team(members, b"[{\"id\":0}]"));
-    if let Err(error) = check(&members) {
-        read_rows.problems.push(Problem::relocate(error, TEAM, path));
-        // An unreadable name costs only itself, an id its team.
-        members.retain(|(key, _)| *key == "id");
-        if check(&members).is_err() {
-            return;
+    let read = check(&members);
+    // Lines are read without the name, which may be long. An unreadable one costs only itself, an id its team.
+    members.retain(|(key, _)| *key == "id");
+    let name = match read {
+        Ok(batch) => rows_of(&batch).pop().and_then(|row| row.team_name),
+        Err(error) => {
+            read_rows.problems.push(Problem::relocate(error, TEAM, path));
+            if check(&members).is_err() {
+                return;
+            }
+            None
         }
-    }
+    };
     let Some(lines) = team.get("player_stats") else { return };
     if !lines.is_array() {
         let read = box_score(resource, &one_team(&members, lines.raw()));
         return read_rows.problems.extend(read.err().map(|error| Problem::relocate(error, TEAM, path)));
     }
     let decode = |lines: &[u8]| box_score(resource, &one_team(&members, lines));
+    let first = read_rows.rows.len();
     read_rows.read_lines(lines, left, (&format!("{path}.player_stats"), "$.teams[0].player_stats"), decode);
+    read_rows.rows[first..].iter_mut().for_each(|row| row.team_name = name.clone());
 }
 
 /// The rows of `{"stats": [{"tid", "pid", "totalStats"}]}`.
@@ -294,7 +302,12 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
     let (team_name, first, last) = (texts(batch, "team_name"), texts(batch, "first_name"), texts(batch, "last_name"));
     let schema = batch.schema();
     let codes_from = schema.index_of("games_played").map_or(0, |at| at + 1);
+    let mut last_name: Option<Arc<str>> = None;
     let row = |at: usize| {
+        let name = team_name(at);
+        if last_name.as_deref() != name {
+            last_name = name.map(Into::into);
+        }
         let codes = schema.fields().iter().enumerate().skip(codes_from);
         let stats = codes.filter_map(|(column, field)| {
             let values = batch.column(column).as_primitive_opt::<Float64Type>()?;
@@ -302,9 +315,9 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
         });
         Some(Row {
             team_id: number::<Int64Type>(batch, "team_id", at)?,
-            team_name: team_name(at),
+            team_name: last_name.clone(),
             player_id: number::<Int64Type>(batch, "player_id", at)?,
-            names: Names { first: first(at), last: last(at) },
+            names: Names { first: first(at).map(str::to_owned), last: last(at).map(str::to_owned) },
             version: number::<Int64Type>(batch, "version", at),
             stats: stats.collect(),
         })
@@ -318,9 +331,9 @@ fn number<T: ArrowPrimitiveType>(batch: &RecordBatch, column: &str, at: usize) -
 }
 
 /// Reads the texts of a column.
-fn texts<'a>(batch: &'a RecordBatch, column: &str) -> impl Fn(usize) -> Option<String> + 'a {
+fn texts<'a>(batch: &'a RecordBatch, column: &str) -> impl Fn(usize) -> Option<&'a str> + 'a {
     let values = batch.column_by_name(column).and_then(|values| values.as_string_opt::<i32>());
-    move |at| values.filter(|values| values.is_valid(at)).map(|values| values.value(at).to_owned())
+    move |at| values.filter(|values| values.is_valid(at)).map(|values| values.value(at))
 }
 
 /// Reads the texts of a dictionary-encoded column.

@@ -2,12 +2,13 @@
 
 use super::rows::{self, Row, Rows};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The sum of the sessions that were added: the newest names of each line, and the sums of its codes.
 #[derive(Default)]
 pub(super) struct SessionSum {
     lines: BTreeMap<(i64, i64), (Row, BTreeMap<String, f64>)>,
-    team_names: BTreeMap<i64, String>,
+    team_names: BTreeMap<i64, Arc<str>>,
 }
 
 impl SessionSum {

@@ -175,8 +175,11 @@ fn iso_8601(name: &str, text: &str) -> Result<i64> {
     )))
 }
 
-/// With `Z`, `+01`, `+0100` or `+01:00` at the end.
+/// With `Z`, `+01`, `+0100` or `+01:00` at the end. chrono would skip blanks around the offset.
 fn date_and_time(text: &str) -> Option<DateTime<FixedOffset>> {
+    if text.chars().skip("2026-10-22 ".len()).any(|letter| letter.is_whitespace() || letter == '\u{2212}') {
+        return None;
+    }
     let forms = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z"];
     forms.iter().find_map(|form| DateTime::parse_from_str(text, form).ok())
 }
@@ -232,6 +235,11 @@ mod tests {
             "1793534400000",
             "2026-11-01T12:00:00+1",
             "2026-11-01T12:00+99:00",
+            "2026-11-01T12:00:00 Z",
+            "2026-11-01T12:00:00 +01:00",
+            "2026-11-01T12:00:00+01 00",
+            "2026-11-01T12:00:00+01\n",
+            "2026-11-01T12:00:00\u{2212}01:00",
             "é-é",
         ] {
             refusal(at(text));
