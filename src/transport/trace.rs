@@ -43,13 +43,16 @@ pub(crate) struct Trace(Option<Arc<OpenSpan>>);
 struct OpenSpan {
     span: Arc<dyn Span>,
     start: Instant,
-    /// The status and the error so far.
-    outcome: Mutex<(Option<u16>, Option<(String, Scrubbed)>)>,
+    status: Mutex<Option<u16>>,
+    error: Mutex<Option<(String, Scrubbed)>>,
 }
 
 impl Trace {
     pub(super) fn new(span: Option<Arc<dyn Span>>) -> Self {
-        Trace(span.map(|span| Arc::new(OpenSpan { span, start: Instant::now(), outcome: Mutex::default() })))
+        let open = |span| {
+            Arc::new(OpenSpan { span, start: Instant::now(), status: Mutex::default(), error: Mutex::default() })
+        };
+        Trace(span.map(open))
     }
 
     pub(super) fn operation(&self, name: &'static str) -> Trace {
@@ -76,7 +79,7 @@ impl Trace {
 
     pub(super) fn record_status(&self, status: u16) {
         if let Some(open) = &self.0 {
-            open.outcome.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(status);
+            *open.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
         }
     }
 
@@ -93,14 +96,15 @@ impl Trace {
     /// Records a failure of a kind that is not an error.
     pub(crate) fn record_failure(&self, kind: &str, reason: Scrubbed) {
         if let Some(open) = &self.0 {
-            open.outcome.lock().unwrap_or_else(PoisonError::into_inner).1 = Some((kind.to_owned(), reason));
+            *open.error.lock().unwrap_or_else(PoisonError::into_inner) = Some((kind.to_owned(), reason));
         }
     }
 }
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        let (status, error) = std::mem::take(self.outcome.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let status = self.status.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let error = self.error.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         self.span.end(status, error, machine::now(), self.start.elapsed());
     }
 }
