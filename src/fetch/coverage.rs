@@ -12,8 +12,8 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
     match ended {
         Ok(Some(0)) => "empty",
         Ok(_) => "fetched",
-        Err(Error::Api(answer)) if answer.kind == ApiErrorKind::PermissionDenied => "forbidden",
-        Err(Error::Api(answer)) if answer.kind == ApiErrorKind::NotFound => "missing",
+        Err(Error::Api(response)) if response.kind == ApiErrorKind::PermissionDenied => "forbidden",
+        Err(Error::Api(response)) if response.kind == ApiErrorKind::NotFound => "missing",
         // Also not accepted, throttled or out of order: says nothing about the data.
         Err(_) => "failed",
     }

@@ -18,10 +18,10 @@ pub(crate) const PARTS: [&str; 4] = ["stats", "details", "shots", "possessions"]
 const NEEDS: &[&str] = &["stats[]", "details[]", "shots[]", "possessions[]"];
 
 pub(crate) static CATCH_UP: Resource =
-    Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE)).known(&KNOWN);
+    Resource::new("catch_up", &[root("").needs_any(NEEDS)], &tables(&BOX_SCORE)).known(&KNOWN_PATHS);
 
-const KNOWN: [&str; 11] =
-    concat(game_shots::KNOWN, ["details[].videoAttributes", "details[].key", "possessions[].logo_image_link"]);
+const KNOWN_PATHS: [&str; 11] =
+    concat(game_shots::KNOWN_PATHS, ["details[].videoAttributes", "details[].key", "possessions[].logo_image_link"]);
 
 /// The same body of football.
 pub(crate) static FOOTBALL_CATCH_UP: Resource =
