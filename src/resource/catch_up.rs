@@ -8,7 +8,8 @@ use crate::config::Sport;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use tables::{
-    Col, PlanCache, Resource, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root, same_rows_elsewhere,
+    Col, PlanCache, Resource, Root, Table, Ty::*, absent, col, concat, index, key, read_elsewhere, root,
+    same_rows_elsewhere,
 };
 
 /// The available parts, in the usual order.
@@ -47,32 +48,61 @@ pub(crate) fn are_parts(names: &str) -> bool {
     MADE.contains_key(names)
 }
 
-/// The two sports' resource of every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed
-/// later that a fork might leave locked.
-static MADE: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
-    let mut choices: Vec<Vec<&str>> = vec![Vec::new()];
+/// One choice of parts, in one order.
+struct Choice {
+    names: Vec<&'static str>,
+    /// Of both sports.
+    tables: [Vec<&'static Table>; 2],
+    known: Vec<&'static str>,
+    needs: Vec<&'static str>,
+}
+
+/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed later that a fork might
+/// leave locked.
+static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+    let mut choices = vec![Choice::of(&[])];
     let mut next = 0;
-    while let Some(shorter) = choices.get(next).cloned() {
+    while let Some(shorter) = choices.get(next).map(|choice| choice.names.clone()) {
         let others = PARTS.iter().filter(|part| !shorter.contains(part));
-        choices.extend(others.map(|part| [shorter.as_slice(), &[*part]].concat()));
+        choices.extend(others.map(|part| Choice::of(&[shorter.as_slice(), &[*part]].concat())));
         next += 1;
     }
-    let made = |names: Vec<&str>| (names.join(","), [&CATCH_UP, &FOOTBALL_CATCH_UP].map(|whole| with(whole, &names)));
-    choices.into_iter().skip(1).map(made).collect()
+    choices.split_off(1)
 });
 
-/// The resource with these parts. Its lists are never freed, as [`MADE`] is not.
-fn with(whole: &Resource, names: &[&str]) -> Resource {
-    let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-    let is_asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
-    let tables = names.iter().flat_map(|name| whole.tables.iter().copied().filter(|table| of_part(table.rows, name)));
-    let needs = names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name)));
-    Resource {
-        name: whole.name,
-        roots: vec![root("").needs(needs.collect::<Vec<_>>().leak())].leak(),
-        tables: tables.collect::<Vec<_>>().leak(),
-        known: whole.known.iter().copied().filter(is_asked).collect::<Vec<_>>().leak(),
-        cache: PlanCache::new(),
+static ROOTS: LazyLock<Vec<[Root; 1]>> =
+    LazyLock::new(|| CHOICES.iter().map(|choice| [root("").needs(&choice.needs)]).collect());
+
+static MADE: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
+    let made = |(choice, roots): (&'static Choice, &'static [Root; 1])| {
+        let both = choice.tables.each_ref().map(|tables| Resource {
+            name: CATCH_UP.name,
+            roots,
+            tables,
+            known: &choice.known,
+            cache: PlanCache::new(),
+        });
+        (choice.names.join(","), both)
+    };
+    CHOICES.iter().zip(ROOTS.iter()).map(made).collect()
+});
+
+impl Choice {
+    fn of(names: &[&'static str]) -> Self {
+        let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+        let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
+        let tables = |whole: &'static Resource| {
+            names
+                .iter()
+                .flat_map(|name| whole.tables.iter().copied().filter(|table| of_part(table.rows, name)))
+                .collect()
+        };
+        Choice {
+            names: names.to_vec(),
+            tables: [tables(&CATCH_UP), tables(&FOOTBALL_CATCH_UP)],
+            known: CATCH_UP.known.iter().copied().filter(asked).collect(),
+            needs: names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect(),
+        }
     }
 }
 
