@@ -159,6 +159,7 @@ def add_sources(store: Store, *sessions: str) -> bool:
     return _commits.try_commit(store, table, _commits.add_files(store, table, ((None, batch) for batch in batches)))
 
 
+@needs("obstore")
 def test_another_process_requests_no_entry_of_a_log_again(asks: sideline.Client, store: Bucket, game: str, requests: list[str]) -> None:
     for _ in range(2):
         in_bucket(asks, store).sync(game_ids=[game], tables=FEW).raise_if_incomplete()
@@ -219,6 +220,7 @@ def test_kept_copies_that_are_broken_cost_requests_and_no_more(store: Bucket, br
     assert sources(in_bucket(None, store)._store) == {"a": "1"}
 
 
+@needs("obstore")
 @pytest.mark.parametrize("option", ["aws_s3_locking_provider", "AWS_S3_ALLOW_UNSAFE_RENAME", "aws_conditional_put"])
 def test_deltalake_commits_where_puts_are_not_conditional(store: Bucket, option: str) -> None:
     given = sideline.Archive(ROOT, storage_options={**store.options, option: "x"})._store

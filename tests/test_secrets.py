@@ -151,6 +151,9 @@ def _(world: World) -> Any:
         for written in (password, quote(password, safe="")):
             for address in (f"postgresql://me:{written}@127.0.0.1:9/x", f"mysql://me:{written}@127.0.0.1/x", f"postgresql://[me:{written}@/x"):
                 found.append(caught(archive.export, address))
+    for error in found:
+        if isinstance(error, ModuleNotFoundError):
+            raise error  # conftest skips a test that lacks a library
     assert {type(error) for error in found} == {ConnectionError, ValueError}
     return found
 

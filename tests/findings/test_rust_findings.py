@@ -35,7 +35,6 @@ LATER = {
 
 
 @pytest.mark.source
-@red("rust 1: the client has 21,704 lines")
 def test_the_client_has_at_most_20_000_lines() -> None:
     """Without simulator, tracking, tests and Python border, as the page of the architecture counts: all lines of a file."""
     outside = re.compile(r"/simulat|/python|/tracking")
