@@ -37,7 +37,7 @@ const fn tables(box_score: &'static Table) -> [&'static Table; 7] {
 /// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
 /// unknown or repeated part.
 pub(crate) fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
-    MADE.get(parts).map(|[basketball, football]| match sport {
+    RESOURCES.get(parts).map(|[basketball, football]| match sport {
         Sport::Basketball => basketball,
         Sport::Football => football,
     })
@@ -45,7 +45,7 @@ pub(crate) fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
 
 /// Whether these are parts, each once.
 pub(crate) fn are_parts(names: &str) -> bool {
-    MADE.contains_key(names)
+    RESOURCES.contains_key(names)
 }
 
 /// One choice of parts, in one order.
@@ -73,24 +73,24 @@ static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
 static ROOTS: LazyLock<Vec<[Root; 1]>> =
     LazyLock::new(|| CHOICES.iter().map(|choice| [root("").needs(&choice.needs)]).collect());
 
-static MADE: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
-    let made = |(choice, roots): (&'static Choice, &'static [Root; 1])| {
-        let both = choice.tables.each_ref().map(|tables| Resource {
+static RESOURCES: LazyLock<HashMap<String, [Resource; 2]>> = LazyLock::new(|| {
+    let resources = |(choice, roots): (&'static Choice, &'static [Root; 1])| {
+        let sports = choice.tables.each_ref().map(|tables| Resource {
             name: CATCH_UP.name,
             roots,
             tables,
             known: &choice.known,
             cache: PlanCache::new(),
         });
-        (choice.names.join(","), both)
+        (choice.names.join(","), sports)
     };
-    CHOICES.iter().zip(ROOTS.iter()).map(made).collect()
+    CHOICES.iter().zip(ROOTS.iter()).map(resources).collect()
 });
 
 impl Choice {
     fn of(names: &[&'static str]) -> Self {
         let of_part = |path: &str, name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
-        let asked = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
+        let is_requested = |path: &&str| !path.contains('[') || names.iter().any(|name| of_part(path, name));
         let tables = |whole: &'static Resource| {
             names
                 .iter()
@@ -100,7 +100,7 @@ impl Choice {
         Choice {
             names: names.to_vec(),
             tables: [tables(&CATCH_UP), tables(&FOOTBALL_CATCH_UP)],
-            known: CATCH_UP.known.iter().copied().filter(asked).collect(),
+            known: CATCH_UP.known.iter().copied().filter(is_requested).collect(),
             needs: names.iter().flat_map(|name| NEEDS.iter().copied().filter(|path| of_part(path, name))).collect(),
         }
     }
