@@ -8,7 +8,7 @@
 use sideline::config::{ClientOptions as Settings, Secret};
 use sideline::error::Error;
 use sideline::live::{self, ConnectionState, Item, Notice, Stream, StreamOptions, Taken, Update};
-use sideline::operation::{Value, live_stats};
+use sideline::operation::{Value, event_stream};
 use sideline::transport::Transport;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -139,7 +139,7 @@ fn stream(base: &str, options: StreamOptions) -> Stream {
     let settings =
         Settings { api_key: Some(Secret::new(KEY)), broadcast_base_url: Some(base.into()), ..Settings::default() };
     let transport = Transport::new(settings.resolve(&|_| None).unwrap()).unwrap();
-    let request = live_stats(&vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
+    let request = event_stream("live_stats", &vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
     let stream = live::event_stream(transport, request, options).unwrap();
     stream.open(&tokio::runtime::Handle::current());
     stream
@@ -620,7 +620,7 @@ async fn closing_the_client_ends_its_streams() {
     let settings =
         Settings { api_key: Some(Secret::new(KEY)), broadcast_base_url: Some(server.url()), ..Settings::default() };
     let transport = Transport::new(settings.resolve(&|_| None).unwrap()).unwrap();
-    let request = live_stats(&vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
+    let request = event_stream("live_stats", &vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
     let stream = live::event_stream(transport.clone(), request, quick()).unwrap();
     stream.open(&tokio::runtime::Handle::current());
     update(&stream).await;
@@ -632,7 +632,7 @@ async fn closing_the_client_ends_its_streams() {
 async fn a_missing_key_is_an_error_and_not_a_failed_attempt() {
     let settings = Settings { broadcast_base_url: Some("http://127.0.0.1:1".into()), ..Settings::default() };
     let transport = Transport::new(settings.resolve(&|_| None).unwrap()).unwrap();
-    let request = live_stats(&vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
+    let request = event_stream("live_stats", &vec![("schedule_id".into(), Value::Text("g1".into()))]).unwrap();
     let stream = live::event_stream(transport, request, quick()).unwrap();
     stream.open(&tokio::runtime::Handle::current());
     let error = loop {

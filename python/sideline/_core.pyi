@@ -686,8 +686,8 @@ def _live(client: CoreClient, what: dict[str, Any], options: dict[str, Any]) -> 
     others.
     """
 
-def _live_stats(client: CoreClient, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
-    """Create a stream without connecting. `options` are the parameters of `live_stats`."""
+def _event_stream(client: CoreClient, name: str, arguments: dict[str, Any], options: dict[str, Any]) -> CoreStream:
+    """Create the event stream of this name without connecting. `options` are the parameters of `live_stats`."""
 
 def _fault_options() -> list[tuple[str, str, str, str]]:
     """Return every option as name, type and default in Python, and meaning; in order."""

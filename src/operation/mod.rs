@@ -23,7 +23,7 @@ pub mod ranges;
 pub use arguments::time;
 pub use auth::Auth;
 pub use declared::{OPERATIONS, Operation, Reach};
-pub use live::live_stats;
+pub use live::event_stream;
 pub(crate) use live::snapshot_of;
 
 use crate::config::{Config, Sport};
@@ -123,8 +123,8 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
 
 /// The arguments of an operation or an event stream. Empty for an unknown name, which [`call`] refuses.
 pub fn arguments_of(name: &str) -> &'static [Argument] {
-    if name == live::NAME {
-        return live::ARGUMENTS;
+    if let Some(stream) = live::declared(name) {
+        return stream.arguments;
     }
     OPERATIONS.iter().find(|operation| operation.name == name).map_or(&[], |operation| operation.arguments)
 }

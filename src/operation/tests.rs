@@ -425,3 +425,21 @@ fn the_page_of_the_wire_lists_every_field_that_is_in_the_dict_only() {
     let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(listed, expected, "write in docs/wire.md:\n{}", expected.join("\n"));
 }
+
+/// `live_plays` is declared for tests alone, in one place.
+#[test]
+fn a_second_event_stream_is_one_declaration() {
+    let game = |id: &str| vec![("schedule_id".to_owned(), text(id))];
+    for (name, documents) in [("live_stats", "stats"), ("live_plays", "plays")] {
+        let stream = event_stream(name, &game("g1")).unwrap();
+        assert_eq!(target(&stream), format!("/broadcast/v1/{documents}/event-stream?schedule_id=g1"));
+        let document = snapshot_of(&stream);
+        assert_eq!(target(&document), format!("/broadcast/v1/{documents}?schedule_id=g1"));
+        assert_eq!((document.operation, document.auth), (&*format!("broadcast_{documents}"), Auth::ApiKey));
+        assert!(event_stream(name, &vec![]).is_err_and(|error| error.to_string().contains("schedule_id is missing")));
+    }
+    assert!(
+        !arguments_of("live_stats").is_empty() && arguments_of("live_stats").len() > arguments_of("live_plays").len()
+    );
+    assert!(event_stream("live_nothing", &game("g1")).is_err());
+}

@@ -184,7 +184,8 @@ fn is_recorded(night: &Night) -> bool {
 }
 
 fn event_stream_reader(night: &Night, transport: &Transport) -> Arc<StreamReader> {
-    let request = operation::live_stats(&vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
+    let request =
+        operation::event_stream("live_stats", &vec![("schedule_id".to_owned(), Value::Text("g1".into()))]).unwrap();
     let stream = live::event_stream(transport.clone(), request, options(night)).unwrap();
     StreamReader::new(RequestKind::Events, stream, is_recorded(night))
 }

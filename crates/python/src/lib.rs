@@ -97,7 +97,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::batch_table, module)?)?;
     module.add_function(wrap_pyfunction!(batch::coverage_table, module)?)?;
     module.add_function(wrap_pyfunction!(contents::contents, module)?)?;
-    module.add_function(wrap_pyfunction!(stream::live_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(stream::event_stream, module)?)?;
     module.add_function(wrap_pyfunction!(stream::websocket, module)?)?;
     module.add_function(wrap_pyfunction!(stream::replay, module)?)?;
     module.add_function(wrap_pyfunction!(table::own_table, module)?)?;

@@ -325,21 +325,23 @@ fn take(py: Python<'_>, stream: &Stream) -> PyResult<Taken> {
     errors::guard(py, || py.detach(|| stream.take()).map_err(|e| errors::raise(py, e.scrubbed(&stream.scrubber))))
 }
 
-/// Create a stream without connecting. `options` are the parameters of `live_stats`.
+/// Create the event stream of this name without connecting. `options` are the parameters of `live_stats`.
 #[pyfunction]
-#[pyo3(name = "_live_stats")]
-pub(crate) fn live_stats(
+#[pyo3(name = "_event_stream")]
+pub(crate) fn event_stream(
     py: Python<'_>,
     client: &Bound<'_, CoreClient>,
+    name: &str,
     arguments: &Bound<'_, PyDict>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<CoreStream> {
     errors::guard(py, || {
-        let arguments = convert::arguments("live_stats", arguments)?;
+        let arguments = convert::arguments(name, arguments)?;
         let options = read_options(options)?;
         let span = trace::current(py)?;
         let stream = || -> Result<Stream> {
-            live::event_stream(client.get().transport()?.with_span(span), operation::live_stats(&arguments)?, options)
+            let request = operation::event_stream(name, &arguments)?;
+            live::event_stream(client.get().transport()?.with_span(span), request, options)
         };
         stream().map(CoreStream::new).map_err(|e| client.get().raise(py, e))
     })

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .. import live as streams
 else:
     streams = LazyModule("sideline.live")
-from .._core import CoreClient, Update, _live, _live_stats
+from .._core import CoreClient, Update, _event_stream, _live
 from .arguments import as_seconds
 from .types import Duration
 
@@ -125,7 +125,7 @@ class Streams:
         }
         from ..live import LiveStream
 
-        core = _live_stats(self._core, {"schedule_id": schedule_id, "mock": mock}, options)
+        core = _event_stream(self._core, "live_stats", {"schedule_id": schedule_id, "mock": mock}, options)
         return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id))
 
     def live(
