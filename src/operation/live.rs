@@ -36,13 +36,13 @@ static EVENT_STREAMS: &[EventStream] = &[
     },
 ];
 
-pub(super) fn declared(name: &str) -> Option<&'static EventStream> {
+pub(super) fn find(name: &str) -> Option<&'static EventStream> {
     EVENT_STREAMS.iter().find(|stream| stream.name == name)
 }
 
 /// The request of an event stream.
 pub fn event_stream(name: &str, arguments: &Arguments) -> Result<Request> {
-    let stream = declared(name).ok_or_else(|| Error::internal(format!("no event stream {name}")))?;
+    let stream = find(name).ok_or_else(|| Error::internal(format!("no event stream {name}")))?;
     let query = CheckedArguments::new(stream.name, stream.arguments, arguments)?.parameters()?;
     Ok(Request {
         operation: stream.name,
@@ -57,7 +57,7 @@ pub fn event_stream(name: &str, arguments: &Arguments) -> Result<Request> {
 
 /// The request of one document like those of an event stream; itself for another request.
 pub(crate) fn snapshot_of(request: &Request) -> Request {
-    let document = declared(request.operation).map(|stream| stream.document);
+    let document = find(request.operation).map(|stream| stream.document);
     let (operation, path) = document.unwrap_or((request.operation, &request.path));
     Request { operation, path: path.into(), ..request.clone() }
 }

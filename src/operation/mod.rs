@@ -123,7 +123,7 @@ pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> 
 
 /// The arguments of an operation or an event stream. Empty for an unknown name, which [`call`] refuses.
 pub fn arguments_of(name: &str) -> &'static [Argument] {
-    if let Some(stream) = live::declared(name) {
+    if let Some(stream) = live::find(name) {
         return stream.arguments;
     }
     OPERATIONS.iter().find(|operation| operation.name == name).map_or(&[], |operation| operation.arguments)

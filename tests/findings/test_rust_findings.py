@@ -225,8 +225,8 @@ def test_an_event_stream_is_known_to_its_declaration_alone() -> None:
     """A Rust test opens a second one that is declared for it, `live_plays`."""
     names = re.findall(r'name: "(live_\w+)"', whole_files()["src/operation/live.rs"])
     assert names == ["live_stats", "live_plays"]
-    named = {path for path in files_with("|".join(f'"{name}"' for name in names)) if not path.startswith("crates/simulator/")}
-    assert named == {"src/operation/live.rs"}
+    paths = {path for path in files_with("|".join(f'"{name}"' for name in names)) if not path.startswith("crates/simulator/")}
+    assert paths == {"src/operation/live.rs"}
 
 
 # 8. Leaks.
