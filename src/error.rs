@@ -119,7 +119,7 @@ impl Error {
         }
     }
 
-    /// The same error with its cause, which the text of a request's error is composed of if it has no other.
+    /// The same error with its cause.
     pub(crate) fn caused_by(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         if let Error::Configuration(error) | Error::Internal(error) = &mut self {
             error.source = Some(Arc::new(source));

@@ -435,3 +435,22 @@ fn leaders_are_the_players_with_the_highest_values() {
     };
     assert_eq!((ids("PTS", 3), ids("PTS", 99), ids("AST", 3)), (vec![12, 13, 11], vec![12, 13, 11, 14], vec![]));
 }
+
+/// A copy for each line would take the memory of all of them before any bound applies.
+#[test]
+fn a_team_s_name_is_kept_once_for_all_its_lines() {
+    let line = |id: u64| json!({"id": id, "stats": {"PTS": 2}});
+    for odd_line in [None, Some(json!({"id": {}}))] {
+        let lines: Vec<Value> = (1..=100).map(line).chain(odd_line.clone()).collect();
+        let message = json!({"teams": [{"id": 1, "name": "N".repeat(100_000), "player_stats": lines}]}).to_string();
+        let read = rows::read(message.as_bytes(), Sport::Basketball).unwrap();
+        assert_eq!((read.rows.len(), read.problems.len()), (100, usize::from(odd_line.is_some())));
+        let mut score = BoxScore::new(Sport::Basketball);
+        score.feed(&Item::Update(text(message, SystemTime::UNIX_EPOCH)));
+        for rows in [read.rows, score.rows().collect()] {
+            let names: Vec<_> = rows.iter().map(|row| row.team_name.clone().unwrap()).collect();
+            assert_eq!((rows.len(), names[0].len()), (100, 100_000));
+            assert!(names.iter().all(|name| Arc::ptr_eq(name, &names[0])));
+        }
+    }
+}
