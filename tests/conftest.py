@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import ssl
@@ -48,6 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # 0 is no limit.
             limits[item.path] = max(limits[item.path], marker.args[0] or 1_000_000)
     items.sort(key=lambda item: -limits[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """Each collection of garbage would visit the objects of thousands of collected tests."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -145,6 +145,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], list[in
 
 @needs("adbc_driver_manager", "adbc_driver_postgresql")
 @pytest.mark.timeout(0 if NIGHTS > 2 else 300)
+@pytest.mark.parametrize("target", [pytest.param("duckdb", marks=pytest.mark.extended), "postgresql"], indirect=True)
 def test_each_change_arrives_once_whenever_exports_are_killed(
     league: Service, archive: sideline.Archive, target: str, killed_at: Callable[[int | None], list[int]]
 ) -> None:

@@ -62,6 +62,7 @@ def test_stored_positions_answer_like_those_of_the_service(archive: sideline.Arc
     assert season.to_dicts() == live.defenders().to_polars().select(columns).sort("occurred_at", "player_id").to_dicts()
 
 
+@pytest.mark.extended
 def test_positions_of_football_are_those_of_a_field(tmp_path: Path) -> None:
     with sideline.Simulator(seed=7, sport="football", teams=4, games=4, now=NOW) as service, service.client() as client:
         archive = sideline.Archive(tmp_path / "football", client)

@@ -255,6 +255,7 @@ def test_the_newest_files_are_joined_until_an_older_one_outweighs_them(sizes: li
     assert compaction_size(sizes, 128 * 1024 * 1024, settings().max_files) == joined
 
 
+@pytest.mark.parametrize("stores", ["folder", pytest.param("bucket", marks=pytest.mark.extended)], indirect=True)
 @pytest.mark.parametrize(("table", "joined"), [("coverage", 1), ("raw", 3)])
 def test_files_of_a_past_month_are_joined_when_a_later_one_is_compacted(stores: tuple[Store, Store], table: str, joined: int) -> None:
     """Otherwise each commit would read what is known of more files each month. Bodies stay: they are half of the bytes."""
@@ -455,6 +456,7 @@ def test_bodies_are_handed_over_without_a_column_that_grows(tmp_path: Path) -> N
     assert table.equals(writer.rows_to_arrow(rows, "raw").drop_columns([MONTH]))
 
 
+@pytest.mark.parametrize("stores", ["folder", pytest.param("bucket", marks=pytest.mark.extended)], indirect=True)
 def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "wait", lambda _store, _attempt: None)
     store, other_store = stores

@@ -116,8 +116,8 @@ def games_of_simulator(seed: int, count: int) -> Iterator[sideline.Table]:
 
 @pytest.mark.parametrize(
     ("seeds", "games"),
-    [(range(5), 2), pytest.param(range(20), 10, marks=[pytest.mark.extended, pytest.mark.timeout(1800)])],
-    ids=["10 games", "200 games"],
+    [(range(2), 2), pytest.param(range(20), 10, marks=[pytest.mark.extended, pytest.mark.timeout(1800)])],
+    ids=["4 games", "200 games"],
 )
 def test_clean_games_of_the_simulator_raise_no_alarm(seeds: range, games: int) -> None:
     audits = [violations for seed in seeds for violations in games_of_simulator(seed, games)]

@@ -487,6 +487,7 @@ def test_the_command_captures_the_simulator_and_serves_the_capture(tmp_path: Pat
     assert finding_by_name["location_rate"] == "2 frames a second" and finding_by_name["ball_presence"] == "types PLAYER, BALL"
 
 
+@pytest.mark.extended
 def test_football_and_a_chosen_team_are_captured_and_replayed(tmp_path: Path) -> None:
     with sideline.Simulator(seed=3, sport="football", teams=4, games=12) as service, service.client() as client:
         teams = client.teams().table("teams")["team_id"]

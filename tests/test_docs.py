@@ -151,6 +151,7 @@ def test_every_page_that_should_show_code_does() -> None:
     assert {page.name for page in PAGES} - shown == {"design.md", "glossary.md", "reference.md", "releases.md", "tables.md", "versions.md"}
 
 
+@pytest.mark.extended
 @pytest.mark.source
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]

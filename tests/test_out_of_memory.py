@@ -97,7 +97,7 @@ def test_a_batch_without_memory_for_its_table_raises_and_keeps_its_bodies() -> N
 
 
 @needs("pyarrow")
-@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+@pytest.mark.parametrize("encoding", [pytest.param("identity", marks=pytest.mark.extended), "gzip"])
 def test_a_batch_that_has_no_memory_for_its_bodies_raises_or_keeps_the_others(encoding: str) -> None:
     """Bodies of 14 MB, of which the process has room for none to all."""
     line = b'{"id":%d,"stats":{"PTS":1,"AST":2,"REB":3}}'

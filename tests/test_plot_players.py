@@ -12,7 +12,8 @@ import sideline
 Figure = library("matplotlib.figure").Figure
 FancyArrowPatch = library("matplotlib.patches").FancyArrowPatch
 pl = library("polars")
-assist_network, compare_players = sideline.plot.assist_network, sideline.plot.compare_players
+plot = library("sideline.plot")
+assist_network, compare_players = plot.assist_network, plot.compare_players
 
 
 def new() -> Any:

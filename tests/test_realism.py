@@ -9,11 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from needs import library
-
-library("numpy")
-library("polars")
-library("sklearn")
+from needs import needs
 
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = 10
@@ -34,7 +30,7 @@ TOLERANCES = {
 BOX_SCORE = {"PTS": 7, "FG2A": 5, "FG3A": 4.5, "FTA": 5, "OREB": 3, "TOV": 3, "PF": 3, "possessions": 5, "most minutes": 3}
 """How far the mean of twenty team-games may be from the real one: about three standard errors."""
 
-pytestmark = pytest.mark.source
+pytestmark = [pytest.mark.source, needs("numpy", "polars", "sklearn")]
 
 
 @pytest.fixture(scope="module")

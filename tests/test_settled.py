@@ -31,7 +31,7 @@ def coverage(archive: sideline.Archive) -> list[dict[str, Any]]:
 
 
 @pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning")
-@pytest.mark.parametrize("seed", [2, 16, 21, 35, 37])
+@pytest.mark.parametrize("seed", [2, 16, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (21, 35, 37))])
 def test_a_sync_without_settled_rows_in_memory_does_what_a_complete_one_does(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     with Service(**SIZE) as league, sideline.Client(**league.client_options(), max_retries=0) as client:

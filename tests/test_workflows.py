@@ -186,6 +186,7 @@ def test_what_a_release_installs_has_hashes() -> None:
     assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
 
 
+@pytest.mark.extended
 def test_the_tests_of_a_wheel_are_collected_without_the_source_tree(tmp_path: Path) -> None:
     """A file that is read while a module is imported stops all tests, those of the mark `source` or not."""
     left_out = runpy.run_path(str(ROOT / ".github" / "in_fresh_environment.py"))["LEFT_OUT"]

@@ -232,6 +232,8 @@ FIGURES: dict[str, dict[str, Any]] = {
     "two, tight": {"ncols": 2, "figsize": (8, 4), "layout": "tight"},
     "four, tight": {"ncols": 2, "nrows": 2, "layout": "tight"},
 }
+SMALLEST = ("small", "four, small", "four, constrained", "four, tight")
+"""Where the texts have least room."""
 
 
 def unseen_labels(axes: Any) -> set[Any]:
@@ -268,7 +270,7 @@ def illegible(figure: Any) -> list[str]:
 @pytest.mark.usefixtures("agg")
 @pytest.mark.parametrize(
     ("plot", "figure"),
-    [(plot, figure) for plot in PLOTS for figure in FIGURES],
+    [pytest.param(plot, figure, marks=() if figure in SMALLEST else pytest.mark.extended) for plot in PLOTS for figure in FIGURES],
 )
 def test_every_text_of_a_plot_is_legible_in_a_figure_of_the_readers_own(client: sideline.Client, session: str, plot: str, figure: str) -> None:
     import numpy

@@ -9,7 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -338,6 +338,7 @@ def _has_end(token: str) -> bool:
     return len(token) > 1 and token.endswith('"') and not re.search(r"(?<!\\)(?:\\\\)*\\\"\Z", token)
 
 
+@lru_cache(4096)
 def _string_of(token: str) -> str:
     """Return the text of a string of JSON; one without its end has what is there."""
     try:
