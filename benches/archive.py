@@ -28,7 +28,7 @@ MOST_MB = 350
 """Of the peak of a sync, at any number of games."""
 MOST_OF_BEFORE = 0.8
 """Of the time per game of an earlier build."""
-BEFORE, COMMIT = Path(__file__).parent.parent / "target/bench/before/bin/python", "100c3d3"
+BEFORE, COMMIT = Path(__file__).parent.parent / "target/bench/before/bin/python", "195d7c9"
 
 
 def synced(folder: str, games: list[str]) -> None:

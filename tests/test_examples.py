@@ -35,6 +35,7 @@ def test_every_example_is_run_here() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == {"game_locations.py", "folder_of_bodies.py", "dagster_season.py", "capture_scorers.py"}
 
 
+@pytest.mark.extended
 def test_a_script_runs_on_a_capture(tmp_path: Path) -> None:
     first = run("capture_scorers.py", tmp_path / "day-one", folder=tmp_path)
     assert len(first.splitlines()) > 5 and all(re.fullmatch(r".+ \(.+\): \d+", line) for line in first.splitlines())
@@ -116,6 +117,7 @@ def test_the_nightly_script_prints_only_what_somebody_should_see(tmp_path: Path,
     assert "team_events/" in output
 
 
+@pytest.mark.extended
 @needs("polars")
 def test_the_dbt_models_read_an_exported_archive(tmp_path: Path, season: sideline.Simulator) -> None:
     with season.client() as client:

@@ -86,6 +86,7 @@ def test_the_overlay_shows_a_long_name_or_says_that_it_is_cut(tab: Tab) -> None:
             assert tab.run("getComputedStyle(document.querySelector('.team')).display") == "block", "a flexible box has no ellipsis"
 
 
+@pytest.mark.extended
 def test_the_page_of_a_capture(league: sideline.Simulator, tab: Tab, tmp_path: Path) -> None:
     from sideline.cli import main
 

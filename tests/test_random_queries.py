@@ -1,6 +1,6 @@
 """Random lazy queries against bodies with odd team ids: the rows of a whole read and a filter, or an error that names a hole.
 
-Each part has 100 queries: of a client's scan by two engines of polars and by DuckDB, and of an archive that reads through.
+Each part has 50 queries: of a client's scan by two engines of polars and by DuckDB, and of an archive that reads through.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ pytest.importorskip("deltalake", reason="needs deltalake: pip install 'sideline[
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(600)]
 
 RANGE = {"start": "2027-02-01", "end": "2027-03-02"}
-QUERIES, PARTS = 100, 100
+QUERIES, PARTS = 50, 200
 ODD_TEAMS = (11, 15, 999, -1)
 
 

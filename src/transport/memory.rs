@@ -26,6 +26,8 @@ struct MemoryState {
     next: u64,
     /// By lease id: in the order of the requests.
     allocations: BTreeMap<u64, Allocation>,
+    /// The bytes of complete bodies that are kept until their batch ends: no request looks at each of them.
+    retained_bytes: BTreeMap<u64, usize>,
 }
 
 #[derive(Debug, Default)]
@@ -34,8 +36,6 @@ struct Allocation {
     /// Additional bytes that the lease waits for.
     requested: usize,
     is_preempted: bool,
-    /// Its body is complete, and kept until the batch ends: it neither grows nor is freed soon.
-    is_kept: bool,
 }
 
 /// Why a lease cannot grow.
@@ -52,14 +52,10 @@ pub(super) enum LeaseError {
 impl MemoryState {
     /// Whether a response is still coming in, or one that waits will have its space.
     fn can_progress(&self, limit: usize) -> bool {
-        self.growing().any(|(_, allocation)| match allocation.requested {
+        self.allocations.values().any(|allocation| match allocation.requested {
             0 => allocation.bytes > 0,
             requested => allocation.is_preempted || self.used.saturating_add(requested) <= limit,
         })
-    }
-
-    fn growing(&self) -> impl DoubleEndedIterator<Item = (u64, &Allocation)> {
-        self.allocations.iter().filter(|(_, allocation)| !allocation.is_kept).map(|(id, allocation)| (*id, allocation))
     }
 }
 
@@ -106,11 +102,10 @@ impl ResponseMemory {
         if state.can_progress(self.limit) {
             return None;
         }
-        let is_kept = state.allocations.values().any(|allocation| allocation.is_kept);
-        let latest = state.growing().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| id);
-        let has_others = state.growing().any(|(other, allocation)| other != id && allocation.bytes > 0);
+        let latest = state.allocations.iter().rev().find(|(_, allocation)| allocation.bytes > 0).map(|(id, _)| *id);
+        let has_others = state.allocations.iter().any(|(other, allocation)| *other != id && allocation.bytes > 0);
         let error = match latest {
-            _ if is_kept && !has_others => LeaseError::Full,
+            _ if !state.retained_bytes.is_empty() && !has_others => LeaseError::Full,
             Some(latest) if latest != id => {
                 state.allocations.entry(latest).or_default().is_preempted = true;
                 // This wakes the current task too, but only once.
@@ -199,8 +194,9 @@ impl Lease {
 
     /// Its body is complete, and counts until it is released: whoever has no room beside kept bodies fails.
     pub(crate) fn keep(&self) {
-        if let Some(allocation) = self.memory.state().allocations.get_mut(&self.id) {
-            allocation.is_kept = true;
+        let state = &mut *self.memory.state();
+        if let Some(allocation) = state.allocations.remove(&self.id) {
+            state.retained_bytes.insert(self.id, allocation.bytes);
         }
         self.memory.changed.notify_waiters();
     }
@@ -208,8 +204,9 @@ impl Lease {
     /// Frees all bytes: the body now belongs to the caller.
     pub(crate) fn release(&self) {
         let state = &mut *self.memory.state();
-        if let Some(allocation) = state.allocations.remove(&self.id) {
-            state.used -= allocation.bytes;
+        let growing = state.allocations.remove(&self.id).map(|allocation| allocation.bytes);
+        if let Some(bytes) = growing.or_else(|| state.retained_bytes.remove(&self.id)) {
+            state.used -= bytes;
             self.memory.changed.notify_waiters();
         }
     }
@@ -314,6 +311,19 @@ mod tests {
         assert_eq!(last.grow_to(41).await, Err(LeaseError::Full));
         first.release();
         last.grow_to(41).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_looks_at_no_body_that_is_kept() {
+        let memory = ResponseMemory::new(100);
+        let lease = memory.lease();
+        lease.grow_to(60).await.unwrap();
+        lease.keep();
+        assert!(memory.state().allocations.is_empty(), "else the time of a batch grows with the square of its bodies");
+        assert_eq!(memory.used(), 60);
+        drop(lease);
+        assert!(memory.state().retained_bytes.is_empty());
+        assert_eq!(memory.used(), 0);
     }
 
     /// Together the bodies exceed the limit, and they grow in small steps.

@@ -232,7 +232,7 @@ FIGURES: dict[str, dict[str, Any]] = {
     "two, tight": {"ncols": 2, "figsize": (8, 4), "layout": "tight"},
     "four, tight": {"ncols": 2, "nrows": 2, "layout": "tight"},
 }
-SMALLEST = ("small", "four, small", "four, constrained", "four, tight")
+SMALLEST = ("four, small", "four, constrained", "four, tight")
 """Where the texts have least room."""
 
 

@@ -232,11 +232,10 @@ pub(crate) fn batch_table(
     errors::guard(py, || {
         let columns = convert::columns(columns)?;
         let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
-        let bytes = || {
-            payloads.iter().flat_map(|payload| &payload.parts).map(|part| memory::of_table(part.body.as_slice())).sum()
-        };
+        let bodies: Vec<&[u8]> =
+            payloads.iter().flat_map(|payload| &payload.parts).map(|part| part.body.as_slice()).collect();
+        memory::TABLES.ensure(py, &bodies, payloads.iter().filter_map(fetch::Payload::max_memory).min())?;
         let shape = shape.inner();
-        memory::ensure(py.detach(bytes), payloads.iter().filter_map(fetch::Payload::max_memory).min())?;
         let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));
         let (name, batches) = made.map_err(|error| errors::raise(py, error))?;
         PyTable::new(py, name, batches)

@@ -24,7 +24,7 @@ type TableContents = (&'static str, usize, Vec<String>, bool);
 #[pyo3(name = "_contents")]
 pub(crate) fn contents(py: Python<'_>, payload: &PyPayload) -> PyResult<Vec<TableContents>> {
     errors::guard(py, || {
-        payload.ensure(py, memory::of_table)?;
+        payload.ensure(py, &memory::TABLES)?;
         py.detach(|| of(payload.inner())).map_err(|error| payload.raise(py, error))
     })
 }

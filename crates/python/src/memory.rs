@@ -32,14 +32,36 @@ pub(crate) fn ensure(bytes: usize, limit: Option<usize>) -> PyResult<()> {
     Ok(())
 }
 
+/// How much memory takes what is made of bodies.
+pub(crate) struct Estimate {
+    bytes: fn(&[u8]) -> usize,
+    /// No byte of a body is counted as more than this.
+    max_by_byte: usize,
+}
+
+pub(crate) const TABLES: Estimate = Estimate { bytes: of_tables, max_by_byte: 196 };
+pub(crate) const OBJECTS: Estimate = Estimate { bytes: of_objects, max_by_byte: 320 };
+
+impl Estimate {
+    /// Raises `MemoryError` where what is made of these bodies cannot fit. They are read only where the most that bodies of their
+    /// length could take is not there: that would take a quarter of the time of decoding.
+    pub(crate) fn ensure(&self, py: Python<'_>, bodies: &[&[u8]], limit: Option<usize>) -> PyResult<()> {
+        let length: usize = bodies.iter().map(|body| body.len()).sum();
+        ensure(length.saturating_mul(self.max_by_byte), limit).or_else(|_| {
+            let bytes = py.detach(|| bodies.iter().fold(0usize, |sum, body| sum.saturating_add((self.bytes)(body))));
+            ensure(bytes, limit)
+        })
+    }
+}
+
 /// The bytes of the tables of a body: each value may be a row, and a row takes some hundred bytes.
-pub(crate) fn of_table(body: &[u8]) -> usize {
+fn of_tables(body: &[u8]) -> usize {
     let values = body.iter().filter(|byte| matches!(byte, b':' | b',')).count();
     values.saturating_mul(192).saturating_add(body.len().saturating_mul(4))
 }
 
 /// The bytes of the Python objects of a body.
-pub(crate) fn of_objects(body: &[u8]) -> usize {
+fn of_objects(body: &[u8]) -> usize {
     let bytes = |byte: &u8| match byte {
         b'{' => 320,
         b'[' => 96,

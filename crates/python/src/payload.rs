@@ -102,7 +102,7 @@ impl PyPayload {
     fn decoded(&self, py: Python<'_>, name: Option<String>, columns: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
         errors::guard(py, || {
             let columns = convert::columns(columns)?;
-            self.ensure(py, memory::of_table)?;
+            self.ensure(py, &memory::TABLES)?;
             let batches = py.detach(|| self.inner.table(name.as_deref(), columns.as_deref()));
             let batches = batches.map_err(|e| self.raise(py, e))?;
             let name = name.or_else(|| self.inner.tables().first().map(|name| (*name).to_owned()));
@@ -111,12 +111,12 @@ impl PyPayload {
     }
 
     /// Raises `MemoryError` where what is made of its bodies cannot fit.
-    pub(crate) fn ensure(&self, py: Python<'_>, size: fn(&[u8]) -> usize) -> PyResult<()> {
-        let bytes = py.detach(|| match self.inner.parts.as_slice() {
-            [] => self.inner.body().map_or(0, |body| size(body.as_slice())),
-            parts => parts.iter().map(|part| size(part.body.as_slice())).sum(),
+    pub(crate) fn ensure(&self, py: Python<'_>, estimate: &memory::Estimate) -> PyResult<()> {
+        let bodies: Vec<&[u8]> = py.detach(|| match self.inner.parts.as_slice() {
+            [] => self.inner.body().into_iter().map(|body| body.as_slice()).collect(),
+            parts => parts.iter().map(|part| part.body.as_slice()).collect(),
         });
-        memory::ensure(bytes, self.inner.max_memory())
+        estimate.ensure(py, &bodies, self.inner.max_memory())
     }
 
     /// The exception of this body.
@@ -188,7 +188,7 @@ impl PyPayload {
     /// 'BASKETBALL'
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            self.ensure(py, memory::of_objects)?;
+            self.ensure(py, &memory::OBJECTS)?;
             objects(py, self.body(py)?, &self.inner.scrubber()).map_err(|error| {
                 match error.value(py).hasattr("offset") {
                     Ok(true) => with_payload(py, &error, self.inner.clone()),
@@ -274,7 +274,7 @@ impl PyPayload {
     /// ['possessions', 'possession_events', 'possession_players']
     fn all_tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
-            self.ensure(py, memory::of_table)?;
+            self.ensure(py, &memory::TABLES)?;
             let decoded = py.detach(|| self.inner.all_tables()).map_err(|e| self.raise(py, e))?;
             let tables = PyDict::new(py);
             for (name, batches) in decoded {
