@@ -42,7 +42,7 @@ test-python unit-python: export OPENBLAS_NUM_THREADS = 1
 UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language \
 	metrics metrics_players private_imports ranges reprs rooms roots signature specification table tables workflows))
 
-.PHONY: help demo check test test-all lint lint-rust lint-python lint-benches lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
+.PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
 	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants mutants-changed histories lock realism growth rehearse \
 	advisories finish-wheels test-wheel test-wheel-musl sdist build-offline test-published test-published-musl test-attestations
 
@@ -88,7 +88,7 @@ test:
 	$(MAKE) test-python
 
 # SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
-test-all: test lint-benches
+test-all: test
 	$(MAKE) simulate SEEDS=100000
 	$(LOCKED) tests/lock-spark.txt
 	$(PYTEST) -m extended
@@ -104,11 +104,8 @@ lint-rust: $(VENV)/.built
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
 	@if cargo clippy --version >/dev/null 2>&1; then set -x; \
 	$(MATURIN) cargo clippy --quiet $(CRATES) --all-targets -- -D warnings; \
+	cargo clippy --quiet --locked --manifest-path benches/pure/Cargo.toml --target-dir target/benches --all-targets -- -D warnings; \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
-
-# Its dependencies are compiled anew, as it is no part of the workspace.
-lint-benches:
-	cargo clippy --quiet --locked --manifest-path benches/pure/Cargo.toml --target-dir target/benches --all-targets -- -D warnings
 
 lint-python: $(VENV)/.tested-with
 	$(BIN)/ruff check $(PY)

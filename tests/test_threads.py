@@ -20,7 +20,7 @@ import sideline
 
 pytestmark = pytest.mark.timeout(120)
 
-THREADS, ROUNDS = 16, 10
+THREADS, ROUNDS = 16, 25
 
 
 def in_threads(work: Callable[[int], Any], rounds: int = ROUNDS) -> list[Any]:

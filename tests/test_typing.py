@@ -110,9 +110,7 @@ def test_python_blocks_of_the_documentation_have_no_type_errors(checker: Checker
 @needs("mypy")
 def test_the_stubs_are_true(tmp_path: Path) -> None:
     (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
-    # Names, arguments and defaults are compared, for which no other module has to be read.
-    (tmp_path / "settings").write_text("[mypy]\nfollow_imports = skip\nignore_missing_imports = True\n", encoding="utf-8")
-    done = run("mypy.stubtest", "sideline._core", "--mypy-config-file", str(tmp_path / "settings"), "--allowlist", str(tmp_path / "allowed"))
+    done = run("mypy.stubtest", "sideline._core", "--mypy-config-file", "pyproject.toml", "--allowlist", str(tmp_path / "allowed"))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

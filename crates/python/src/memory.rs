@@ -32,7 +32,7 @@ pub(crate) fn ensure(bytes: usize, limit: Option<usize>) -> PyResult<()> {
     Ok(())
 }
 
-/// How much memory takes what is made of bodies.
+/// An estimate from above of the memory for the tables or the Python objects of bodies.
 pub(crate) struct Estimate {
     bytes: fn(&[u8]) -> usize,
     /// No byte of a body is counted as more than this.
@@ -43,8 +43,8 @@ pub(crate) const TABLES: Estimate = Estimate { bytes: of_tables, max_by_byte: 19
 pub(crate) const OBJECTS: Estimate = Estimate { bytes: of_objects, max_by_byte: 320 };
 
 impl Estimate {
-    /// Raises `MemoryError` where what is made of these bodies cannot fit. They are read only where the most that bodies of their
-    /// length could take is not there: that would take a quarter of the time of decoding.
+    /// Raises `MemoryError` where the estimate does not fit. The bodies are read for it only where the most that bodies of their
+    /// length could take does not fit: reading them takes about a fifth of the time of decoding.
     pub(crate) fn ensure(&self, py: Python<'_>, bodies: &[&[u8]], limit: Option<usize>) -> PyResult<()> {
         let length: usize = bodies.iter().map(|body| body.len()).sum();
         ensure(length.saturating_mul(self.max_by_byte), limit).or_else(|_| {
