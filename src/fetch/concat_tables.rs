@@ -16,12 +16,13 @@ use tables::{DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
 
 /// The table `name` (`None`: the first) over `payloads`; `shape` gives the schema if there are none. Returns at least
 /// one batch; all share one schema, and one dictionary for each column. Columns that only some bodies have come last,
-/// by name.
+/// by name. Before it decodes a payload it calls `ensure`, which fails where there is no memory for it.
 pub fn table(
     shape: &Payload,
     payloads: &[Payload],
     name: Option<&str>,
     columns: Option<&[String]>,
+    ensure: &(dyn Fn(&Payload) -> Result<()> + Sync),
 ) -> Result<(String, Vec<RecordBatch>)> {
     let resource = shape.with_tables()?;
     let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
@@ -32,13 +33,16 @@ pub fn table(
     let fixed = tables::schema(declared);
     // A code that one body has and another lacks must not be an error.
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
-    let parts = decoded(payloads, declared.name, if of_some { None } else { columns })?;
+    let parts = decoded(payloads, |payload| {
+        ensure(payload)?;
+        // A copy, so that merged responses are not kept beside the single ones.
+        payload.clone().table(Some(declared.name), if of_some { None } else { columns })
+    })?;
     let schema = schema(declared.name, &fixed, &parts, columns)?;
     let rows = parts.iter().map(RecordBatch::num_rows).sum();
     let bodies = payloads.iter().map(Payload::size).sum();
     if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
-        let wide = DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 };
-        return Err(shape.error(wide));
+        return Err(shape.error(DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 }));
     }
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
     parts.retain(|part| part.num_rows() > 0);
@@ -81,15 +85,21 @@ fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 }
 
 /// Decodes each payload's table, on as many threads as there are processors.
-fn decoded(payloads: &[Payload], name: &str, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
+fn decoded(
+    payloads: &[Payload],
+    decode: impl Fn(&Payload) -> Result<Vec<RecordBatch>> + Sync,
+) -> Result<Vec<RecordBatch>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut mine = Vec::new();
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(payload) = payloads.get(place) else { return mine };
-            // A copy, so that merged responses are not kept beside the single ones.
-            mine.push((place, payload.clone().table(Some(name), columns)));
+            let table = decode(payload);
+            if table.is_err() {
+                next.store(payloads.len(), Ordering::Relaxed);
+            }
+            mine.push((place, table));
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(payloads.len());
@@ -127,6 +137,8 @@ mod tests {
     use arrow_array::types::{Float64Type, Int32Type};
     use tables::Context;
 
+    const ENSURE: fn(&Payload) -> Result<()> = |_| Ok(());
+
     fn stats(session: &str, code: &str) -> Payload {
         let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);
         let context = Context::default().with("session_id", session);
@@ -140,27 +152,27 @@ mod tests {
     #[test]
     fn columns_of_some_bodies_come_last_by_name_and_are_null_in_the_others() {
         let payloads = [stats("a", "ZZ"), stats("b", "AA"), stats("c", "ZZ")];
-        let (name, batches) = table(&payloads[0], &payloads, Some("box_score"), None).unwrap();
+        let (name, batches) = table(&payloads[0], &payloads, Some("box_score"), None, &ENSURE).unwrap();
         assert_eq!((name.as_str(), batches.len()), ("box_score", 3));
         assert!(columns(&batches).ends_with(&["AA".to_owned(), "ZZ".to_owned()]), "{:?}", columns(&batches));
         assert!(batches.iter().all(|batch| batch.schema() == batches[0].schema()));
         assert_eq!(batches[1]["AA"].as_primitive::<Float64Type>().value(0), 7.0);
         assert_eq!((batches[1]["ZZ"].null_count(), batches[2]["ZZ"].null_count()), (1, 0));
         let asked = ["ZZ".to_owned(), "player_id".to_owned()];
-        let (_, some) = table(&payloads[0], &payloads, Some("box_score"), Some(&asked)).unwrap();
+        let (_, some) = table(&payloads[0], &payloads, Some("box_score"), Some(&asked), &ENSURE).unwrap();
         assert_eq!((columns(&some), some.len()), (asked.to_vec(), 3));
-        assert!(table(&payloads[0], &payloads, Some("box_score"), Some(&["YY".to_owned()])).is_err());
+        assert!(table(&payloads[0], &payloads, Some("box_score"), Some(&["YY".to_owned()]), &ENSURE).is_err());
     }
 
     #[test]
     fn batches_share_one_dictionary_and_no_payload_has_the_schema() {
         let payloads = [stats("a", "ZZ"), stats("b", "AA")];
-        let (_, batches) = table(&payloads[0], &payloads, None, None).unwrap();
+        let (_, batches) = table(&payloads[0], &payloads, None, None, &ENSURE).unwrap();
         let words = |batch: &RecordBatch| batch["stat"].as_dictionary::<Int32Type>().values().clone();
         assert_eq!(*words(&batches[0]), *words(&batches[1]));
-        let (_, none) = table(&payloads[0], &[], None, None).unwrap();
+        let (_, none) = table(&payloads[0], &[], None, None, &ENSURE).unwrap();
         assert_eq!((none.len(), none[0].num_rows(), none[0].schema()), (1, 0, batches[0].schema()));
-        let (_, some) = table(&payloads[0], &[], None, Some(&["stat".to_owned()])).unwrap();
+        let (_, some) = table(&payloads[0], &[], None, Some(&["stat".to_owned()]), &ENSURE).unwrap();
         assert_eq!(columns(&some), ["stat"]);
     }
 
@@ -174,7 +186,7 @@ mod tests {
         )
         .unwrap();
         let Err(Error::Decode(Undecodable { message, .. })) =
-            table(&wrong, &[stats("a", "A"), wrong.clone()], None, None)
+            table(&wrong, &[stats("a", "A"), wrong.clone()], None, None, &ENSURE)
         else {
             panic!()
         };

@@ -102,12 +102,17 @@ impl Payload {
         self.body.get_or_init(join).as_ref().map_err(|error| self.error(error.clone()))
     }
 
+    /// The bodies as they were received.
+    pub fn bodies(&self) -> Vec<&[u8]> {
+        match self.parts.as_slice() {
+            [] => self.body().into_iter().map(|body| body.as_slice()).collect(),
+            parts => parts.iter().map(|part| part.body.as_slice()).collect(),
+        }
+    }
+
     /// Number of bytes received.
     pub fn size(&self) -> usize {
-        match self.parts.as_slice() {
-            [] => self.body.get().and_then(|body| body.as_ref().ok()).map_or(0, |body| body.len()),
-            parts => parts.iter().map(|part| part.body.len()).sum(),
-        }
+        self.bodies().iter().map(|body| body.len()).sum()
     }
 
     /// Counts the bodies towards `max_response_bytes` until they are released.

@@ -7,12 +7,13 @@ use crate::{capsule, convert, errors, memory, runtime, to_dicts, trace};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
-use sideline::error::{Error, Result};
+use sideline::error::{Error, RequestErrorKind, Result};
 use sideline::fetch::{self, Counters, UnitOutcome};
 use sideline::operation::{self, Value};
 use sideline::resource::coverage::Covered;
+use sideline::scrub::Scrubbed;
 use std::future::Future;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Operation, name of the id argument, ids, other arguments, timeout, and the game of each id, if any.
@@ -232,12 +233,17 @@ pub(crate) fn batch_table(
     errors::guard(py, || {
         let columns = convert::columns(columns)?;
         let payloads: Vec<fetch::Payload> = payloads.iter().map(|payload| payload.get().inner().clone()).collect();
-        let bodies: Vec<&[u8]> =
-            payloads.iter().flat_map(|payload| &payload.parts).map(|part| part.body.as_slice()).collect();
-        memory::TABLES.ensure(py, &bodies, payloads.iter().filter_map(fetch::Payload::max_memory).min())?;
+        let bodies: Vec<&[u8]> = payloads.iter().flat_map(fetch::Payload::bodies).collect();
+        let max_memory = payloads.iter().filter_map(fetch::Payload::max_memory).min();
+        memory::TABLES.ensure_allowed(py, &bodies, max_memory)?;
+        let bytes_before = AtomicUsize::new(0);
+        let ensure = |payload: &fetch::Payload| {
+            let fits = memory::TABLES.ensure_fits(&bytes_before, &payload.bodies());
+            fits.map_err(|message| RequestErrorKind::Memory.error(Scrubbed::local(message)))
+        };
         let shape = shape.inner();
-        let made = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref()));
-        let (name, batches) = made.map_err(|error| errors::raise(py, error))?;
+        let output = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref(), &ensure));
+        let (name, batches) = output.map_err(|error| errors::raise(py, error))?;
         PyTable::new(py, name, batches)
     })
 }

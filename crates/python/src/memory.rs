@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Less than this is not checked: it does not grow with a body.
 const MIN_BYTES: usize = 1 << 20;
@@ -13,45 +14,71 @@ const MIN_BYTES: usize = 1 << 20;
 /// glibc remembers the size of a freed block up to 32 MiB, and would then keep later blocks of that size.
 const MIN_PROBE: usize = 33 << 20;
 
-/// Raises `MemoryError` where the process cannot get so many bytes, or `limit` allows less.
-pub(crate) fn ensure(bytes: usize, limit: Option<usize>) -> PyResult<()> {
-    if let Some(limit) = limit.filter(|limit| bytes > *limit) {
-        return Err(PyMemoryError::new_err(format!(
-            "it would take about {bytes} bytes, and max_memory allows {limit}: request less at once, or raise max_memory"
-        )));
-    }
+/// Raises `MemoryError` where the process cannot get so many bytes.
+pub(crate) fn ensure(bytes: usize) -> PyResult<()> {
+    probe(bytes).map_err(PyMemoryError::new_err)
+}
+
+fn probe(bytes: usize) -> Result<(), String> {
     if bytes < MIN_BYTES {
         return Ok(());
     }
     let mut probe: Vec<u8> = Vec::new();
     // Without the black box the compiler would drop an allocation that nobody uses.
-    black_box(probe.try_reserve_exact(bytes.max(MIN_PROBE))).map_err(|_| {
-        PyMemoryError::new_err(format!("it would take about {bytes} bytes, and the process cannot get them"))
-    })?;
+    black_box(probe.try_reserve_exact(bytes.max(MIN_PROBE)))
+        .map_err(|_| format!("it would take about {bytes} bytes, and the process cannot get them"))?;
     black_box(&mut probe);
     Ok(())
 }
 
 /// An estimate from above of the memory for the tables or the Python objects of bodies.
+///
+/// Reading a body for it takes about a fifth of the time of decoding, so it is read only where the most that its length could take
+/// does not fit.
 pub(crate) struct Estimate {
     bytes: fn(&[u8]) -> usize,
-    /// No byte of a body is counted as more than this.
+    /// What takes most for its length is a list of short values: `1,1,1` as rows, `{},{},{}` as objects.
     max_by_byte: usize,
 }
 
-pub(crate) const TABLES: Estimate = Estimate { bytes: of_tables, max_by_byte: 196 };
-pub(crate) const OBJECTS: Estimate = Estimate { bytes: of_objects, max_by_byte: 320 };
+pub(crate) const TABLES: Estimate = Estimate { bytes: of_tables, max_by_byte: 100 };
+pub(crate) const OBJECTS: Estimate = Estimate { bytes: of_objects, max_by_byte: 120 };
 
 impl Estimate {
-    /// Raises `MemoryError` where the estimate does not fit. The bodies are read for it only where the most that bodies of their
-    /// length could take does not fit: reading them takes about a fifth of the time of decoding.
-    pub(crate) fn ensure(&self, py: Python<'_>, bodies: &[&[u8]], limit: Option<usize>) -> PyResult<()> {
-        let length: usize = bodies.iter().map(|body| body.len()).sum();
-        ensure(length.saturating_mul(self.max_by_byte), limit).or_else(|_| {
-            let bytes = py.detach(|| bodies.iter().fold(0usize, |sum, body| sum.saturating_add((self.bytes)(body))));
-            ensure(bytes, limit)
-        })
+    /// Raises `MemoryError` where `max_memory` allows less.
+    pub(crate) fn ensure_allowed(&self, py: Python<'_>, bodies: &[&[u8]], max_memory: Option<usize>) -> PyResult<()> {
+        let Some(limit) = max_memory.filter(|limit| self.most(length(bodies)) > *limit) else { return Ok(()) };
+        let bytes = py.detach(|| self.of(bodies));
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(PyMemoryError::new_err(format!(
+            "it would take about {bytes} bytes, and max_memory allows {limit}: request less at once, or raise max_memory"
+        )))
     }
+
+    /// Fails where the process has no memory for bodies; `before` counts the bytes of those decoded before. Trying takes 10 µs, so
+    /// it is done once for some hundred kilobytes, and for them at once.
+    pub(crate) fn ensure_fits(&self, before: &AtomicUsize, bodies: &[&[u8]]) -> Result<(), String> {
+        let step = MIN_PROBE / self.max_by_byte;
+        let length = length(bodies);
+        if before.fetch_add(length, Ordering::Relaxed) % step + length < step {
+            return Ok(());
+        }
+        probe(self.most(length + step)).or_else(|_| probe(self.of(bodies)))
+    }
+
+    fn most(&self, length: usize) -> usize {
+        length.saturating_mul(self.max_by_byte)
+    }
+
+    fn of(&self, bodies: &[&[u8]]) -> usize {
+        bodies.iter().map(|body| (self.bytes)(body)).sum()
+    }
+}
+
+fn length(bodies: &[&[u8]]) -> usize {
+    bodies.iter().map(|body| body.len()).sum()
 }
 
 /// The bytes of the tables of a body: each value may be a row, and a row takes some hundred bytes.

@@ -3,7 +3,7 @@
 use crate::dicts::objects;
 use crate::table::PyTable;
 use crate::{convert, errors, memory, pickle};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMemoryView, PyString, PyType};
@@ -112,11 +112,9 @@ impl PyPayload {
 
     /// Raises `MemoryError` where what is made of its bodies cannot fit.
     pub(crate) fn ensure(&self, py: Python<'_>, estimate: &memory::Estimate) -> PyResult<()> {
-        let bodies: Vec<&[u8]> = py.detach(|| match self.inner.parts.as_slice() {
-            [] => self.inner.body().into_iter().map(|body| body.as_slice()).collect(),
-            parts => parts.iter().map(|part| part.body.as_slice()).collect(),
-        });
-        estimate.ensure(py, &bodies, self.inner.max_memory())
+        let bodies = py.detach(|| self.inner.bodies());
+        estimate.ensure_allowed(py, &bodies, self.inner.max_memory())?;
+        py.detach(|| estimate.ensure_fits(&AtomicUsize::new(0), &bodies)).map_err(PyMemoryError::new_err)
     }
 
     /// The exception of this body.
@@ -175,7 +173,7 @@ impl PyPayload {
                 },
             };
             let raw = raw.as_bytes();
-            memory::ensure(raw.len(), None)?;
+            memory::ensure(raw.len())?;
             fetch::Payload::from_bytes(operation, raw, sport, context)
                 .map(PyPayload::new)
                 .map_err(|e| errors::raise(py, e))

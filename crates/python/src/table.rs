@@ -319,7 +319,7 @@ impl PyTable {
     /// {'gender': 'MEN', 'sport': 'BASKETBALL'}
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         errors::guard(py, || {
-            memory::ensure(memory::of_rows(&self.batches), None)?;
+            memory::ensure(memory::of_rows(&self.batches))?;
             to_dicts::dicts(py, &self.batches)
         })
     }
