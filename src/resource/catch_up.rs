@@ -145,7 +145,7 @@ static POSSESSIONS: Table = Table {
     cols: &same_rows_elsewhere(
         possessions::COLUMNS,
         &[
-            col("session_id", LinkText("id"), "._locations"),
+            col("session_id", LinkId, "._locations"),
             col("team_id", Int64, "possessions[].id"),
             col("team_name", Text, "possessions[].name"),
             index("possession", "possessions[].possessions[]"),
@@ -159,7 +159,7 @@ static POSSESSION_EVENTS: Table = Table {
     cols: &same_rows_elsewhere(
         possessions::EVENT_COLUMNS,
         &[
-            col("session_id", LinkText("id"), "possessions[].possessions[]._locations"),
+            col("session_id", LinkId, "possessions[].possessions[]._locations"),
             col("team_id", Int64, "possessions[].id"),
             index("possession", "possessions[].possessions[]"),
             index("position", "possessions[].possessions[].stats[]"),

@@ -46,10 +46,11 @@ pub enum Ty {
     IsTeamTotal,
     /// Whether a shot went in: as `Bool`, or `MAKE`, `MISS`; other words become null.
     IsMake,
-    /// A query parameter of a link, as epoch milliseconds.
-    LinkMs(&'static str),
-    /// A query parameter of a link (of the first in an array), as written.
-    LinkText(&'static str),
+    /// The parameters `from` and `to` of a link's query, as epoch milliseconds.
+    LinkFrom,
+    LinkTo,
+    /// The parameter `id` of a link's query (of the first in an array), as written.
+    LinkId,
     /// The part of a text before its first `@`; null without one.
     BeforeAt,
     /// The part of a text after its first `@`; null without one.

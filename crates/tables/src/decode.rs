@@ -459,17 +459,17 @@ impl<'a> TableDecoder<'a> {
                 };
                 self.builders.bools[i as usize].push(made);
             }
-            Ty::LinkMs(parameter) => {
+            Ty::LinkFrom | Ty::LinkTo => {
                 let link = self.cursor.text(Expected::Text)?;
-                self.builders.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, parameter)));
+                self.builders.ints[i as usize].push(link.and_then(|link| scalars::link_ms(&link, ty)));
             }
             Ty::Links => {
                 let links = self.links()?;
                 self.builders.texts[i as usize].push_option(links.as_deref());
             }
-            Ty::LinkText(parameter) => {
+            Ty::LinkId => {
                 let links = self.links()?;
-                let value = links.as_deref().and_then(|links| scalars::link_text(links, parameter));
+                let value = links.as_deref().and_then(|links| scalars::link_text(links, "id"));
                 self.builders.texts[i as usize].push_option(value);
             }
             Ty::BeforeAt | Ty::AfterAt => {

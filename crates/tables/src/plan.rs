@@ -356,11 +356,11 @@ impl DecodePlan {
         // Above the row level a category is kept as text: its values are numbered once the rows are known.
         let ty = if ty == Ty::Category && !is_row { Ty::Text } else { ty };
         let cell = match ty {
-            Ty::Int64 | Ty::Int32 | Ty::Count | Ty::TimestampMs | Ty::LinkMs(_) => ColumnRef::Int,
+            Ty::Int64 | Ty::Int32 | Ty::Count | Ty::TimestampMs | Ty::LinkFrom | Ty::LinkTo => ColumnRef::Int,
             Ty::Float64 | Ty::ClockSeconds => ColumnRef::Float,
             Ty::Bool | Ty::IsTeamTotal | Ty::IsMake => ColumnRef::Bool,
             Ty::Category => ColumnRef::Category,
-            Ty::Text | Ty::Links | Ty::LinkText(_) | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => ColumnRef::Text,
+            Ty::Text | Ty::Links | Ty::LinkId | Ty::LineupId | Ty::BeforeAt | Ty::AfterAt => ColumnRef::Text,
             Ty::ListInt64 => ColumnRef::Ints,
             Ty::ListText => ColumnRef::Texts,
             Ty::MapFloat64 => ColumnRef::Map,

@@ -110,24 +110,27 @@ fn batch(
         (Arc::new(Field::new(name, DataType::Float64, true)), Arc::new(numbers.into_array::<Float64Type>()))
     };
     let open: Vec<(FieldRef, ArrayRef)> = open.into_iter().map(open_column).collect();
-    let mut result = Vec::with_capacity(plan.result_columns.len() + open.len());
+    let (mut fields, mut columns) = (Vec::new(), Vec::with_capacity(plan.result_columns.len() + open.len()));
     for column in &plan.result_columns {
-        result.push(match column {
-            ResultColumn::PlannedColumn(number) => {
-                (plan.columns[*number].field.clone(), arrays[*number].clone().ok_or(DecodeErrorKind::Engine)?)
-            }
+        let (field, array) = match column {
+            ResultColumn::PlannedColumn(number) => (&plan.columns[*number].field, arrays[*number].as_ref()),
             ResultColumn::Open(name) => {
                 let column = open.iter().find(|(field, _)| field.name() == name);
-                column.cloned().ok_or_else(|| no_column(plan.table, name))?
+                column.map(|(field, array)| (field, Some(array))).ok_or_else(|| no_column(plan.table, name))?
             }
-        });
+        };
+        fields.push(field);
+        columns.push(array.ok_or(DecodeErrorKind::Engine)?.clone());
     }
-    let schema = (open.is_empty()).then(|| plan.schema.clone());
     if plan.takes_extra {
-        result.extend(open);
+        fields.extend(open.iter().map(|(field, _)| field));
+        columns.extend(open.iter().map(|(_, array)| array.clone()));
     }
-    let (fields, columns): (Vec<FieldRef>, _) = result.into_iter().unzip();
-    let schema = schema.unwrap_or_else(|| Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table))));
+    let mut schema = plan.schema.clone();
+    if !open.is_empty() {
+        let fields: Vec<FieldRef> = fields.into_iter().cloned().collect();
+        schema = Arc::new(Schema::new(fields).with_metadata(schema::metadata(plan.table)));
+    }
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| DecodeErrorKind::Engine)?)
 }
@@ -185,7 +188,7 @@ fn column(
             let numbers = take(&mut builders.ints[i as usize], ends);
             match ty {
                 Ty::Int32 => Arc::new(numbers.into_positions()?.into_array::<Int32Type>()),
-                Ty::TimestampMs | Ty::LinkMs(_) => {
+                Ty::TimestampMs | Ty::LinkFrom | Ty::LinkTo => {
                     Arc::new(numbers.into_array::<TimestampMillisecondType>().with_timezone("UTC"))
                 }
                 _ => Arc::new(numbers.into_array::<Int64Type>()),
@@ -210,10 +213,7 @@ fn column(
 
 fn take<T: Copy + Default>(numbers: &mut Numbers<T>, ends: Option<&[u32]>) -> Numbers<T> {
     let numbers = std::mem::take(numbers);
-    match ends {
-        Some(ends) => numbers.repeat(ends),
-        None => numbers,
-    }
+    if let Some(ends) = ends { numbers.repeat(ends) } else { numbers }
 }
 
 /// The same of a list or a map.

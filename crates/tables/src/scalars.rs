@@ -1,5 +1,6 @@
 //! Columns computed from the text of one value, by pure functions.
 
+use super::declaration::Ty;
 use memchr::memchr;
 use reader::Span;
 
@@ -84,9 +85,9 @@ fn parameter_of<'a>(link: &'a str, parameter: &str) -> Option<&'a str> {
     }
 }
 
-/// A query parameter as milliseconds.
-pub fn link_ms(link: &[u8], parameter: &str) -> Option<i64> {
-    let value = parameter_of(std::str::from_utf8(link).ok()?, parameter)?;
+/// The query parameter of a column's type, as milliseconds.
+pub fn link_ms(link: &[u8], ty: Ty) -> Option<i64> {
+    let value = parameter_of(std::str::from_utf8(link).ok()?, if ty == Ty::LinkTo { "to" } else { "from" })?;
     value.bytes().all(|b| b.is_ascii_digit()).then(|| value.parse().ok())?
 }
 
@@ -120,7 +121,7 @@ pub fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
         if place > 0 {
             text.push(b'-');
         }
-        text.extend_from_slice(digits.format(*id).as_bytes());
+        text.extend(digits.format(*id).bytes());
     }
 }
 
@@ -144,7 +145,7 @@ mod tests {
             ("/v1/x?", None),
             ("from=12", None),
         ] {
-            assert_eq!(link_ms(link.as_bytes(), "from"), from, "{link}");
+            assert_eq!(link_ms(link.as_bytes(), Ty::LinkFrom), from, "{link}");
         }
         assert_eq!(link_text(b"/a?from=1%202 /b?from=3", "from"), Some(&b"1%202"[..]));
         assert_eq!(link_text(b"/a?from= /b?from=3", "from"), None);
@@ -215,12 +216,11 @@ mod tests {
     #[test]
     fn a_link_gives_its_parameter_and_no_other() {
         let link = b"https://api.example/v1/data/sensors/locations?id=a&to=2&from=1700000000123#x";
-        assert_eq!(link_ms(link, "from"), Some(1_700_000_000_123));
-        assert_eq!(link_ms(link, "to"), Some(2));
-        assert_eq!(link_ms(link, "fro"), None);
-        assert_eq!(link_ms(b"https://api.example/from=1", "from"), None);
-        assert_eq!(link_ms(b"https://api.example/?from=", "from"), None);
-        assert_eq!(link_ms(b"https://api.example/?from=1x", "from"), None);
+        assert_eq!(link_ms(link, Ty::LinkFrom), Some(1_700_000_000_123));
+        assert_eq!(link_ms(link, Ty::LinkTo), Some(2));
+        assert_eq!(link_ms(b"https://api.example/from=1", Ty::LinkFrom), None);
+        assert_eq!(link_ms(b"https://api.example/?from=", Ty::LinkFrom), None);
+        assert_eq!(link_ms(b"https://api.example/?from=1x", Ty::LinkFrom), None);
     }
 
     #[test]
@@ -230,6 +230,7 @@ mod tests {
         assert_eq!(link_text(b"https://api.example/l?from=1 https://api.example/l?id=s-2", "id"), None);
         assert_eq!(link_text(b"https://api.example/l?id=&from=1", "id"), None);
         assert_eq!(link_text(b"", "id"), None);
+        assert_eq!(link_text(links, "i"), None);
     }
 
     #[test]

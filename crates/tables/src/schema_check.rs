@@ -263,9 +263,9 @@ impl<'a> Validator<'a> {
                     i32::try_from(position).map_err(|_| ErrorKind::Range)?;
                 }
             }
-            Ty::LinkMs(parameter) => {
+            Ty::LinkFrom | Ty::LinkTo => {
                 let link = cursor.text(Expected::Text)?;
-                link.and_then(|link| scalars::link_ms(&link, parameter)).ok_or(DecodeErrorKind::Engine)?;
+                link.and_then(|link| scalars::link_ms(&link, ty)).ok_or(DecodeErrorKind::Engine)?;
             }
             Ty::IsMake if cursor.peek_byte() == b'"' => cursor.skip_string()?,
             Ty::Bool | Ty::IsMake => drop(cursor.boolean()?),

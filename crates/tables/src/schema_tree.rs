@@ -31,7 +31,7 @@ fn accepted_type(ty: Ty) -> Option<Ty> {
         Ty::ClockSeconds => return None,
         Ty::IsTeamTotal => Ty::Int64,
         Ty::Category | Ty::BeforeAt | Ty::AfterAt => Ty::Text,
-        Ty::LinkText(_) => Ty::Links,
+        Ty::LinkId => Ty::Links,
         Ty::LineupId => Ty::ListInt64,
         ty => ty,
     })
@@ -150,8 +150,7 @@ impl SchemaTree {
             self.requests.push((name, col.ty));
         }
         // These types may become null although there is a value.
-        let may_be_none =
-            matches!(col.ty, Ty::ClockSeconds | Ty::IsMake | Ty::LinkText(_) | Ty::BeforeAt | Ty::AfterAt);
+        let may_be_none = matches!(col.ty, Ty::ClockSeconds | Ty::IsMake | Ty::LinkId | Ty::BeforeAt | Ty::AfterAt);
         match col.src {
             Src::Path(text) => {
                 let node = self.at(&path::absolute(root, row, text));

@@ -61,7 +61,7 @@ fn a_part_of_a_catch_up_knows_what_the_resource_itself_knows() {
 fn check_column(table: &Table, col: &Col, root: &[Segment], row: &[Segment], keys: &mut Keys) {
     let name = format!("{}.{}", table.name, col.name);
     let is_id_or_text = matches!(col.ty, Ty::Int64 | Ty::Text);
-    assert!(col.or_request.is_none() || is_id_or_text || matches!(col.ty, Ty::LinkText(_)), "{name}: request values");
+    assert!(col.or_request.is_none() || is_id_or_text || matches!(col.ty, Ty::LinkId), "{name}: request values");
     let text = match col.src {
         Src::Request(_) => return assert!(is_id_or_text, "{name}: request values"),
         Src::Derived(derivation) => {

@@ -401,7 +401,7 @@ static PLAYERS: Table = Table {
     cols: &[
         col("id", Ty::Int64, ".id"),
         col("stats", Ty::MapFloat64, "stats"),
-        Col { or_request: Some("session_id"), ..col("session", Ty::LinkText("id"), "link") },
+        Col { or_request: Some("session_id"), ..col("session", Ty::LinkId, "link") },
         absent("name", Ty::Text),
     ],
 };

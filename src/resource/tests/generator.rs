@@ -389,9 +389,9 @@ impl JsonWriter<'_> {
                 let clock = self.random.pick(CLOCKS);
                 self.string(clock);
             }
-        } else if has(|t| matches!(t, Ty::LinkMs(_))) {
+        } else if has(|t| matches!(t, Ty::LinkFrom | Ty::LinkTo)) {
             self.string(LINKS[0]);
-        } else if has(|t| matches!(t, Ty::Links | Ty::LinkText(_))) {
+        } else if has(|t| matches!(t, Ty::Links | Ty::LinkId)) {
             let link = |w: &mut Self| {
                 let link = w.random.pick(LINKS);
                 w.string(link);

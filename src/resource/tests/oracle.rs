@@ -267,8 +267,8 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
         },
         Ty::Text | Ty::Category => Some(Scalar::Text(text(value)?)),
         Ty::Links => links(value)?.map(Scalar::Text),
-        Ty::LinkText(parameter) => {
-            let found = links(value)?.and_then(|l| scalars::link_text(l.as_bytes(), parameter).map(<[u8]>::to_vec));
+        Ty::LinkId => {
+            let found = links(value)?.and_then(|l| scalars::link_text(l.as_bytes(), "id").map(<[u8]>::to_vec));
             found.map(|text| Scalar::Text(String::from_utf8(text).unwrap()))
         }
         Ty::MapFloat64 => match value {
@@ -294,7 +294,7 @@ fn scalar(ty: Ty, value: Option<&Value>) -> Outcome<Option<Scalar>> {
             Value::Number(n) => n.as_f64().map(Scalar::Float),
             _ => None,
         },
-        Ty::LinkMs(parameter) => scalars::link_ms(text(value)?.as_bytes(), parameter).map(Scalar::Int),
+        Ty::LinkFrom | Ty::LinkTo => scalars::link_ms(text(value)?.as_bytes(), ty).map(Scalar::Int),
         Ty::BeforeAt => text(value)?.split_once('@').map(|(before, _)| Scalar::Text(before.into())),
         Ty::AfterAt => text(value)?.split_once('@').map(|(_, after)| Scalar::Text(after.into())),
     })
@@ -362,7 +362,9 @@ fn array(ty: Ty, values: Vec<Option<Scalar>>) -> ArrayRef {
             Arc::new(values.iter().map(int).collect::<Int64Array>())
         }
         Ty::Int32 => Arc::new(ints().map(|v| v.map(|i| i as i32)).collect::<Int32Array>()),
-        Ty::TimestampMs | Ty::LinkMs(_) => Arc::new(ints().collect::<TimestampMillisecondArray>().with_timezone("UTC")),
+        Ty::TimestampMs | Ty::LinkFrom | Ty::LinkTo => {
+            Arc::new(ints().collect::<TimestampMillisecondArray>().with_timezone("UTC"))
+        }
         Ty::Float64 | Ty::ClockSeconds => {
             let float = |v: &Option<Scalar>| if let Some(Scalar::Float(f)) = v { Some(*f) } else { None };
             Arc::new(values.iter().map(float).collect::<Float64Array>())
