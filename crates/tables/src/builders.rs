@@ -32,7 +32,7 @@ impl ColumnBuilders {
                 let Some(value) = cursor.short_float() else { return false };
                 self.floats[i as usize].values.push(value);
             }
-            Op::Value(Ty::Text, i) => {
+            Op::Value(Ty::Text | Ty::Links, i) => {
                 let Some(plain) = cursor.plain_string() else { return false };
                 self.texts[i as usize].push_span(plain);
             }

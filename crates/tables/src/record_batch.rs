@@ -110,7 +110,7 @@ fn batch(
         (Arc::new(Field::new(name, DataType::Float64, true)), Arc::new(numbers.into_array::<Float64Type>()))
     };
     let open: Vec<(FieldRef, ArrayRef)> = open.into_iter().map(open_column).collect();
-    let (mut fields, mut columns) = (Vec::new(), Vec::with_capacity(plan.result_columns.len() + open.len()));
+    let (mut fields, mut columns) = (Vec::with_capacity(arrays.len()), Vec::with_capacity(arrays.len()));
     for column in &plan.result_columns {
         let (field, array) = match column {
             ResultColumn::PlannedColumn(number) => (&plan.columns[*number].field, arrays[*number].as_ref()),
