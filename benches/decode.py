@@ -78,10 +78,10 @@ def compared(kind: str, made: Callable[[Workload], list[sideline.Table]], conten
 
 def arrow(rounds: int) -> list[Row]:
     rows = []
-    for kind, title, aim in (
-        ("game", "stat details of a game, bytes → Arrow", 12),
-        ("period", "stat details of a period, bytes → Arrow", None),
-        ("possessions", "possessions, bytes → its three tables", 10),
+    for kind, title in (
+        ("game", "stat details of a game, bytes → Arrow"),
+        ("period", "stat details of a period, bytes → Arrow"),
+        ("possessions", "possessions, bytes → its three tables"),
     ):
         rivals = peers_of(kind)
         compared(kind, to_arrow, rivals)
@@ -89,7 +89,7 @@ def arrow(rounds: int) -> list[Row]:
         times = over_bodies(kind, contenders, rounds)
         note = others(times, rivals, AS_PYARROW)
         rows += [
-            faster("Arrow", f"{title}, as pyarrow.Table", best(times, rivals), times, AS_PYARROW, aim, note),
+            faster("Arrow", f"{title}, as pyarrow.Table", best(times, rivals), times, AS_PYARROW, None, note),
             share("Arrow", title, SIMDJSON, times, OURS, None),
         ]
     for kind in ("session stats", "roster"):
@@ -168,7 +168,7 @@ def dicts(rounds: int) -> list[Row]:
         of_kinds.append(over_bodies(kind, contenders, rounds))
         rows.append(share("Dicts", f"{kind}, bytes → dicts", "orjson", of_kinds[-1], OURS, 1.0))
     mean = f"bytes → dicts, geometric mean of {len(DICTS)} kinds of body"
-    return [share("Dicts", mean, "orjson", together(of_kinds), OURS, 0.75), *rows]
+    return [share("Dicts", mean, "orjson", together(of_kinds), OURS, None), *rows]
 
 
 def rows(rounds: int) -> list[Row]:

@@ -217,7 +217,7 @@ def rows(rounds: int) -> list:
             wall, cpu = clocked(contenders, max(3, rounds - 2))
             rate = GAMES / statistics.median(wall[own])
             note = f"{number(rate)} games/s, {GAMES_AT_ONCE} at once; {others(wall, rivals, own)}"
-            found.append(faster("HTTP", work, best(wall, rivals), wall, own, 15, note))
+            found.append(faster("HTTP", work, best(wall, rivals), wall, own, None, note))
             less = ratio(cpu, alone, own)
             seconds = [number(statistics.median(cpu[who])) for who in (own, alone)]
             found.append(Row("HTTP", f"{work}: CPU", alone, f"{less.of('×')} less CPU", "≥ 8×", less.median >= 8,
