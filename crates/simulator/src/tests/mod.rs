@@ -129,10 +129,13 @@ impl<'a> Sender<'a> {
     }
     /// The JSON of an answer that must be good.
     fn json(&self, target: &str) -> Value {
+        self.get_ok(target).json()
+    }
+    fn get_ok(&self, target: &str) -> SocketResponse {
         let response = self.get(target);
         assert_eq!(response.status, 200, "{target}: {}", String::from_utf8_lossy(&response.body));
         assert_eq!(response.header("content-type"), Some("application/json"));
-        response.json()
+        response
     }
     /// Status and message of an answer that must be an error of the service.
     fn refusal(&self, target: &str) -> (u16, String) {
