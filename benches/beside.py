@@ -26,7 +26,7 @@ from measure import Row, number, spread
 KINDS = ("game", "period", "possessions", "schedule", "locations", "session stats", "roster", "small")
 FOUR = ["player_id", "t", "x", "y"]
 GUARD = 1.05
-"""What a row's median may be of the earlier build's time, unless it lies within the middle half of that time's rounds."""
+"""The most that a row's median ratio may be, unless our median time is within the middle half of the earlier build's or below it."""
 FILLED = 0.15
 """Seconds that a turn of decoding fills; the least of its calls counts."""
 Job = Callable[[], object]

@@ -36,7 +36,7 @@ class Row:
     peer: str
     measured: str
     reach: str = ""
-    """The aim; empty for a guard, which is measured so that a change is seen."""
+    """The aim or guard; empty for what is only measured so that a change is seen."""
     reached: bool | None = None
     times: str = ""
     note: str = ""

@@ -141,7 +141,7 @@ def main() -> None:
         "the median of the rounds' ratios and, in brackets, what the middle half of them lies between. Times are medians, ours first.",
         "Arrow, columns, frames and dicts are the geometric mean over five bodies of the kind. A row's peer is the fastest that we",
         "know a way for; the others are in its note. Rows beside an earlier build are guards: at most 5 % more than its time, or",
-        "within the middle half of its rounds. Rows without an aim are measured so that a change is seen.",
+        "within the middle half of its rounds or below it. Rows without an aim are measured so that a change is seen.",
         "Nothing is timed before the contenders' results were compared and found equal. \"Not worse\" is a median within the peer's",
         "middle half or below it.",
         "",

@@ -6,7 +6,7 @@ use super::location_windows::{unexpected, with_one_dictionary};
 use crate::error::{Error, Result, Undecodable};
 use crate::scrub::{Scrubbed, Scrubber};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -16,17 +16,16 @@ use tables::{DecodeError, TOO_WIDE_MESSAGE, is_too_wide};
 
 /// The table `name` (`None`: the first) over `payloads`; `shape` gives the schema if there are none. Returns at least
 /// one batch; all share one schema, and one dictionary for each column. Columns that only some bodies have come last,
-/// by name. Before it decodes a payload it calls `ensure`, which fails where there is no memory for it.
+/// by name. `ensure` fails where there is no memory to decode the next bodies, or for so many bytes.
 pub fn table(
     shape: &Payload,
     payloads: &[Payload],
     name: Option<&str>,
     columns: Option<&[String]>,
-    ensure: &(dyn Fn(&Payload) -> Result<()> + Sync),
+    ensure: impl Fn(&[&[u8]], usize) -> Result<()> + Sync,
 ) -> Result<(String, Vec<RecordBatch>)> {
     let resource = shape.with_tables()?;
-    let found = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name));
-    let Some(declared) = found else {
+    let Some(declared) = resource.tables.iter().find(|table| name.is_none_or(|name| table.name == name)) else {
         let (name, candidates) = (name.unwrap_or_default().to_owned(), shape.tables().join(", "));
         return Err(shape.error(DecodeError::NoTable { name, candidates }));
     };
@@ -34,16 +33,19 @@ pub fn table(
     // A code that one body has and another lacks must not be an error.
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
     let parts = decoded(payloads, |payload| {
-        ensure(payload)?;
+        ensure(&payload.bodies(), 0)?;
         // A copy, so that merged responses are not kept beside the single ones.
         payload.clone().table(Some(declared.name), if of_some { None } else { columns })
     })?;
     let schema = schema(declared.name, &fixed, &parts, columns)?;
-    let rows = parts.iter().map(RecordBatch::num_rows).sum();
+    let rows: usize = parts.iter().map(RecordBatch::num_rows).sum();
     let bodies = payloads.iter().map(Payload::size).sum();
     if is_too_wide(schema.fields().len().saturating_sub(fixed.fields().len()), rows, bodies) {
         return Err(shape.error(DecodeError::Body { message: TOO_WIDE_MESSAGE.into(), path: "$".into(), offset: 0 }));
     }
+    let missing = |part: &RecordBatch| part.num_rows() * schema.fields().len().saturating_sub(part.num_columns());
+    let dictionaries = schema.fields().iter().filter(|field| matches!(field.data_type(), DataType::Dictionary(..)));
+    ensure(&[], 9 * parts.iter().map(missing).sum::<usize>() + 4 * rows * dictionaries.count())?;
     let mut parts = parts.into_iter().map(|part| fitted(part, &schema)).collect::<Result<Vec<_>>>()?;
     parts.retain(|part| part.num_rows() > 0);
     if parts.is_empty() {
@@ -74,12 +76,11 @@ fn schema(name: &str, fixed: &SchemaRef, parts: &[RecordBatch], asked: Option<&[
 }
 
 fn fitted(part: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let rows = part.num_rows();
     let column = |field: &FieldRef| -> ArrayRef {
-        part.column_by_name(field.name()).cloned().unwrap_or_else(|| new_null_array(field.data_type(), rows))
+        part.column_by_name(field.name()).cloned().unwrap_or_else(|| new_null_array(field.data_type(), part.num_rows()))
     };
     let columns = schema.fields().iter().map(column).collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let options = RecordBatchOptions::new().with_row_count(Some(part.num_rows()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
         .map_err(|error| Error::decode(unexpected(error), &Scrubber::default()))
 }
@@ -105,8 +106,7 @@ fn decoded(
     let threads = thread::available_parallelism().map_or(1, usize::from).min(payloads.len());
     let mut all = thread::scope(|scope| {
         // If no thread can be started, this one does the work.
-        let more = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
-        let more: Vec<_> = more.collect();
+        let more: Vec<_> = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut all = work();
         for thread in more {
             all.extend(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -137,7 +137,7 @@ mod tests {
     use arrow_array::types::{Float64Type, Int32Type};
     use tables::Context;
 
-    const ENSURE: fn(&Payload) -> Result<()> = |_| Ok(());
+    const ENSURE: fn(&[&[u8]], usize) -> Result<()> = |_, _| Ok(());
 
     fn stats(session: &str, code: &str) -> Payload {
         let body = format!(r#"{{"teams":[{{"id":46,"player_stats":[{{"id":1,"stats":{{"PTS":2,"{code}":7}}}}]}}]}}"#);
@@ -152,27 +152,27 @@ mod tests {
     #[test]
     fn columns_of_some_bodies_come_last_by_name_and_are_null_in_the_others() {
         let payloads = [stats("a", "ZZ"), stats("b", "AA"), stats("c", "ZZ")];
-        let (name, batches) = table(&payloads[0], &payloads, Some("box_score"), None, &ENSURE).unwrap();
+        let (name, batches) = table(&payloads[0], &payloads, Some("box_score"), None, ENSURE).unwrap();
         assert_eq!((name.as_str(), batches.len()), ("box_score", 3));
         assert!(columns(&batches).ends_with(&["AA".to_owned(), "ZZ".to_owned()]), "{:?}", columns(&batches));
         assert!(batches.iter().all(|batch| batch.schema() == batches[0].schema()));
         assert_eq!(batches[1]["AA"].as_primitive::<Float64Type>().value(0), 7.0);
         assert_eq!((batches[1]["ZZ"].null_count(), batches[2]["ZZ"].null_count()), (1, 0));
         let asked = ["ZZ".to_owned(), "player_id".to_owned()];
-        let (_, some) = table(&payloads[0], &payloads, Some("box_score"), Some(&asked), &ENSURE).unwrap();
+        let (_, some) = table(&payloads[0], &payloads, Some("box_score"), Some(&asked), ENSURE).unwrap();
         assert_eq!((columns(&some), some.len()), (asked.to_vec(), 3));
-        assert!(table(&payloads[0], &payloads, Some("box_score"), Some(&["YY".to_owned()]), &ENSURE).is_err());
+        assert!(table(&payloads[0], &payloads, Some("box_score"), Some(&["YY".to_owned()]), ENSURE).is_err());
     }
 
     #[test]
     fn batches_share_one_dictionary_and_no_payload_has_the_schema() {
         let payloads = [stats("a", "ZZ"), stats("b", "AA")];
-        let (_, batches) = table(&payloads[0], &payloads, None, None, &ENSURE).unwrap();
+        let (_, batches) = table(&payloads[0], &payloads, None, None, ENSURE).unwrap();
         let words = |batch: &RecordBatch| batch["stat"].as_dictionary::<Int32Type>().values().clone();
         assert_eq!(*words(&batches[0]), *words(&batches[1]));
-        let (_, none) = table(&payloads[0], &[], None, None, &ENSURE).unwrap();
+        let (_, none) = table(&payloads[0], &[], None, None, ENSURE).unwrap();
         assert_eq!((none.len(), none[0].num_rows(), none[0].schema()), (1, 0, batches[0].schema()));
-        let (_, some) = table(&payloads[0], &[], None, Some(&["stat".to_owned()]), &ENSURE).unwrap();
+        let (_, some) = table(&payloads[0], &[], None, Some(&["stat".to_owned()]), ENSURE).unwrap();
         assert_eq!(columns(&some), ["stat"]);
     }
 
@@ -186,7 +186,7 @@ mod tests {
         )
         .unwrap();
         let Err(Error::Decode(Undecodable { message, .. })) =
-            table(&wrong, &[stats("a", "A"), wrong.clone()], None, None, &ENSURE)
+            table(&wrong, &[stats("a", "A"), wrong.clone()], None, None, ENSURE)
         else {
             panic!()
         };

@@ -236,13 +236,14 @@ pub(crate) fn batch_table(
         let bodies: Vec<&[u8]> = payloads.iter().flat_map(fetch::Payload::bodies).collect();
         let max_memory = payloads.iter().filter_map(fetch::Payload::max_memory).min();
         memory::TABLES.ensure_allowed(py, &bodies, max_memory)?;
-        let bytes_before = AtomicUsize::new(0);
-        let ensure = |payload: &fetch::Payload| {
-            let fits = memory::TABLES.ensure_fits(&bytes_before, &payload.bodies());
+        memory::TABLES.ensure_begins(&bodies)?;
+        let bytes_begun = AtomicUsize::new(0);
+        let ensure = |bodies: &[&[u8]], bytes: usize| {
+            let fits = memory::TABLES.ensure_next(&bytes_begun, bodies).and_then(|()| memory::probe(bytes));
             fits.map_err(|message| RequestErrorKind::Memory.error(Scrubbed::local(message)))
         };
         let shape = shape.inner();
-        let output = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref(), &ensure));
+        let output = py.detach(|| fetch::table_of(shape, &payloads, name.as_deref(), columns.as_deref(), ensure));
         let (name, batches) = output.map_err(|error| errors::raise(py, error))?;
         PyTable::new(py, name, batches)
     })

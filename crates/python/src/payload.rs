@@ -110,11 +110,11 @@ impl PyPayload {
         })
     }
 
-    /// Raises `MemoryError` where what is made of its bodies cannot fit.
+    /// Raises `MemoryError` where what is made of its bodies cannot fit; short bodies are not checked.
     pub(crate) fn ensure(&self, py: Python<'_>, estimate: &memory::Estimate) -> PyResult<()> {
         let bodies = py.detach(|| self.inner.bodies());
         estimate.ensure_allowed(py, &bodies, self.inner.max_memory())?;
-        py.detach(|| estimate.ensure_fits(&AtomicUsize::new(0), &bodies)).map_err(PyMemoryError::new_err)
+        py.detach(|| estimate.ensure_fits(&bodies)).map_err(PyMemoryError::new_err)
     }
 
     /// The exception of this body.

@@ -477,7 +477,7 @@ fn follow_all(simulator: &Simulator) -> usize {
     while let Some(link) = open.pop_first() {
         let mut links_found = BTreeSet::new();
         let response = sender.get_ok(&link);
-        // Most bodies are positions without a link: to make values of them takes as long as to simulate them.
+        // Most bodies are positions without a link: making values of them takes as long as simulating them.
         match response.body.windows(2).any(|bytes| bytes == b"\"_") {
             true => links(&response.json(), &mut links_found),
             false => drop(serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).unwrap()),
