@@ -56,6 +56,18 @@ with at_most(150):
 """
 
 
+WIDE = """
+client = sideline.Client(username="a", secret="canary-secret", api_key="canary-key", base_url=sys.argv[1], max_retries=0)
+batch = client.stats([f"s{number}" for number in range(32)], progress=False)
+with at_most(150):
+    try:
+        batch.table("box_score")
+    except MemoryError:
+        print("refused")
+print(batch.table("box_score").num_rows)
+"""
+
+
 FETCH = """
 at, encoding = sys.argv[1:]
 client = sideline.Client(username="a", secret="canary-secret", api_key="canary-key", base_url=at, max_retries=0)
@@ -100,6 +112,21 @@ def test_a_batch_without_memory_for_its_table_raises_and_keeps_its_bodies(bodies
     with independent.server(lambda _: (200, {}, body)) as service:
         *refusals, rows = run(BATCH, service.base_url, str(bodies), MALLOC_ARENA_MAX="1").split()
     assert (refusals, int(rows) > bodies * lines) == (["refused"] * 32, True)
+
+
+@needs("pyarrow")
+def test_a_batch_without_memory_for_what_its_bodies_lack_raises() -> None:
+    """Each of 32 bodies has 1,000 rows and 31 codes of its own: 9 MB, and 277 MB with the nulls of the others' codes."""
+    padding = b"x" * 1_100_000
+
+    def respond(request: independent.Asked) -> independent.Answer:
+        session = re.findall(r"/s(\d+)", request.target)[0]
+        stats = ",".join(f'"S{session}_{code}":1' for code in range(31))
+        lines = ",".join(f'{{"id":{number},"stats":{{{stats}}}}}' for number in range(1_000)).encode()
+        return 200, {}, b'{"padding":"%b","teams":[{"id":1,"player_stats":[%b]}]}' % (padding, lines)
+
+    with independent.server(respond) as service:
+        assert run(WIDE, service.base_url, MALLOC_ARENA_MAX="1").split() == ["refused", "32000"]
 
 
 @needs("pyarrow")

@@ -33,7 +33,7 @@ pub fn table(
     // A code that one body has and another lacks must not be an error.
     let of_some = columns.is_some_and(|asked| asked.iter().any(|column| fixed.field_with_name(column).is_err()));
     let parts = decoded(payloads, |payload| {
-        ensure(&payload.bodies(), 0)?;
+        ensure(&payload.bodies().collect::<Vec<_>>(), 0)?;
         // A copy, so that merged responses are not kept beside the single ones.
         payload.clone().table(Some(declared.name), if of_some { None } else { columns })
     })?;

@@ -103,16 +103,14 @@ impl Payload {
     }
 
     /// The bodies as they were received.
-    pub fn bodies(&self) -> Vec<&[u8]> {
-        match self.parts.as_slice() {
-            [] => self.body().into_iter().map(|body| body.as_slice()).collect(),
-            parts => parts.iter().map(|part| part.body.as_slice()).collect(),
-        }
+    pub fn bodies(&self) -> impl Iterator<Item = &[u8]> {
+        let from_file = self.parts.is_empty().then(|| self.body().ok()).flatten();
+        self.parts.iter().map(|part| &part.body).chain(from_file).map(|body| body.as_slice())
     }
 
     /// Number of bytes received.
     pub fn size(&self) -> usize {
-        self.bodies().iter().map(|body| body.len()).sum()
+        self.bodies().map(<[u8]>::len).sum()
     }
 
     /// Counts the bodies towards `max_response_bytes` until they are released.

@@ -112,7 +112,7 @@ impl PyPayload {
 
     /// Raises `MemoryError` where what is made of its bodies cannot fit; short bodies are not checked.
     pub(crate) fn ensure(&self, py: Python<'_>, estimate: &memory::Estimate) -> PyResult<()> {
-        let bodies = py.detach(|| self.inner.bodies());
+        let bodies: Vec<&[u8]> = py.detach(|| self.inner.bodies().collect());
         estimate.ensure_allowed(py, &bodies, self.inner.max_memory())?;
         py.detach(|| estimate.ensure_fits(&bodies)).map_err(PyMemoryError::new_err)
     }
