@@ -27,8 +27,10 @@ CRATES  := --locked --package sideline --package sideline-reader --package sidel
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
+# .ci/run compiles with clippy's driver: then what is compiled is linted.
+CLIPPY  ?= cargo clippy --quiet $(CRATES) --all-targets -- -D warnings
 # nextest runs the tests of all binaries side by side.
-RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
+RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --test-threads $(WORKERS) --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
 # A file's tests stay in one process, which has their servers and sessions. The order of the files is that of tests/conftest.py:
 # xdist's own ends with the files of few tests, some of which take minutes.
 PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -103,8 +105,7 @@ lint-rust: $(VENV)/.built
 	@if cargo fmt --version >/dev/null 2>&1; then set -x; cargo fmt --all --check; \
 	else echo "SKIPPED rustfmt: not installed (rustup component add rustfmt)"; fi
 	@if cargo clippy --version >/dev/null 2>&1; then set -x; \
-	$(MATURIN) cargo clippy --quiet $(CRATES) --all-targets -- -D warnings; \
-	cargo clippy --quiet --locked --manifest-path benches/pure/Cargo.toml --target-dir target/benches --all-targets -- -D warnings; \
+	$(MATURIN) $(CLIPPY); \
 	else echo "SKIPPED clippy: not installed (rustup component add clippy)"; fi
 
 lint-python: $(VENV)/.tested-with
@@ -277,7 +278,7 @@ lock: $(VENV)/.tested-with
 advisories: $(VENV)/.made
 	$(LOCKED) tests/lock-audit.txt
 	cargo deny check advisories
-	@set -ex; for lock in Cargo.lock benches/pure/Cargo.lock; do cargo audit --file $$lock; done
+	cargo audit
 	@set -ex; for name in $(LOCKS); do $(BIN)/pip-audit --strict --progress-spinner off --require-hashes --disable-pip \
 	--requirement tests/lock-$$name.txt; done
 
