@@ -168,6 +168,14 @@ class Store:
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
+        if self.is_local:
+            try:
+                os.stat(f"{self.root}/{name}/_delta_log")
+            except FileNotFoundError:
+                # deltalake takes a millisecond to find that out.
+                return None
+            except OSError:
+                pass  # deltalake says what it is
         deltalake: Any = library("deltalake", "archive")
         try:
             kind = _folder_table() if self.is_local else deltalake.DeltaTable
