@@ -12,7 +12,7 @@ VENV    := .venv
 BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # The versions of a dependency group that the tests last passed with, for every Python and system, each file by its hash.
-LOCKED  := $(PIP) --no-deps --require-hashes --requirement
+LOCKED  := $(PIP) --no-compile --no-deps --require-hashes --requirement
 LOCKS   := development test-everywhere build release audit spark mutants
 # What of the locks the tests of a wheel have: `test-everywhere` is enough, and has wheels for every system.
 LIBRARIES ?= development
@@ -27,8 +27,12 @@ CRATES  := --locked --package sideline --package sideline-reader --package sidel
 # What maturin sets when it builds the extension: PyO3 is compiled again where these differ.
 MATURIN  = PYO3_PYTHON=$(CURDIR)/$(BIN)/python PYTHON_SYS_EXECUTABLE=$(CURDIR)/$(BIN)/python PYO3_BUILD_EXTENSION_MODULE=1 \
 	$(shell $(BIN)/python tools/pyo3_settings.py)
-# .ci/run compiles with clippy's driver: then what is compiled is linted.
-CLIPPY  ?= cargo clippy --quiet $(CRATES) --all-targets -- -D warnings
+# For `make check` and `make test` clippy reads each crate while it is compiled: by itself it would check all dependencies once more.
+ifeq ($(shell clippy-driver --version >/dev/null 2>&1 && echo yes),yes)
+check test: export RUSTC_WORKSPACE_WRAPPER = clippy-driver
+check test: export CLIPPY_ARGS = -Dwarnings__CLIPPY_HACKERY__
+endif
+CLIPPY   = cargo $(if $(RUSTC_WORKSPACE_WRAPPER),build --quiet $(CRATES) --all-targets,clippy --quiet $(CRATES) --all-targets -- -D warnings)
 # nextest runs the tests of all binaries side by side.
 RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --test-threads $(WORKERS) --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
 # A file's tests stay in one process, which has their servers and sessions. The order of the files is that of tests/conftest.py:
@@ -39,6 +43,8 @@ PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --n
 unexport PYTHONDONTWRITEBYTECODE
 # Their threads of linear algebra would only wait for each other.
 test-python unit-python: export OPENBLAS_NUM_THREADS = 1
+# Tests that call cargo lint nothing.
+test-python unit-python: export RUSTC_WORKSPACE_WRAPPER =
 
 # Quick files without waits: what `make check` runs of Python.
 UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language \
@@ -86,7 +92,7 @@ check:
 	$(MAKE) unit-python
 
 test:
-	$(MAKE) --jobs=2 lint test-rust
+	$(MAKE) --jobs=2 lint test-rust $(VENV)/.collected
 	$(MAKE) test-python
 
 # SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
@@ -309,4 +315,9 @@ $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
 	$(LOCKED) tests/lock-development.txt
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1
+	touch $@
+
+# What is imported is compiled here once; in a fresh environment each process of the tests would do it.
+$(VENV)/.collected: $(VENV)/.tested-with | $(VENV)/.built
+	$(BIN)/python -m pytest --collect-only --quiet >/dev/null
 	touch $@

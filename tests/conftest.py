@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import ssl
-import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from functools import wraps
@@ -42,15 +41,15 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files whose tests may take long come first, so that none of them keeps one process busy when the others are done. The
-    others are mixed: by name, those that wait for a network would be side by side, and leave the processors idle."""
+    """The files whose tests may take long come first, then the larger ones, so that none of them keeps one process busy when the
+    others are done. By their names, those that wait for a network would come together and leave the processors idle."""
     limits: Counter[Path] = Counter()
     for item in items:
         marker = item.get_closest_marker("timeout")
-        if marker is not None:
-            # 0 is no limit.
-            limits[item.path] = max(limits[item.path], marker.args[0] or 1_000_000)
-    items.sort(key=lambda item: (-limits[item.path], zlib.crc32(item.path.name.encode())))
+        # 0 is no limit.
+        limits[item.path] = max(limits[item.path], (marker.args[0] or 1_000_000) if marker else 0)
+    places = {path: (-limit, -path.stat().st_size) for path, limit in limits.items()}
+    items.sort(key=lambda item: places[item.path])
 
 
 def pytest_collection_finish() -> None:
