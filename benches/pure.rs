@@ -157,7 +157,12 @@ fn journal() {
 fn websocket() {
     let message = format!(r#"{{"source":"stats","seq":17,"data":{}}}"#, message(1000));
     let number = |_| read_envelope(black_box(&message)).seq.unwrap();
-    measure("websocket, number of a message", (EVENTS, "each"), || (), |()| (0..EVENTS).map(number).sum::<i64>());
+    measure(
+        "websocket, number and source of a message",
+        (EVENTS, "each"),
+        || (),
+        |()| (0..EVENTS).map(number).sum::<i64>(),
+    );
     // Each even number is missing at first, as those of sources that were not asked for are.
     let seen = |()| {
         let mut sequence = Sequence::new(None);
