@@ -1,11 +1,10 @@
 """Decodes a table again from the stored bodies."""
 
 import json
-import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from queue import Full, Queue
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
@@ -57,19 +56,13 @@ def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.
         if last and not is_done:
             raise store.error_of_contention(name)
         return is_done
-    read_ahead = _Prefetched(
-        conform(in_month(pa.Table.from_batches([rows]), month), schema).to_batches()[0]
-        for month, rows in _batches(store, name, schema)
-    )
-    rows = pa.RecordBatchReader.from_batches(schema, read_ahead)
-    try:
-        return store.try_replace(table, rows, None, last=last)
-    except Exception:  # deltalake wraps errors of its input in an error of its own
-        if read_ahead.error is not None:
-            raise read_ahead.error from None
-        raise
-    finally:
-        read_ahead.stop()
+    # deltalake writes in its event loop, where it cannot read: with one processor, a wait for a body would never end.
+    with TemporaryFile() as file:
+        with pa.ipc.new_stream(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+            for month, batch in _batches(store, name, schema):
+                stream.write(conform(in_month(pa.Table.from_batches([batch]), month), schema))
+        file.seek(0)
+        return store.try_replace(table, pa.ipc.open_stream(file), None, last=last)
 
 
 def _read_undecodable(store: Store, name: str) -> None:
@@ -164,49 +157,3 @@ def _batches(store: Store, name: str, schema: "pyarrow.Schema") -> "Iterator[tup
     columns = schema.remove(schema.get_field_index(MONTH))
     for month, rows in _current(store, name):
         yield from ((month, batch) for batch in conform(rows, columns).to_batches())
-
-
-class _Prefetched:
-    """Produces items in another thread: the writer requests them inside deltalake's event loop, where deltalake cannot
-    read."""
-
-    def __init__(self, items: "Iterator[pyarrow.RecordBatch]") -> None:
-        self._items = items
-        self._queue: Queue[Any] = Queue(2)
-        self._stopped = threading.Event()
-        self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._make, daemon=True)
-        self._thread.start()
-
-    def _make(self) -> None:
-        try:
-            for item in self._items:
-                if not self._put(item):
-                    return
-            self._put(StopIteration())
-        except BaseException as error:  # noqa: BLE001 - raised again by the reader
-            self.error = error
-            self._put(error)
-
-    def _put(self, item: object) -> bool:
-        while not self._stopped.is_set():
-            try:
-                self._queue.put(item, timeout=0.1)
-            except Full:
-                continue
-            return True
-        return False
-
-    def stop(self) -> None:
-        """Stop the thread."""
-        self._stopped.set()
-        self._thread.join()
-
-    def __iter__(self) -> "Iterator[pyarrow.RecordBatch]":
-        return self
-
-    def __next__(self) -> "pyarrow.RecordBatch":
-        item = self._queue.get()
-        if isinstance(item, BaseException):
-            raise item
-        return item
