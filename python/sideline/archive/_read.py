@@ -60,7 +60,7 @@ def check_name(name: str) -> str:
 
 def require(store: Store) -> None:
     """Raise `FileNotFoundError` if the folder holds no archive."""
-    if all(store.open(name) is None for name in ("coverage", "raw")):
+    if not any(store.has(name) for name in ("coverage", "raw")):
         raise FileNotFoundError(
             f"{store.root} holds no archive: check the path, or make one with sideline.Archive(path, client).sync(...)"
         )
@@ -68,20 +68,28 @@ def require(store: Store) -> None:
 
 def open_table(store: Store, name: str) -> "DeltaTable | None":
     """Return the table, or `None` if nothing of it is stored. A missing archive or a lost table raises."""
-    table = store.open_checked(check_name(name))
-    table = None if table is None else store.in_place(table)
-    if table is None:
+    return next(iter(open_tables(store, [name]).values()))
+
+
+def open_tables(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable | None]":
+    """Return tables by name, as `open_table` does."""
+    tables = {name: store.open_checked(check_name(name)) for name in names}
+    missing = [name for name, table in tables.items() if table is None]
+    if missing:
         require(store)
-    if table is None and name in TABLES:
-        # `rows` counts only the first table of a resource.
-        counted = {operation for operation, resource in RESOURCES.items() if resource.tables[0] == name}
-        has_rows = any(row["rows"] and row["operation"] in counted for row in coverage(store, ("operation", "rows")))
+    # `rows` counts only the first table of a resource.
+    first_tables = {name: resource.tables[0] for name, resource in RESOURCES.items() if resource.tables[0] in missing}
+    rows = coverage(store, ("operation", "rows")) if first_tables else ()
+    for name in sorted(
+        {first_tables[row["operation"]] for row in rows if row["rows"] and row["operation"] in first_tables}
+    ):
         # Another process may have created it meanwhile.
-        if has_rows and (table := store.open_checked(name)) is None:
+        if (table := store.open_checked(name)) is None:
             raise FileNotFoundError(
                 f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) restores it"
             )
-    return table
+        tables[name] = table
+    return {name: None if table is None else store.in_place(table) for name, table in tables.items()}
 
 
 def warn_of_unrequested(store: Store, names: Collection[str]) -> None:

@@ -7,7 +7,7 @@ from .._rows import library
 from ..errors import QueryError
 from ._plan import ANSWERS, TABLES
 from ._query_scope import Scope, read_scope
-from ._read import coverage_table, open_table, warn_of_unrequested
+from ._read import coverage_table, open_tables, warn_of_unrequested
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store
 
@@ -51,10 +51,9 @@ def _database(store: Store, config: dict[str, Any], *, positions: bool) -> tuple
     missing_names: list[str] = []
     connection: Any = library("duckdb", "archive").connect(config=config)
     connection.execute("set TimeZone = 'UTC'")
-    for name in (*TABLES, *ANSWERS, *internal_schemas()):
-        if name in POSITION_TABLES and not positions:
-            continue
-        if (table := open_table(store, name)) is None:
+    names = [name for name in (*TABLES, *ANSWERS, *internal_schemas()) if positions or name not in POSITION_TABLES]
+    for name, table in open_tables(store, names).items():
+        if table is None:
             missing_names.append(name)
             connection.register(name, public_schema(name).empty_table())
         elif name == "coverage":

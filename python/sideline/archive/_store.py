@@ -186,6 +186,17 @@ class Store:
             raise translate_error(self.root, error) from None
         return table
 
+    def has(self, name: str) -> bool:
+        """Return whether something is stored in a table."""
+        if not self.is_local:
+            return self.open(name) is not None
+        deltalake: Any = library("deltalake", "archive")
+        try:
+            is_stored: bool = deltalake.DeltaTable.is_deltatable(f"{self.root}/{name}")
+        except (deltalake.exceptions.DeltaError, OSError) as error:
+            raise translate_error(self.root, error) from None
+        return is_stored
+
     def keep(self, table: "DeltaTable | None") -> None:
         """Take back an opened table, if there is one, that the caller no longer uses, until `forget_files`."""
         if table is not None:
