@@ -372,6 +372,22 @@ def test_the_process_of_a_query_has_limits_of_the_system(root: Path) -> None:
     assert 0 < limits[resource.RLIMIT_CPU] < 1 << 20
 
 
+@needs("pandas")
+def test_a_query_does_not_load_pandas(root: Path) -> None:
+    """DuckDB would load it for each table, which takes longer than most queries."""
+    limits = library("sideline._companions.queries").QueryLimits()
+    query = {"query": "select max(occurred_at) as last from shots", "root": str(root), "limit": 1, "positions": False, **vars(limits)}
+    command = [sys.executable, "-X", "importtime", "-m", "sideline._companions.query_worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout and process.stderr
+        # It ends with its input.
+        process.stdin.write(json.dumps(query) + "\n")
+        process.stdin.flush()
+        modules = {line.rpartition("|")[2].strip() for line in process.stderr}
+        assert json.loads(process.stdout.read())["rows"][0]["last"]
+    assert "duckdb._version" in modules and "pandas._libs" not in modules
+
+
 # The command
 
 

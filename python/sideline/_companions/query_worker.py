@@ -23,6 +23,9 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     Thread(target=_end_with_input, daemon=True).start()
     _limit(request["timeout"])
+    # The threads of linear algebra wait in a loop, for nothing.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    sys.meta_path.insert(0, _WithoutPandas())
     from ..errors import SidelineError
 
     try:
@@ -33,6 +36,16 @@ def main() -> None:
         text = json.dumps({"error": str(error)})
     print(f"\n{text}", flush=True)  # noqa: T201 - its output is its result
     os._exit(0)
+
+
+class _WithoutPandas:
+    """Refuses to import pandas: DuckDB would, to see whether a table is one of its frames, longer than most
+    queries take."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise for pandas; for another module the next finder is asked."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name, name=name)
 
 
 def _end_with_input() -> None:
