@@ -41,8 +41,6 @@ PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --n
 
 # Tests start many processes; each would compile the package and the tests again.
 unexport PYTHONDONTWRITEBYTECODE
-# Their threads of linear algebra would only wait for each other.
-test-python unit-python: export OPENBLAS_NUM_THREADS = 1
 # Tests that call cargo lint nothing.
 test-python unit-python: export RUSTC_WORKSPACE_WRAPPER =
 

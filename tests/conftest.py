@@ -27,7 +27,10 @@ CANARIES: dict[str, str] = {}
 
 def pytest_configure() -> None:
     """Registers the credentials of every simulator as canaries. Enables Ctrl-C, which a background job of a shell and its
-    children would ignore."""
+    children would ignore. Gives the libraries one thread, as on a machine with one processor: there a thread of deltalake's
+    that waits for another one waits forever, and the processes of the tests take every processor anyway."""
+    os.environ.update(TOKIO_WORKER_THREADS="1", POLARS_MAX_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    gc.disable()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     made = sideline.Simulator.__init__
@@ -53,8 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Each collection of garbage would visit the objects of thousands of collected tests."""
+    """Each collection of garbage would visit the objects of thousands of collected tests; while these are made there is none."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
