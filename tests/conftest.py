@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Each collection of garbage would visit the objects of thousands of collected tests; while these are made there is none."""
+    """Each collection of garbage would visit the objects of thousands of collected tests, and is off until these exist."""
     gc.freeze()
     gc.enable()
 
