@@ -34,7 +34,7 @@ check test: export CLIPPY_ARGS = -Dwarnings__CLIPPY_HACKERY__
 endif
 CLIPPY   = cargo $(if $(filter clippy-driver,$(RUSTC_WORKSPACE_WRAPPER)),build --quiet $(CRATES) --all-targets,clippy --quiet $(CRATES) --all-targets -- -D warnings)
 # nextest runs the tests of all binaries side by side.
-RUST_TESTS := cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --test-threads $(WORKERS) --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
+RUST_TESTS = $(MATURIN) cargo $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run --test-threads $(WORKERS) --status-level fail --final-status-level slow || echo test --quiet) $(CRATES)
 # A file's tests stay in one process, which has their servers and sessions. The order of the files is that of tests/conftest.py:
 # xdist's own ends with the files of few tests, some of which take minutes.
 PYTEST   = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
