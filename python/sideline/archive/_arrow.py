@@ -4,8 +4,9 @@ pyarrow's own functions import pandas where it is installed, to recognise its ob
 and the import would be a fifth of its time. arro3 comes with deltalake.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
@@ -77,3 +78,27 @@ def imported(stream: Any) -> "pyarrow.Table":
     """Return the table that another library exports."""
     made: pyarrow.Table = library("pyarrow", "archive").RecordBatchReader.from_stream(stream).read_all()
     return made
+
+
+def spooled(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.RecordBatchReader":
+    """Return a reader of rows that are read now, into a temporary file.
+
+    deltalake reads a stream in its event loop, where it cannot open a table itself: while a thread of ours did so, the
+    loop of a machine with one processor would wait for it forever.
+    """
+    rows = _through_file(schema, batches)
+    next(rows)
+    reader: pyarrow.RecordBatchReader = library("pyarrow", "archive").RecordBatchReader.from_batches(schema, rows)
+    return reader
+
+
+def _through_file(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "Iterator[Any]":
+    """Write the rows when the first item is requested, which is nothing, and then yield them."""
+    ipc: Any = library("pyarrow.ipc", "archive")
+    with TemporaryFile() as file:
+        with ipc.new_stream(file, schema, options=ipc.IpcWriteOptions(compression="zstd")) as stream:
+            for batch in batches:
+                stream.write(batch)
+        file.seek(0)
+        yield None
+        yield from ipc.open_stream(file)

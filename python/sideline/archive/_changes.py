@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._rows import library
 from ..errors import DecodeError
-from . import _commits, _corrections
+from . import _arrow, _commits, _corrections
 from ._decode import decode_tables, decode_together, empty_tables
 from ._memory import returned_blocks
 from ._plan import RESOURCES, TABLES, Unit
@@ -84,9 +84,8 @@ class ChangeStream:
             yield from conform(rows, self.schema).select(self.schema.names).to_batches()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the rows by the Arrow PyCapsule interface."""
-        pa: Any = library("pyarrow", "archive")
-        return pa.RecordBatchReader.from_batches(self.schema, iter(self)).__arrow_c_stream__(requested_schema)
+        """Export the rows by the Arrow PyCapsule interface. They are read first, into a temporary file."""
+        return _arrow.spooled(self.schema, self).__arrow_c_stream__(requested_schema)
 
     @names_damage
     def table(self) -> "pyarrow.Table":

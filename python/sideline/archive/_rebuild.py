@@ -4,11 +4,10 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
-from . import _commits
+from . import _arrow, _commits
 from ._decode import decode_together, stored_schema
 from ._fetch import Outcome, read
 from ._ledger import remove_holes
@@ -56,13 +55,11 @@ def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.
         if last and not is_done:
             raise store.error_of_contention(name)
         return is_done
-    # deltalake writes in its event loop, where it cannot read: with one processor, a wait for a body would never end.
-    with TemporaryFile() as file:
-        with pa.ipc.new_stream(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-            for month, batch in _batches(store, name, schema):
-                stream.write(conform(in_month(pa.Table.from_batches([batch]), month), schema))
-        file.seek(0)
-        return store.try_replace(table, pa.ipc.open_stream(file), None, last=last)
+    batches = (
+        conform(in_month(pa.Table.from_batches([batch]), month), schema).to_batches()[0]
+        for month, batch in _batches(store, name, schema)
+    )
+    return store.try_replace(table, _arrow.spooled(schema, batches), None, last=last)
 
 
 def _read_undecodable(store: Store, name: str) -> None:
