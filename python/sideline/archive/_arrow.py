@@ -80,7 +80,7 @@ def imported(stream: Any) -> "pyarrow.Table":
     return made
 
 
-def spooled(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.RecordBatchReader":
+def file_reader(schema: "pyarrow.Schema", batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.RecordBatchReader":
     """Return a reader of rows that are read now, into a temporary file.
 
     deltalake reads a stream in its event loop, where it cannot open a table itself: while a thread of ours did so, the

@@ -85,7 +85,7 @@ class ChangeStream:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the rows by the Arrow PyCapsule interface. They are read first, into a temporary file."""
-        return _arrow.spooled(self.schema, self).__arrow_c_stream__(requested_schema)
+        return _arrow.file_reader(self.schema, self).__arrow_c_stream__(requested_schema)
 
     @names_damage
     def table(self) -> "pyarrow.Table":

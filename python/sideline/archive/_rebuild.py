@@ -59,7 +59,7 @@ def _try_rebuild(store: Store, table: "DeltaTable", name: str, schema: "pyarrow.
         conform(in_month(pa.Table.from_batches([batch]), month), schema).to_batches()[0]
         for month, batch in _batches(store, name, schema)
     )
-    return store.try_replace(table, _arrow.spooled(schema, batches), None, last=last)
+    return store.try_replace(table, _arrow.file_reader(schema, batches), None, last=last)
 
 
 def _read_undecodable(store: Store, name: str) -> None:
