@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -127,9 +128,35 @@ def test_a_damaged_file_is_named_by_reads_as_of_a_time(table: str, remedy: str, 
         assert str(file) in str(caught.value)
 
 
+def test_a_damaged_body_is_named_to_a_library_that_reads_changes(archive: sideline.Archive, tmp_path: Path) -> None:
+    shots = archive.changes()["shots"]
+    file = a_file(tmp_path, "raw")
+    content = file.read_bytes()
+    file.write_bytes(content[:-60] + bytes(byte ^ 0xA5 for byte in content[-60:-36]) + content[-36:])  # the footer
+    for read in (library("pyarrow").table, library("polars").DataFrame):
+        with pytest.raises(sideline.DecodeError, match="is damaged .*restore it from a copy"):
+            read(shots)
+
+
 def test_duckdb_fetches_times(archive: sideline.Archive) -> None:
     [moment] = archive.sql("select max(fetched_at) as moment from coverage")["moment"]
     assert moment.utcoffset() is not None
+
+
+def test_a_query_opens_each_table_once(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coverage, which is large, also says whether a table that is not there was lost: once more for all of them."""
+    table = library("deltalake").DeltaTable
+    opens: Counter[str] = Counter()
+    init = table.__init__
+
+    def count(self: Any, address: str, **options: Any) -> None:
+        opens[Path(address).name] += 1
+        init(self, address, **options)
+
+    monkeypatch.setattr(table, "__init__", count)
+    assert archive.sql("select 1 as one").num_rows == 1
+    assert opens.pop("coverage") == 2
+    assert set(opens.values()) == {1}
 
 
 def test_a_readers_error_about_whole_files_is_its_own(archive: sideline.Archive) -> None:
@@ -249,7 +276,7 @@ def test_rebuild_restores_the_type_of_a_column(archive: sideline.Archive) -> Non
     place = rows.schema.get_field_index("player_id")
     narrow = rows.set_column(place, "player_id", rows["player_id"].cast(pa.int32()))
     library("deltalake").write_deltalake(table, narrow, mode="overwrite", schema_mode="overwrite", partition_by=["month"])
-    # Here deltalake has one thread, as on a machine with one processor: if it waited for a body, that would be for ever.
+    # deltalake has one thread here, as on a machine with one processor: it must not wait for a thread that waits for it.
     rebuild = Thread(target=archive.rebuild, args=["shots"], daemon=True)
     rebuild.start()
     rebuild.join(60)

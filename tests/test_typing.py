@@ -72,11 +72,11 @@ disable_error_code = import-untyped
 
 def mypy(at: Path, *, is_strict: bool = True) -> tuple[dict[str, set[int]], str]:
     """The lines with errors of each file in a folder, and what the checker says."""
-    lines = ["[mypy]", "strict = true"]
+    settings = ["[mypy]", "strict = true"]
     if not is_strict:
         # Only for these files: libraries are then read with the options of the strict check, whose cache has them.
-        lines += [f"[mypy-{path.stem}]\n{STANDARD}" for path in at.glob("*.py")]
-    (at / "mypy.ini").write_text("\n".join(lines), encoding="utf-8")
+        settings += [f"[mypy-{path.stem}]\n{STANDARD}" for path in at.glob("*.py")]
+    (at / "mypy.ini").write_text("\n".join(settings), encoding="utf-8")
     done = run("mypy", f"--cache-dir={ROOT / '.mypy_cache' / 'strict'}", ".", at=at)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     lines: dict[str, set[int]] = {path.name: set() for path in at.glob("*.py")}

@@ -23,7 +23,7 @@ def main() -> None:
     request = json.loads(sys.stdin.buffer.readline())
     Thread(target=_end_with_input, daemon=True).start()
     _limit(request["timeout"])
-    # The threads of linear algebra wait in a loop, for nothing.
+    # No query needs numpy's threads of linear algebra, which take processor time while they wait.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     sys.meta_path.insert(0, _WithoutPandas())
     from ..errors import SidelineError
@@ -39,8 +39,8 @@ def main() -> None:
 
 
 class _WithoutPandas:
-    """Refuses to import pandas: DuckDB would, to see whether a table is one of its frames, longer than most
-    queries take."""
+    """Refuses to import pandas. DuckDB imports it to see whether a table is a pandas frame; that takes longer than
+    most queries."""
 
     def find_spec(self, name: str, *_: object) -> None:
         """Raise for pandas; for another module the next finder is asked."""

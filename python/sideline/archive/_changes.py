@@ -59,9 +59,8 @@ class State(dict[str, int]):
 class ChangeStream:
     """The changed rows of one table: iterate for record batches, or pass it to a library that reads Arrow streams.
 
-    Each iteration reads the stored bodies again, some at a time. It has `__arrow_c_stream__`, which polars, DuckDB,
-    pyarrow and others read without a copy.
-
+    Each iteration reads the stored bodies again, some at a time. polars, DuckDB, deltalake and others read it by
+    `__arrow_c_stream__`, for which all rows are written to a temporary file first.
 
     >>> shots = archive.changes()["shots"]
     >>> sum(batch.num_rows for batch in shots) == shots.table().num_rows
@@ -83,8 +82,9 @@ class ChangeStream:
             rows = difference(self._name, old[self._name], new[self._name])
             yield from conform(rows, self.schema).select(self.schema.names).to_batches()
 
+    @names_damage
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the rows by the Arrow PyCapsule interface. They are read first, into a temporary file."""
+        """Export the rows by the Arrow PyCapsule interface, through a temporary file."""
         return _arrow.file_reader(self.schema, self).__arrow_c_stream__(requested_schema)
 
     @names_damage

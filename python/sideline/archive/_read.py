@@ -68,7 +68,7 @@ def require(store: Store) -> None:
 
 def open_table(store: Store, name: str) -> "DeltaTable | None":
     """Return the table, or `None` if nothing of it is stored. A missing archive or a lost table raises."""
-    return next(iter(open_tables(store, [name]).values()))
+    return open_tables(store, [name])[name]
 
 
 def open_tables(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable | None]":
