@@ -130,30 +130,35 @@ pub struct Surroundings {
 /// The distances of a player at a moment, whatever else is unknown: also where no offset is confirmed.
 pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surroundings {
     let distances = || {
-        let t_ms = time_at(session.closest_offset_s, moment).ok()? as f64;
+        let offset = session.closest_offset;
+        let t_ms = time_at(offset.map(|offset| offset.seconds), moment).ok()? as f64;
+        let error_ms = offset.filter(|_| moment.is_event_time).map_or(0.0, |offset| 2000.0 * offset.error_s);
         let place = session.player(moment.player_id?)?.position(t_ms)?;
         let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
         let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
         Some(Surroundings {
             place_error_m: moment.place.map(distance),
-            ball_m: session.ball().and_then(|ball| ball_distance(session.player(moment.player_id?)?, ball, t_ms)),
+            ball_m: session
+                .ball()
+                .and_then(|ball| ball_distance(session.player(moment.player_id?)?, ball, t_ms, error_ms)),
             named_m: near_names.min_by(f64::total_cmp),
         })
     };
     distances().unwrap_or_default()
 }
 
-/// The least distance at a moment and at the ball's positions before and after it: between them a pass or a shot may begin,
-/// whose way no line shows.
-fn ball_distance(player: &Track, ball: &Track, t_ms: f64) -> Option<f64> {
+/// The least distance within two standard errors of a moment, and at the ball's positions before and after them: between those
+/// a pass or a shot may begin, whose way no line shows.
+fn ball_distance(player: &Track, ball: &Track, t_ms: f64, error_ms: f64) -> Option<f64> {
     ball.position(t_ms)?;
-    let after = ball.t_ms.partition_point(|t| (*t as f64) < t_ms);
-    let frames = [after.checked_sub(1), Some(after)].into_iter().flatten().filter_map(|i| ball.t_ms.get(i));
+    let first = ball.t_ms.partition_point(|t| (*t as f64) < t_ms - error_ms).saturating_sub(1);
+    let last = ball.t_ms.partition_point(|t| (*t as f64) < t_ms + error_ms).min(ball.len() - 1);
     let distance = |t: f64| {
         let (player, ball) = (player.position(t)?, ball.position(t)?);
         Some((player.0 - ball.0).hypot(player.1 - ball.1))
     };
-    frames.map(|t| *t as f64).chain([t_ms]).filter_map(distance).min_by(f64::total_cmp)
+    let frames = ball.t_ms[first..=last].iter().map(|t| *t as f64);
+    frames.chain([t_ms]).filter_map(distance).min_by(f64::total_cmp)
 }
 
 fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {

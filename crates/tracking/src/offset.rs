@@ -1,5 +1,7 @@
 //! The offset between the clock of the events and that of the positions.
 
+use std::f64::consts::LN_2;
+
 use crate::defenders::MAX_PLACE_ERROR_M;
 use crate::track::{Object, Track};
 
@@ -12,55 +14,100 @@ pub struct Shot {
     pub y: f64,
 }
 
-/// The largest offset that is tried.
-const MAX_OFFSET_S: f64 = 3.0;
+/// The largest offset that is tried, in tenths of a second.
+const MAX_TENTHS: i32 = 30;
 
 /// A shot farther from its shooter than this says only that it does not fit.
 const MAX_DISTANCE_M: f64 = 1.5;
 
-/// Squared distance that an offset of one second costs all shots together: a few shots of players who stand do not decide.
-const COST_M2: f64 = 0.1;
+/// The squared distance of one shot more than there are: a few shots say little about the typical distance.
+const PRIOR_M2: f64 = 0.1;
 
 /// An offset between two clocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offset {
     pub seconds: f64,
+    /// Its standard error in seconds.
+    pub error_s: f64,
     /// Whether it puts at least half of the shooters at the places of their shots.
     pub is_confirmed: bool,
 }
 
-/// The seconds which, added to the times of the shots, put the shooters closest to the places of their shots: the least sum
-/// of squared distances, each cut at the same length, so that shots with wrong places decide nothing. `None` without a shot
-/// of a player with positions.
+/// The seconds which, added to the times of the shots, put the shooters closest to the places of their shots. Squared distances
+/// are cut at the same length, so that shots with wrong places decide nothing. Shooters stand, so that many offsets are nearly
+/// as good as the best: the estimate is the mean of those around it, each weights by its likelihood for distances that are
+/// normal and offsets of usually a second. `None` without a shot of a player with positions.
 pub fn estimate(tracks: &[Track], shots: &[Shot]) -> Option<Offset> {
-    let pairs: Vec<(&Track, &Shot)> = shots.iter().filter_map(|shot| Some((shooter(tracks, shot)?, shot))).collect();
-    if pairs.is_empty() {
+    let paths: Vec<ShooterPath> = shots.iter().filter_map(|shot| ShooterPath::new(tracks, shot)).collect();
+    if paths.is_empty() {
         return None;
     }
-    let distance = |(track, shot): &(&Track, &Shot), offset: f64| {
-        let (x, y) = track.position(shot.t_ms as f64 + offset * 1000.0)?;
-        Some((x - shot.x).hypot(y - shot.y))
-    };
-    let cost = |offset: f64| {
-        let distances = pairs.iter().map(|pair| distance(pair, offset).unwrap_or(MAX_DISTANCE_M));
-        distances.map(|metres| metres.min(MAX_DISTANCE_M).powi(2)).sum::<f64>() + COST_M2 * offset * offset
-    };
-    let coarse = best(0.0, 0.05, (MAX_OFFSET_S / 0.05).round() as i32, &cost);
-    let seconds = best(coarse, 0.005, 10, &cost);
-    let distances: Vec<f64> = pairs.iter().filter_map(|pair| distance(pair, seconds)).collect();
-    let near = distances.iter().filter(|metres| **metres <= MAX_PLACE_ERROR_M).count();
-    Some(Offset { seconds, is_confirmed: near > 0 && 2 * near >= distances.len() })
+    let distances = |seconds: f64| paths.iter().map(move |path| path.distance(seconds));
+    let squares =
+        |seconds: f64| distances(seconds).map(|metres| metres.unwrap_or(f64::MAX).min(MAX_DISTANCE_M).powi(2));
+    let cost = |seconds: f64, typical: f64| LN_2 * squares(seconds).sum::<f64>() / typical + seconds * seconds / 2.0;
+    let costs = (-MAX_TENTHS..=MAX_TENTHS).map(|tenths| (cost(f64::from(tenths) / 10.0, PRIOR_M2), tenths));
+    let (_, closest) = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.abs().cmp(&b.1.abs())))?;
+    let typical = typical_square(squares(f64::from(closest) / 10.0).collect());
+    let near = (-25..=25).map(|i| f64::from(closest) / 10.0 + f64::from(i) / 50.0);
+    let near = near.filter(|seconds| seconds.abs() <= f64::from(MAX_TENTHS) / 10.0);
+    let (seconds, error_s) = mean(near.map(|seconds| (cost(seconds, typical), seconds)).collect());
+    // As exact as the times, which are in milliseconds.
+    let seconds = (1000.0 * seconds).round() / 1000.0;
+    let metres: Vec<f64> = distances(seconds).flatten().collect();
+    let near = metres.iter().filter(|metres| **metres <= MAX_PLACE_ERROR_M).count();
+    Some(Offset { seconds, error_s, is_confirmed: near > 0 && 2 * near >= metres.len() })
 }
 
-fn best(middle: f64, step: f64, count: i32, cost: &impl Fn(f64) -> f64) -> f64 {
-    let offsets = (-count..=count).map(|i| middle + f64::from(i) * step);
-    let costs = offsets.map(|offset| (cost(offset), offset));
-    costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.abs().total_cmp(&b.1.abs()))).map_or(middle, |(_, offset)| offset)
+/// Where a shooter is at each tenth of a second around the time of a shot, and the place of the shot.
+struct ShooterPath {
+    positions: Vec<Option<(f64, f64)>>,
+    place: (f64, f64),
 }
 
-fn shooter<'a>(tracks: &'a [Track], shot: &Shot) -> Option<&'a Track> {
-    let is_shooter = |track: &&Track| {
-        matches!(track.object, Object::Player { player_id, .. } if player_id == shot.player_id) && !track.is_empty()
-    };
-    tracks.iter().find(is_shooter)
+impl ShooterPath {
+    fn new(tracks: &[Track], shot: &Shot) -> Option<Self> {
+        let is_shooter = |track: &&Track| {
+            matches!(track.object, Object::Player { player_id, .. } if player_id == shot.player_id) && !track.is_empty()
+        };
+        let track = tracks.iter().find(is_shooter)?;
+        let tenths = -MAX_TENTHS - 2..=MAX_TENTHS + 2;
+        let positions: Vec<_> = tenths.map(|i| track.position((shot.t_ms + 100 * i64::from(i)) as f64)).collect();
+        Some(ShooterPath { positions: positions.windows(5).map(mean_position).collect(), place: (shot.x, shot.y) })
+    }
+
+    fn distance(&self, seconds: f64) -> Option<f64> {
+        let tenths = (10.0 * seconds + f64::from(MAX_TENTHS)).max(0.0);
+        let (before, part) = (tenths.floor() as usize, tenths.fract());
+        let (a, b) = ((*self.positions.get(before)?)?, *self.positions.get(before + 1).unwrap_or(&None));
+        let b = b.or((part < 1e-9).then_some(a))?;
+        let (x, y) = (a.0 + part * (b.0 - a.0), a.1 + part * (b.1 - a.1));
+        Some((x - self.place.0).hypot(y - self.place.1))
+    }
+}
+
+/// The mean of the positions within 0.4 s: the noise of one decides little.
+fn mean_position(positions: &[Option<(f64, f64)>]) -> Option<(f64, f64)> {
+    let count = positions.len() as f64;
+    positions.iter().try_fold((0.0, 0.0), |(x, y), position| {
+        let (a, b) = (*position)?;
+        Some((x + a / count, y + b / count))
+    })
+}
+
+/// The median of squared distances, beside which one more counts once.
+fn typical_square(mut squares: Vec<f64>) -> f64 {
+    let (count, middle) = (squares.len() as f64, squares.len() / 2);
+    let (_, median, _) = squares.select_nth_unstable_by(middle, f64::total_cmp);
+    (PRIOR_M2 + count * *median) / (1.0 + count)
+}
+
+/// The mean of offsets with their costs, and its standard deviation.
+fn mean(costs: Vec<(f64, f64)>) -> (f64, f64) {
+    let least = costs.iter().map(|(cost, _)| *cost).fold(f64::INFINITY, f64::min);
+    let weights: Vec<(f64, f64)> = costs.iter().map(|(cost, offset)| ((least - cost).exp(), *offset)).collect();
+    let total: f64 = weights.iter().map(|(weight, _)| weight).sum();
+    let mean = weights.iter().map(|(weight, offset)| weight * offset).sum::<f64>() / total;
+    let variance = weights.iter().map(|(weight, offset)| weight * (offset - mean).powi(2)).sum::<f64>() / total;
+    (mean, variance.sqrt())
 }

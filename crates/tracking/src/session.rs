@@ -24,7 +24,7 @@ pub struct Session {
     /// shots are elsewhere at any offset.
     pub offset_s: Option<f64>,
     /// The offset that comes closest, confirmed or not: what compares events with positions needs one.
-    pub(crate) closest_offset_s: Option<f64>,
+    pub(crate) closest_offset: Option<Offset>,
     pub periods: Vec<Period>,
     pub lineups: Lineups,
     pub possessions: Vec<Possession>,
@@ -45,10 +45,9 @@ impl Session {
     pub fn new(mut tracks: Vec<Track>, events: Events, court: Court) -> Self {
         tracks.sort_by_key(|track| track.object);
         let rate_hz = rate_hz(&tracks);
-        let known_offset = events.offset_s.map(|seconds| Offset { seconds, is_confirmed: true });
-        let offset = known_offset.or_else(|| offset::estimate(&tracks, &events.shots));
-        let closest_offset_s = offset.map(|offset| offset.seconds);
-        let offset_s = offset.filter(|offset| offset.is_confirmed).map(|offset| offset.seconds);
+        let known_offset = events.offset_s.map(|seconds| Offset { seconds, error_s: 0.0, is_confirmed: true });
+        let closest_offset = known_offset.or_else(|| offset::estimate(&tracks, &events.shots));
+        let offset_s = closest_offset.filter(|offset| offset.is_confirmed).map(|offset| offset.seconds);
         let shift = (offset_s.unwrap_or(0.0) * 1000.0).round() as i64;
         let mut possessions = events.possessions;
         for possession in &mut possessions {
@@ -57,7 +56,7 @@ impl Session {
         }
         let marks = events.periods.into_iter().map(|(t, label)| (t.saturating_add(shift), label)).collect();
         let lineups = Lineups::new(&tracks, &possessions, rate_hz, &court);
-        Session { court, tracks, rate_hz, offset_s, closest_offset_s, periods: periods(marks), lineups, possessions }
+        Session { court, tracks, rate_hz, offset_s, closest_offset, periods: periods(marks), lineups, possessions }
     }
 
     pub fn track(&self, object: Object) -> Option<&Track> {

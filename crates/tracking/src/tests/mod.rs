@@ -6,6 +6,7 @@ mod intervals;
 mod named_defenders;
 mod paths;
 mod sessions;
+mod standing;
 mod symmetries;
 mod teams;
 mod touches;

@@ -183,7 +183,7 @@ fn an_offset_out_of_reach_is_unknown() {
     for offset in [-20.0, 5.0] {
         let session = game(Sensors { offset, ..PERFECT });
         assert_eq!(session.offset_s, None, "{offset}");
-        assert!(session.closest_offset_s.is_some(), "{offset}");
+        assert!(session.closest_offset.is_some(), "{offset}");
     }
     assert!(game(Sensors { offset: 3.0, ..PERFECT }).offset_s.is_some());
 }

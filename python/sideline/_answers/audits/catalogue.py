@@ -377,8 +377,8 @@ _CATALOGUE: tuple[tuple[Rule, Check], ...] = (
     (
         Rule(
             "ball_is_with_its_player",
-            "At a shot, or at the ball's frame before or after it, the ball is near the shooter. Where the ball has no"
-            " position, nothing is checked.",
+            "At a shot, or in a frame within two standard errors of its time, the ball is near the shooter. Where the"
+            " ball has no position, nothing is checked.",
             ("shots", "locations"),
             (),
             positions.THRESHOLDS["ball_is_with_its_player"],
