@@ -388,6 +388,15 @@ def test_a_query_does_not_load_pandas(root: Path) -> None:
     assert "duckdb._version" in modules and "pandas._libs" not in modules
 
 
+def test_a_query_writes_no_bytecode(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries that an installer did not compile are not compiled by a query, which changes no file."""
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    queries = library("sideline._companions.queries").Queries(str(root), positions=False)
+    assert anyio.run(queries.run, "select count(*) as shots from shots", 1).rows[0]["shots"] > 0
+    assert [*tmp_path.iterdir()] == []
+
+
 # The command
 
 

@@ -46,8 +46,8 @@ class Queries:
         }
         # Without the credentials of the service: reading needs none.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIDELINE_")}
-        # -P: no module is imported from the working directory.
-        command = [sys.executable, "-P", "-m", _MODULE]
+        # -P: no module is imported from the working directory. -B: no bytecode is written.
+        command = [sys.executable, "-B", "-P", "-m", _MODULE]
         output = b""
         async with (
             self._turn,
