@@ -12,7 +12,9 @@ VENV    := .venv
 BIN     := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # The versions of a dependency group that the tests last passed with, for every Python and system, each file by its hash.
-LOCKED  := $(PIP) --no-deps --require-hashes --requirement
+locked   = $(call install,--no-deps --require-hashes --requirement tests/lock-$(1).txt)
+# uv takes a fifth of pip's time; only pip reads pip's settings, such as another index.
+install  = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) $(1)
 LOCKS   := development test-everywhere build release audit spark mutants
 # What of the locks the tests of a wheel have: `test-everywhere` is enough, and has wheels for every system.
 LIBRARIES ?= development
@@ -96,7 +98,7 @@ test:
 # SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
 test-all: test
 	$(MAKE) simulate SEEDS=100000
-	$(LOCKED) tests/lock-spark.txt
+	$(call locked,spark)
 	$(PYTEST) -m extended
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(MAKE) soak
 	$(MAKE) spark
@@ -221,16 +223,16 @@ mutants-changed:
 
 mutants: $(VENV)/.built $(VENV)/.tested-with
 	@cargo mutants --version || { echo "install it first: cargo install --locked cargo-mutants"; exit 1; }
-	$(LOCKED) tests/lock-mutants.txt
+	$(call locked,mutants)
 	$(BIN)/python benches/mutants.py --minutes $(MINUTES) $(if $(AREA),--area "$(AREA)")
 
 rehearse: $(VENV)/.made
-	$(LOCKED) tests/lock-release.txt
+	$(call locked,release)
 	$(BIN)/python .github/rehearse.py
 
 # What maturin made, as it is published: the SBOM reproducible, the archive small, no path of this machine, a limited size.
 finish-wheels: $(VENV)/.made
-	$(LOCKED) tests/lock-release.txt
+	$(call locked,release)
 	$(BIN)/python .github/clean_sbom.py $(WHEEL)
 	$(BIN)/python .github/shrink_wheels.py $(WHEEL)
 	$(BIN)/python .github/check_wheels.py $(WHEEL)
@@ -261,7 +263,7 @@ test-published-musl:
 
 # What an index says of who made the files in DIST. REPOSITORY is the project's page.
 test-attestations: $(VENV)/.made
-	$(LOCKED) tests/lock-audit.txt
+	$(call locked,audit)
 	@set -ex; for file in $(DIST)/*; do $(BIN)/pypi-attestations verify pypi --repository "$(REPOSITORY)" "pypi:$$(basename $$file)"; done
 
 # The trace of one night, or as many nights as SEEDS says.
@@ -280,7 +282,7 @@ lock: $(VENV)/.tested-with
 
 # Known vulnerabilities of all that is linked, and of all that development and the release install. Red where a database is missing.
 advisories: $(VENV)/.made
-	$(LOCKED) tests/lock-audit.txt
+	$(call locked,audit)
 	cargo deny check advisories
 	cargo audit
 	@set -ex; for name in $(LOCKS); do $(BIN)/pip-audit --strict --progress-spinner off --require-hashes --disable-pip \
@@ -291,13 +293,13 @@ soak: $(VENV)/.built $(VENV)/.tested-with
 	$(BIN)/python tests/soak.py soak-report.md
 
 spark: $(VENV)/.built $(VENV)/.tested-with
-	$(LOCKED) tests/lock-spark.txt
+	$(call locked,spark)
 	$(BIN)/python tests/spark_cluster.py
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(LOCKED) tests/lock-build.txt
+	$(PIP) --no-deps --require-hashes --requirement tests/lock-build.txt
 	touch $@
 
 # With the dev profile: fat LTO is for wheels.
@@ -306,11 +308,11 @@ $(VENV)/.built: $(VENV)/.made pyproject.toml README.md $(RUST)
 	touch $@
 
 $(VENV)/.plot: $(VENV)/.made
-	$(PIP) "pyarrow>=16" "matplotlib>=3.8"
+	$(call install,"pyarrow>=16" "matplotlib>=3.8")
 	touch $@
 
 $(VENV)/.tested-with: $(VENV)/.made pyproject.toml $(wildcard tests/lock-*.txt)
-	$(LOCKED) tests/lock-development.txt
+	$(call locked,development)
 	@# It fetches itself when it first runs; where it cannot, its test is skipped.
 	-@$(BIN)/pyright --version >/dev/null 2>&1
 	touch $@

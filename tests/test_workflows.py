@@ -82,7 +82,7 @@ def targets(job: dict[str, Any]) -> list[str]:
 
 
 def installed(target: str, groups: dict[str, list[Any]]) -> set[str]:
-    return set().union(*(packages(group, groups) for group in re.findall(r"\$\(LOCKED\) tests/lock-([\w-]+)\.txt", recipe(target))))
+    return set().union(*(packages(group, groups) for group in re.findall(r"(?:call locked,|tests/lock-)([\w-]+)", recipe(target))))
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -180,9 +180,10 @@ def test_a_package_that_an_audit_cannot_look_up_fails() -> None:
 
 def test_what_a_release_installs_has_hashes() -> None:
     made = {target for name, job in JOBS.items() if name.startswith("release:") for target in targets(job)}
-    installs = [line for target in made for line in recipe(target).splitlines() if "$(PIP)" in line or "pip install" in line]
+    installs = [line for target in made for line in recipe(target).splitlines() if re.search(r"\$\(PIP\)|pip install|call install", line)]
     assert {"finish-wheels", "sdist", "test-wheel"} <= made
-    assert installs == []
+    assert [line for line in installs if "--require-hashes" not in line] == []
+    assert re.search(r"(?m)^locked\s+= .*--require-hashes", MAKEFILE)
     assert "--require-hashes" in (ROOT / ".github" / "in_fresh_environment.py").read_text(encoding="utf-8")
 
 
