@@ -1,4 +1,4 @@
-"""The limit on buffered bytes of responses (`max_response_bytes`). tests/transport.rs tests what counts towards it."""
+"""The limit on buffered bytes of responses (`max_response_bytes`). tests/loopback/transport.rs tests what counts towards it."""
 
 from __future__ import annotations
 

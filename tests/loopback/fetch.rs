@@ -1,11 +1,6 @@
 //! A call of several requests, against a scripted server.
 
-// A test that fails is meant to panic.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod scripted;
-
-use scripted::{Reply, Server, json};
+use crate::scripted::{Reply, Server, json};
 use sideline::config::{ClientOptions, Secret, Sport};
 use sideline::error::{ApiErrorKind, Error};
 use sideline::fetch::{Payload, run};

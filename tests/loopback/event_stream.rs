@@ -1,10 +1,6 @@
 //! The event stream against a server that shares no code with it: real sockets, connections by a script. The 64 connection
 //! cases beside the project are these, by their names.
 
-// A test that fails is meant to panic.
-#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use sideline::config::{ClientOptions as Settings, Secret};
 use sideline::error::Error;
 use sideline::live::{self, ConnectionState, Item, Notice, Stream, StreamOptions, Taken, Update};

@@ -1,14 +1,8 @@
 //! The transport against a server that shares no code with it: real sockets, answers by a script.
 
-// A test that fails is meant to panic.
-#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod scripted;
-
+use crate::scripted::{Reply, Server, Then, content, json, raw};
 use base64::Engine;
 use hmac::{Hmac, KeyInit, Mac};
-use scripted::{Reply, Server, Then, content, json, raw};
 use sideline::config::{ClientOptions, Secret, Timeouts};
 use sideline::error::{ApiError, ApiErrorKind, Error, RequestErrorKind};
 use sideline::fetch::run;
@@ -65,7 +59,7 @@ async fn exchange(script: Vec<Reply>) -> (Server, Result<Response, Error>) {
     (server, result)
 }
 
-fn is_signed(seen: &scripted::Seen) -> bool {
+fn is_signed(seen: &crate::scripted::Seen) -> bool {
     let (Some(date), Some(host)) = (seen.header("date"), seen.header("host")) else { return false };
     let path = seen.line().split(' ').nth(1).unwrap().split('?').next().unwrap();
     let mut mac = Hmac::<sha1::Sha1>::new_from_slice(SECRET.as_bytes()).unwrap();
@@ -249,7 +243,7 @@ fn http_date(ahead: i64) -> String {
     httpdate::fmt_http_date(if ahead < 0 { now - shift } else { now + shift })
 }
 
-fn seconds_ahead(seen: &scripted::Seen) -> f64 {
+fn seconds_ahead(seen: &crate::scripted::Seen) -> f64 {
     let date = httpdate::parse_http_date(seen.header("date").unwrap()).unwrap();
     match date.duration_since(SystemTime::now()) {
         Ok(ahead) => ahead.as_secs_f64(),

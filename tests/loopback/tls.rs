@@ -1,9 +1,6 @@
 //! Certificates, against a TLS server on loopback. Its key and certificate (`tests/tls/`) serve this test alone, for a
 //! hundred years; the key of their authority was thrown away.
 
-// A test that fails is meant to panic.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sideline::config::{ClientOptions, Secret};
@@ -36,8 +33,8 @@ fn start(serve: Serve) -> (u16, Arc<AtomicUsize>) {
 }
 
 fn answer_over_tls(socket: TcpStream) {
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/server.key")).unwrap();
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("../tls/server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("../tls/server.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();

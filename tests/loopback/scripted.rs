@@ -1,9 +1,6 @@
 //! A server on loopback that answers by a script, byte for byte, and remembers what it was asked. It knows nothing of HTTP but
 //! the blank line that ends a request.
 
-// Each test file compiles this anew and uses its own part of it.
-#![allow(dead_code)]
-
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

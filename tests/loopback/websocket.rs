@@ -1,9 +1,5 @@
 //! The live websocket against a server that each test plays by hand: real sockets, frames by a library or byte by byte.
 
-// A test that fails is meant to panic.
-#![allow(clippy::disallowed_methods)] // Real sockets, in real time.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use base64::Engine;
 use futures_util::{SinkExt, StreamExt};
 use sha1::{Digest, Sha1};
