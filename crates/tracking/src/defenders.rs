@@ -132,27 +132,26 @@ pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surrou
     let distances = || {
         let offset = session.closest_offset;
         let t_ms = time_at(offset.map(|offset| offset.seconds), moment).ok()? as f64;
-        let error_ms = offset.filter(|_| moment.is_event_time).map_or(0.0, |offset| 2000.0 * offset.error_s);
-        let place = session.player(moment.player_id?)?.position(t_ms)?;
+        let within_ms = offset.filter(|_| moment.is_event_time).map_or(0.0, |offset| 2.0 * 1000.0 * offset.error_s);
+        let player = session.player(moment.player_id?)?;
+        let place = player.position(t_ms)?;
         let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
         let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
         Some(Surroundings {
             place_error_m: moment.place.map(distance),
-            ball_m: session
-                .ball()
-                .and_then(|ball| ball_distance(session.player(moment.player_id?)?, ball, t_ms, error_ms)),
+            ball_m: session.ball().and_then(|ball| ball_distance(player, ball, t_ms, within_ms)),
             named_m: near_names.min_by(f64::total_cmp),
         })
     };
     distances().unwrap_or_default()
 }
 
-/// The least distance within two standard errors of a moment, and at the ball's positions before and after them: between those
-/// a pass or a shot may begin, whose way no line shows.
-fn ball_distance(player: &Track, ball: &Track, t_ms: f64, error_ms: f64) -> Option<f64> {
+/// The least distance from `within_ms` before a moment to as long after it, and at the ball's positions around them: between two
+/// positions a pass or a shot may begin, whose way no line shows.
+fn ball_distance(player: &Track, ball: &Track, t_ms: f64, within_ms: f64) -> Option<f64> {
     ball.position(t_ms)?;
-    let first = ball.t_ms.partition_point(|t| (*t as f64) < t_ms - error_ms).saturating_sub(1);
-    let last = ball.t_ms.partition_point(|t| (*t as f64) < t_ms + error_ms).min(ball.len() - 1);
+    let first = ball.t_ms.partition_point(|t| (*t as f64) < t_ms - within_ms).saturating_sub(1);
+    let last = ball.t_ms.partition_point(|t| (*t as f64) < t_ms + within_ms).min(ball.len() - 1);
     let distance = |t: f64| {
         let (player, ball) = (player.position(t)?, ball.position(t)?);
         Some((player.0 - ball.0).hypot(player.1 - ball.1))

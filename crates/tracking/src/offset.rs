@@ -14,7 +14,7 @@ pub struct Shot {
     pub y: f64,
 }
 
-/// The largest offset that is tried, in tenths of a second.
+/// The largest offset that is tried, in tenths of a second: 3 s.
 const MAX_TENTHS: i32 = 30;
 
 /// A shot farther from its shooter than this says only that it does not fit.
@@ -35,7 +35,7 @@ pub struct Offset {
 
 /// The seconds which, added to the times of the shots, put the shooters closest to the places of their shots. Squared distances
 /// are cut at the same length, so that shots with wrong places decide nothing. Shooters stand, so that many offsets are nearly
-/// as good as the best: the estimate is the mean of those around it, each weights by its likelihood for distances that are
+/// as good as the best: the estimate is the mean of those around it, each weighted by its likelihood for distances that are
 /// normal and offsets of usually a second. `None` without a shot of a player with positions.
 pub fn estimate(tracks: &[Track], shots: &[Shot]) -> Option<Offset> {
     let paths: Vec<ShooterPath> = shots.iter().filter_map(|shot| ShooterPath::new(tracks, shot)).collect();
@@ -49,9 +49,10 @@ pub fn estimate(tracks: &[Track], shots: &[Shot]) -> Option<Offset> {
     let costs = (-MAX_TENTHS..=MAX_TENTHS).map(|tenths| (cost(f64::from(tenths) / 10.0, PRIOR_M2), tenths));
     let (_, closest) = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.abs().cmp(&b.1.abs())))?;
     let typical = typical_square(squares(f64::from(closest) / 10.0).collect());
-    let near = (-25..=25).map(|i| f64::from(closest) / 10.0 + f64::from(i) / 50.0);
-    let near = near.filter(|seconds| seconds.abs() <= f64::from(MAX_TENTHS) / 10.0);
-    let (seconds, error_s) = mean(near.map(|seconds| (cost(seconds, typical), seconds)).collect());
+    // Half a second to both sides of the closest.
+    let likely = (-25..=25).map(|i| f64::from(closest) / 10.0 + f64::from(i) / 50.0);
+    let likely = likely.filter(|seconds| seconds.abs() <= f64::from(MAX_TENTHS) / 10.0);
+    let (seconds, error_s) = mean(likely.map(|seconds| (cost(seconds, typical), seconds)).collect());
     // As exact as the times, which are in milliseconds.
     let seconds = (1000.0 * seconds).round() / 1000.0;
     let metres: Vec<f64> = distances(seconds).flatten().collect();
@@ -72,7 +73,7 @@ impl ShooterPath {
         };
         let track = tracks.iter().find(is_shooter)?;
         let tenths = -MAX_TENTHS - 2..=MAX_TENTHS + 2;
-        let positions: Vec<_> = tenths.map(|i| track.position((shot.t_ms + 100 * i64::from(i)) as f64)).collect();
+        let positions: Vec<_> = tenths.map(|i| track.position(shot.t_ms as f64 + 100.0 * f64::from(i))).collect();
         Some(ShooterPath { positions: positions.windows(5).map(mean_position).collect(), place: (shot.x, shot.y) })
     }
 

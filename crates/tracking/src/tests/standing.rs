@@ -41,6 +41,15 @@ fn the_offset_is_the_middle_of_those_at_which_shooters_stand() {
 }
 
 #[test]
+fn a_shot_at_the_end_of_time_is_at_no_position() {
+    let track = Track::new(player(1), sample(&runs, 60.0, 10.0, 0.0, 0), &COURT);
+    for t_ms in [i64::MIN, i64::MAX] {
+        let offset = estimate(std::slice::from_ref(&track), &[Shot { t_ms, player_id: 1, x: 0.0, y: 0.0 }]);
+        assert!(offset.is_some_and(|offset| !offset.is_confirmed && offset.seconds == 0.0), "{offset:?}");
+    }
+}
+
+#[test]
 fn the_ball_is_near_if_it_is_within_the_error_of_the_offset() {
     // It leaves the hand 0.3 s before the time of the shot, with 10 m/s.
     let ball = |t: f64| ((10.0 * (t - 29.7)).clamp(0.0, 10.0), 0.0);
