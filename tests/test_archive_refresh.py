@@ -157,6 +157,17 @@ def test_a_hole_raises_and_is_closed_by_the_next_query(league: Service, archive:
     assert frame.collect().height == len(league.truth()["shots"])
 
 
+def test_a_hole_in_another_table_does_not_stop_a_query(league: Service, archive: sideline.Archive) -> None:
+    event = games_of(league)[0]
+    league.faults.add("possessions", path=f"/{event.sessions[0].id}/", status=400, times=1)
+    with pytest.raises(sideline.IncompleteSync, match="possessions/"):
+        archive.sync(**SPAN, tables=("possessions",), progress=False)
+    assert archive.scan("shots", refresh=True, **SPAN).collect().height == len(league.truth()["shots"])
+    # A sync tells of all that its range lacks.
+    with pytest.raises(sideline.IncompleteSync, match="possessions/"):
+        archive.sync(**SPAN, tables=("shots",), progress=False)
+
+
 def test_a_hole_elsewhere_does_not_stop_a_query_of_one_game(league: Service, archive: sideline.Archive) -> None:
     first, other = games_of(league)[:2]
     league.faults.add("shots", path=f"/{other.sessions[0].id}/", status=400)

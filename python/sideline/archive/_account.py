@@ -10,7 +10,7 @@ from . import _arrow
 from ._fetch import Outcome
 from ._life import is_lacking
 from ._packed import unpack
-from ._plan import event_of
+from ._plan import LIST_OPERATIONS, event_of
 from ._read import public_columns_of_coverage, to_dicts
 from ._schemas import internal_schemas
 from ._store import Store
@@ -32,15 +32,19 @@ def is_hole(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a sync was to store: the games of these ids, or the teams' data of a range."""
+    """What a sync was to store: the games of these ids, or the teams' data of a range; for a query, of its tables."""
 
     game_ids: Collection[str] | None = None
     team_ids: Collection[int] | None = None
     start: datetime | None = None
     end: datetime | None = None
+    operations: Collection[str] | None = None
+    """What a query needs, besides the lists that say what there is."""
 
     def contains(self, row: Row) -> bool:
         """Return whether a unit belongs to it. A unit without a team or a time may belong to any."""
+        if self.operations is not None and row["operation"] not in (*self.operations, *LIST_OPERATIONS):
+            return False
         if self.game_ids is not None:
             return row["game_id"] in self.game_ids or event_of(row) in self.game_ids
         teams = {*(row["teams"] or ()), row["team_id"]} - {None}

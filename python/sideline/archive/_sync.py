@@ -151,7 +151,8 @@ class Sync:
         # Those of many seasons are as large as the account.
         del self._lists, self._owners
         trim()
-        return account(self._store, self._rows_of_units, self._scope)
+        operations = None if self._fresh_after is None else self._wanted
+        return account(self._store, self._rows_of_units, replace(self._scope, operations=operations))
 
     @staticmethod
     def _range(start: Any, end: Any) -> tuple[datetime, datetime]:
