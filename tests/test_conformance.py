@@ -161,10 +161,13 @@ def outcome(client: sideline.Client, path: str, call: str = "get") -> Outcome:
 
 
 def has_own_answer(client: sideline.Client, path: str) -> bool:
-    """Whether a request gets its own response. It may notice only by sending that its peer has closed the connection."""
+    """Whether a request gets its own response. It may notice only by sending that its peer has closed the connection.
+
+    Twice a server on a busy machine may take longer than the cases' limit, too.
+    """
     got = outcome(client, path)
     for _ in range(2):
-        if type(got) is sideline.TransportError:
+        if isinstance(got, sideline.TransportError):
             got = outcome(client, path)
     return isinstance(got, sideline.Payload) and got.to_dict() == {"asked": path}
 
