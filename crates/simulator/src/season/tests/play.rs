@@ -5,14 +5,14 @@ use crate::model::game_shots::GameShot;
 use crate::model::locations::Location;
 
 /// Four frames a second of the first games, with the shots of each.
-fn frames_of(sensors: Sensors) -> Vec<(Vec<GameShot>, Vec<LocationBatch>)> {
+fn frames_of(sensors: Sensors) -> impl Iterator<Item = (Vec<GameShot>, Vec<LocationBatch>)> {
     let season = small().sensed_by(Sensors { step: 250, ..sensors });
     let finished_games = games(&season).into_iter().filter(|game| game.ended_at < NOW).take(4);
-    let frames = |game: &Event| {
+    finished_games.map(move |game| {
         let halves = game.results.iter();
-        halves.flat_map(|half| locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap()).collect()
-    };
-    finished_games.map(|game| (season.whole(&game.id, NOW).unwrap().shots(), frames(&game))).collect()
+        let frames = halves.flat_map(|half| locations(&season, &half.id, half.started_at, half.ended_at, NOW).unwrap());
+        (season.whole(&game.id, NOW).unwrap().shots(), frames.collect())
+    })
 }
 
 fn frame(frames: &[LocationBatch], at: i64) -> &[Location] {
@@ -44,7 +44,7 @@ type LastFrame = (i64, [f64; 2], Option<[f64; 2]>);
 
 #[test]
 fn a_shot_names_the_nearest_defender_who_is_as_near_as_in_real_games() {
-    let games = frames_of(Sensors::default());
+    let games: Vec<_> = frames_of(Sensors::default()).collect();
     let shots: Vec<_> = games.iter().flat_map(|(shots, frames)| shots.iter().map(move |shot| (shot, frames))).collect();
     assert!(shots.iter().all(|(shot, _)| shot.shot_defenders.len() == 1));
     let nearest: Vec<_> =
@@ -83,7 +83,7 @@ fn a_second_before_a_shot_positions_do_not_tell_its_outcome() {
 #[test]
 fn nobody_runs_or_turns_faster_than_a_player_can() {
     let (mut fastest, mut turns) = (0.0_f64, Vec::new());
-    for (_, frames) in frames_of(Sensors::default()).iter().take(2) {
+    for (_, frames) in frames_of(Sensors::default()).take(2) {
         let mut last: BTreeMap<i64, LastFrame> = BTreeMap::new();
         for item in frames.iter().flat_map(|batch| &batch.locations).filter(|item| item.pid.is_some()) {
             let before = last.get(&item.pid.unwrap()).filter(|before| item.t - before.0 == 250).copied();
@@ -102,9 +102,8 @@ fn nobody_runs_or_turns_faster_than_a_player_can() {
 
 #[test]
 fn imperfect_sensors_tell_the_same_game_less_well() {
-    let exact = frames_of(Sensors::default());
-    let (shots, frames) = &exact[0];
-    let others = |sensors: Sensors| frames_of(sensors).swap_remove(0);
+    let others = |sensors: Sensors| frames_of(sensors).next().unwrap();
+    let (shots, frames) = others(Sensors::default());
     let (_, noisy) = others(Sensors { noise: 300, ..Sensors::default() });
     let pairs = frames.iter().zip(&noisy).flat_map(|(item, other)| item.locations.iter().zip(&other.locations));
     let (sum, count) =
