@@ -50,6 +50,9 @@ test-python unit-python: export RUSTC_WORKSPACE_WRAPPER =
 UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dicts errors frame from_bytes generated golden keys language \
 	metrics metrics_players private_imports ranges reprs rooms roots signature specification table tables workflows))
 
+# Rust tests of whole nights and of whole seasons, which take seconds: `make check` leaves them to `make test`.
+WHOLE := two_hundred_nights every_link_
+
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
 	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants mutants-changed histories lock realism growth rehearse \
 	advisories finish-wheels test-wheel test-wheel-musl sdist build-offline test-published test-published-musl test-attestations
@@ -145,7 +148,7 @@ test-rust: $(VENV)/.built
 	$(RUST_TESTS)
 
 unit-rust: $(VENV)/.built
-	$(RUST_TESTS) --lib
+	$(RUST_TESTS) --lib -- $(addprefix --skip ,$(WHOLE))
 
 test-python: $(VENV)/.built $(VENV)/.tested-with
 	$(PYTEST) -m "not extended"

@@ -279,6 +279,14 @@ def test_the_table_of_tiers_is_current() -> None:
     assert re.search(r"\| \d+ \|  \|", rows["tests/test_court.py"]), "quick"
     assert re.search(r"\| \d+ \|  \|$", rows["tests/test_wire.py"]) and "|  | " in rows["tests/test_wire.py"], "not quick"
     assert not rows["tests/test_archive_kills.py"].endswith("|  |"), "some only in make test-all"
+    assert "|  | " in rows["tests/loopback/websocket.rs"], "a program in a folder"
+
+
+def test_the_slow_rust_tests_that_a_quick_check_leaves_out_exist() -> None:
+    names = (ROOT / "Makefile").read_text(encoding="utf-8").partition("WHOLE := ")[2].partition("\n")[0].split()
+    sources = [path.read_text(encoding="utf-8") for folder in ("src", "crates") for path in (ROOT / folder).rglob("*.rs")]
+    tests = [name for source in sources for name in re.findall(r"#\[test\]\nfn (\w+)", source)]
+    assert [name for name in names if sum(test.startswith(name) for test in tests) not in (1, 2)] == []
 
 
 def test_a_demo_installs_nothing_for_development() -> None:

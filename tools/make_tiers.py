@@ -1,7 +1,7 @@
 """Write tests/TIERS.md: which tests `make check`, `make test` and `make test-all` run. A test checks that it is current.
 
 Python: a file that UNIT of the Makefile names belongs to `make check`; a test marked `extended` only to `make test-all`; all others to `make test`.
-Rust: the tests in src/ and crates/ belong to `make check`; those in tests/ to `make test`.
+Rust: the tests in src/ and crates/ belong to `make check`, but for those that WHOLE of the Makefile names; those in tests/loopback/ to `make test`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,13 @@ Each column has the test functions that its command runs in addition to those of
 | file | `make check` | `make test` | `make test-all` |
 |---|---:|---:|---:|
 """
-UNIT = (
-    (ROOT / "Makefile")
-    .read_text(encoding="utf-8")
-    .partition("UNIT := ")[2]
-    .partition(")))")[0]
-    .replace("\\", "")
-    .replace(",", " ")
-    .split()
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+UNIT = MAKEFILE.partition("UNIT := ")[2].partition(")))")[0].replace("\\", "").replace(",", " ").split()
+WHOLE = tuple(MAKEFILE.partition("WHOLE := ")[2].partition("\n")[0].split())
+RUST_TEST = re.compile(
+    r"^\s*#\[(?:tokio::)?test\b(?P<rest>[^\n]*(?:\n\s*(?:#\[|//)[^\n]*)*)(?:\s*(?:async )?fn (?P<name>\w+))?",
+    re.MULTILINE,
 )
-RUST_TEST = re.compile(r"^\s*#\[(?:tokio::)?test\b(?P<rest>[^\n]*(?:\n\s*(?:#\[|//)[^\n]*)*)", re.MULTILINE)
 
 
 class Counts(NamedTuple):
@@ -88,16 +85,19 @@ def is_parametrized(decorator: ast.expr) -> bool:
 
 def rust_counts(path: Path) -> Counts:
     """Count the test functions of a Rust file."""
-    found = [match["rest"] for match in RUST_TEST.finditer(path.read_text(encoding="utf-8"))]
-    usual = sum("#[ignore" not in rest for rest in found)
-    return Counts(test=usual) if path.parent.name == "tests" and path.parent.parent == ROOT else Counts(check=usual)
+    found = RUST_TEST.finditer(path.read_text(encoding="utf-8"))
+    names = [match["name"] or "" for match in found if "#[ignore" not in match["rest"]]
+    late = (
+        len(names)
+        if path.is_relative_to(ROOT / "tests" / "loopback")
+        else sum(name.startswith(WHOLE) for name in names)
+    )
+    return Counts(check=len(names) - late, test=late)
 
 
 def counts() -> Iterator[tuple[str, Counts]]:
     """Yield each file that has tests."""
-    for path in sorted(
-        [*(ROOT / "src").rglob("*.rs"), *(ROOT / "crates").rglob("*.rs"), *(ROOT / "tests").glob("*.rs")]
-    ):
+    for path in sorted(path for folder in ("src", "crates", "tests") for path in (ROOT / folder).rglob("*.rs")):
         yield path.relative_to(ROOT).as_posix(), rust_counts(path)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         yield path.relative_to(ROOT).as_posix(), python_counts(path)
