@@ -17,6 +17,7 @@ import zipfile
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -41,21 +42,23 @@ SOURCE = {
 """All that may lie at the top of a source distribution."""
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-FOR_DEVELOPERS = {"notebook"}
-"""Extras that no code of the package asks for."""
+LIBRARY_OF_THE_PROGRAM = {"notebook", "traces"}
+"""Extras that no code of the package requires: it uses what a program has imported."""
 
 BESIDE_ANOTHER = {"bucket", "export"}
-"""Extras whose code asks for `archive` first."""
+"""Extras whose code requires `archive` first."""
 
 USES = {
     "archive": "sideline.Archive('season').scan('shots')",
     "arrow": "teams.to_arrow()",
+    "cli": "command('completion', 'bash')",
+    "mcp": "command('mcp', 'season')",
     "pandas": "teams.to_pandas()",
     "plot": "import sideline.plot",
     "polars": "teams.to_polars()",
     "spark": "sideline.spark.read(None, None)",
 }
-"""What asks for each extra."""
+"""Code that requires each extra."""
 
 # The wheel is compiled where `maturin develop` was not run before.
 pytestmark = [pytest.mark.timeout(600), pytest.mark.source]
@@ -110,8 +113,9 @@ def built_by_pip(sources: Path, wheel: Path, tmp_path_factory: pytest.TempPathFa
     # Cargo tells a copy from the original by the times of its files alone. So it takes what was compiled of the original,
     # if the copy has each file that was compiled; and these are equal, or the fixture fails.
     assert wheel.exists()
-    for name in sorted({*compiled(), "Cargo.toml", "Cargo.lock", "pyproject.toml"}):
+    for name in sorted({*compiled(), "Cargo.lock", "pyproject.toml"}):
         assert (sources / name).read_bytes() == (ROOT / name).read_bytes(), name
+    assert manifest(sources) == manifest(ROOT)
     out = tmp_path_factory.mktemp("by-pip")
     # `--isolated`: no setting of this machine's pip says where else to look. What builds is taken from here.
     pip = ("-m", "pip", "wheel", "--isolated", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
@@ -119,6 +123,13 @@ def built_by_pip(sources: Path, wheel: Path, tmp_path_factory: pytest.TempPathFa
     run(sys.executable, *pip, "--config-settings", "build-args=--profile dev --locked", "--wheel-dir", out, sources, env=environment)
     [made] = out.iterdir()
     return made
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """Cargo.toml without what a bare `cargo build` compiles: maturin leaves that out of a source distribution."""
+    read = tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8"))
+    read["workspace"].pop("default-members", None)
+    return read
 
 
 def compiled() -> set[str]:
@@ -197,11 +208,23 @@ def test_the_readme_runs_in_a_clean_installation(strangers_python: Path, tmp_pat
     assert [line.partition("==")[0] for line in installed.split()] == ["sideline"]
 
 
+def test_code_that_requires_each_extra_is_known() -> None:
+    assert set(EXTRAS) == {*USES, *LIBRARY_OF_THE_PROGRAM, *BESIDE_ANOTHER}
+
+
 @pytest.mark.extended
-@pytest.mark.parametrize("extra", sorted(set(EXTRAS) - FOR_DEVELOPERS - BESIDE_ANOTHER))
+@pytest.mark.parametrize("extra", sorted(USES))
 def test_a_missing_extra_names_its_install_line(extra: str, strangers_python: Path, tmp_path: Path) -> None:
     program = f"""
+import sys
 import sideline
+
+def command(*words):
+    from sideline.cli import main
+
+    sys.stderr = sys.stdout
+    assert main(words) == 1
+
 teams = sideline.Payload.from_bytes("teams", b'{{"teams": []}}')
 try:
     {USES[extra]}

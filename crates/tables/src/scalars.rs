@@ -121,7 +121,7 @@ pub fn lineup_id(ids: &mut [i64], text: &mut Vec<u8>) {
         if place > 0 {
             text.push(b'-');
         }
-        text.extend(digits.format(*id).bytes());
+        text.extend_from_slice(digits.format(*id).as_bytes());
     }
 }
 
