@@ -54,7 +54,7 @@ UNIT := $(addprefix tests/test_,$(addsuffix .py,clips court crates crosswalk dic
 WHOLE := two_hundred_nights every_link_
 
 .PHONY: help demo check test test-all lint lint-rust lint-python lint-dependencies msrv licences test-rust test-python unit-rust unit-python \
-	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants mutants-changed histories lock realism growth rehearse \
+	docs tiers site bench fuzz miri notebooks simulate soak spark generate mutants mutants-changed extended lock realism growth rehearse \
 	advisories finish-wheels test-wheel test-wheel-musl sdist build-offline test-published test-published-musl test-attestations
 
 help:
@@ -62,6 +62,7 @@ help:
 	@echo "make check   what a change needs: format, lint, types, unit tests"
 	@echo "make test    everything that proves a promise of the documentation"
 	@echo "make test-all  the same with larger numbers, Spark, a soak, packaging, mutants"
+	@echo "make extended  the Python tests that only make test-all runs (an hour; Java 17)"
 	@echo "make lint    rustfmt, clippy, ruff, mypy, vulture, zizmor, cargo-deny"
 	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"
@@ -101,8 +102,7 @@ test:
 # SOAK_SECONDS=600 and MINUTES=20 unless said otherwise.
 test-all: test
 	$(MAKE) simulate SEEDS=100000
-	$(call locked,spark)
-	$(PYTEST) -m extended
+	$(MAKE) extended
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(MAKE) soak
 	$(MAKE) spark
 	$(MAKE) mutants MINUTES=$(if $(filter command line environment,$(origin MINUTES)),$(MINUTES),20)
@@ -213,10 +213,10 @@ miri:
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +$(NIGHTLY) miri test --locked --package sideline-reader --package sideline-tables --lib
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" cargo +$(NIGHTLY) miri test --locked --lib -- resource:: fork_safe::
 
-# A random sample of each area's mutants; AREA=name takes one area.
-# The 1,000 histories of the archive, and what else only `make test-all` runs of these files.
-histories: $(VENV)/.built $(VENV)/.tested-with
-	$(PYTEST) -m extended tests/test_trust_machine.py tests/test_trust_machine_processes.py
+# The 1,000 histories of the archive, and what else only `make test-all` runs of the Python tests; each night in CI.
+extended: $(VENV)/.built $(VENV)/.tested-with
+	$(call locked,spark)
+	$(PYTEST) -m extended
 
 # The mutants of the Rust lines that changed since the commit SINCE, against the unit tests of their crate.
 mutants-changed:
@@ -224,6 +224,7 @@ mutants-changed:
 	git diff --relative "$(SINCE)" -- '*.rs' > target/changed.diff
 	cargo mutants --in-diff target/changed.diff --output target/mutants-changed --jobs 2 --minimum-test-timeout 60 -- --locked --lib
 
+# A random sample of each area's mutants; AREA=name takes one area.
 mutants: $(VENV)/.built $(VENV)/.tested-with
 	@cargo mutants --version || { echo "install it first: cargo install --locked cargo-mutants"; exit 1; }
 	$(call locked,mutants)
