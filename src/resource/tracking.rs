@@ -103,9 +103,9 @@ pub static MATCHUPS: Table =
     table("tracking_matchups", "").doc("One row for each attacker and defender who met.").columns(&[
         member("offense_player_id", Int64).required().doc("Player id of the attacker"),
         member("defense_player_id", Int64).required().doc("Player id of the defender"),
-        member("guarded_s", Float64)
-            .unit("s")
-            .doc("Time as nearest opponent while the attacker's team had the ball; null without possessions"),
+        member("guarded_s", Float64).unit("s").doc(
+            "Time as nearest opponent while the attacker's team had the ball; null where a session has no possessions",
+        ),
         member("mean_distance_m", Float64).unit("m").doc("Mean distance in that time"),
         member("shots", Int64).required().doc("Shots of the attacker with this nearest defender"),
         member("makes", Int64).required().doc("Shots of them that were made"),

@@ -4,7 +4,7 @@ use crate::motion::Smoothing;
 use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
-use crate::track::{Object, Track};
+use crate::track::{MAX_GAP_MS, Object, Track};
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
@@ -129,6 +129,10 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
     let mut contacts: Vec<Contact> = Vec::new();
     for i in 0..ball.len() {
         let t_ms = ball.t_ms[i];
+        // Who had the ball while nobody saw it is unknown.
+        if i > 0 && t_ms - ball.t_ms[i - 1] > MAX_GAP_MS {
+            contacts.extend(holder.take());
+        }
         cursor.advance(t_ms);
         let beside = |track: usize| cursor.position(track, t_ms).map(|(x, y)| (ball.x[i] - x, ball.y[i] - y));
         let distance = |track: usize| beside(track).map_or(f64::INFINITY, |(x, y)| x.hypot(y));

@@ -44,8 +44,8 @@ pub fn matchups(session: &Session) -> BTreeMap<(i64, i64, i64), Guarding> {
     pairs
 }
 
-/// The team that has the ball at a time; the later possession where two overlap.
+/// The team that has the ball at a time; the later possession where two overlap, and the outer one after one within it.
 pub(crate) fn team_at(spans: &[(i64, i64, i64)], t_ms: i64) -> Option<i64> {
     let next = spans.partition_point(|span| span.0 <= t_ms);
-    spans[..next].last().filter(|span| t_ms <= span.1).map(|span| span.2)
+    spans[..next].iter().rev().find(|span| t_ms <= span.1).map(|span| span.2)
 }

@@ -27,6 +27,14 @@ impl Samples {
         self.y.push(y);
         self.z.push(z);
     }
+
+    /// Adds samples; those of a track come in any order.
+    pub fn extend(&mut self, more: Samples) {
+        self.t_ms.extend(more.t_ms);
+        self.x.extend(more.x);
+        self.y.extend(more.y);
+        self.z.extend(more.z);
+    }
 }
 
 /// A position farther than this from the middle of its session's times has a wrong time.

@@ -20,6 +20,9 @@ _FOOTBALL_SIZE = (24.384, 54.864, None)
 _TIMES = (("occurred_at", True), ("timestamp", True), ("start_timestamp", True), ("t", False))
 """Columns with the time of a row, and whether it is in the clock of the events."""
 
+_SECONDS = range(10**9, 10**10)
+"""Times that would be of this century in seconds; in milliseconds they are in the first months of 1970."""
+
 _MAX_RATE_HZ = 200.0
 
 
@@ -150,7 +153,8 @@ class Tracking:
     def matchups(self) -> Table:
         """Return how long and how close each defender guarded each attacker, with the shots: `tracking_matchups`.
 
-        The interval is Wilson's, of makes / shots. Time needs possessions; without them it is null.
+        The interval is Wilson's, of makes / shots. A shot counts if its result, points and defender are known. Time
+        needs possessions; it is null where a session has none.
 
         >>> sideline.Tracking([]).matchups().num_rows
         0
@@ -177,7 +181,8 @@ class Tracking:
     def touches(self) -> Table:
         """Return the touches of the ball: `tracking_touches`.
 
-        Raises `ValueError` where a session has no ball, or fewer than 5 frames a second.
+        Without shots, none ends by a shot. Raises `ValueError` where a session has no ball, fewer than 5 frames a
+        second, or shots whose clock could not be compared with that of the positions.
 
         >>> sideline.Tracking([]).touches().num_rows
         0
@@ -187,7 +192,7 @@ class Tracking:
     def passes(self) -> Table:
         """Return the passes between teammates: `tracking_passes`.
 
-        Raises `ValueError` where a session has no ball, or fewer than 5 frames a second.
+        Without shots, a missed shot and its rebound are a pass. Raises `ValueError` as `touches` does.
 
         >>> sideline.Tracking([]).passes().num_rows
         0
@@ -270,6 +275,8 @@ class Tracking:
         around = _milliseconds("before", before), _milliseconds("after", after)
         session, game = (None if record.get(name) is None else str(record[name]) for name in ("session_id", "game_id"))
         at = time if isinstance(time, int) else _epoch_ms("row", time)
+        if at in _SECONDS:
+            raise ValueError(f"the time of row is {at}, which are seconds; it must be a time, or epoch milliseconds")
         core = self._core.window((session, game), (at, is_event_time), around)
         if core is None:
             raise ValueError(f"row is of session {session}, which has no positions here")
@@ -314,11 +321,14 @@ def _unique_rows(argument: str, source: object, keys: Sequence[str]) -> list[Tab
     """Return the tables of an argument; raises if two have the same row of a session, which would be counted twice."""
     tables = [table_from_arrow(argument, stream) for stream in _streams(argument, source)]
     known_rows: set[tuple[Any, ...]] = set()
-    for table in tables if len(tables) > 1 else ():
-        columns = [table[name] for name in ("session_id", *keys) if name in table.column_names]
-        rows = set(zip(*columns, strict=True)) if len(columns) > len(keys) else set()
+    names = [name for name in ("session_id", *keys) if all(name in table.column_names for table in tables)]
+    # The first keys name a row; the others tell apart what has these in common.
+    if len(tables) < 2 or names[:3] != ["session_id", *keys[:2]]:
+        return tables
+    for table in tables:
+        rows = set(zip(*(table[name] for name in names), strict=True))
         for row in rows & known_rows:
-            if None not in row:
+            if None not in row[:3]:
                 raise ValueError(f"{argument} has session {row[0]} twice: pass each session once")
         known_rows |= rows
     return tables

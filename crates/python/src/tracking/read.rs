@@ -99,7 +99,15 @@ impl Columns<'_> {
             DataType::Timestamp(TimeUnit::Nanosecond, _) => {
                 column.as_primitive::<TimestampNanosecondType>().unary(|time| time.div_euclid(1_000_000))
             }
-            DataType::Int64 => column.as_primitive::<Int64Type>().clone(),
+            DataType::Int64 => {
+                let times = column.as_primitive::<Int64Type>();
+                if times.null_count() < times.len() && times.iter().flatten().all(is_seconds) {
+                    let (argument, expected) = (self.argument, "times, or epoch milliseconds");
+                    let message = format!("{argument}: the column {name} has seconds; it must have {expected}");
+                    return Err(PyValueError::new_err(message));
+                }
+                times.clone()
+            }
             _ => return Err(self.error(name, column, "times, or epoch milliseconds as integers")),
         };
         Ok(Integers(Some(times)))
@@ -112,6 +120,11 @@ impl Columns<'_> {
             _ => Err(self.error(name, column, "lists of ids")),
         }
     }
+}
+
+/// Whether a time would be of this century in seconds; in milliseconds it is in the first months of 1970.
+fn is_seconds(time: i64) -> bool {
+    (1_000_000_000..10_000_000_000).contains(&time)
 }
 
 fn floats(column: &ArrayRef) -> Option<Float64Array> {

@@ -31,6 +31,9 @@ pub(super) struct EventRow {
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.
 const MAX_OUTSIDE_MS: i64 = 60_000;
 
+/// The team of positions without one.
+const UNKNOWN_TEAM: i64 = 0;
+
 impl EventRow {
     pub(super) fn session<'a>(&self, sessions: &'a [RecordedSession]) -> Option<&'a RecordedSession> {
         sessions.get(self.session_place(sessions)?)
@@ -43,16 +46,32 @@ impl EventRow {
         if sessions.len() == 1 {
             return Some(0);
         }
-        let t_ms = self.moment.t_ms?;
-        sessions.iter().position(|entry| {
-            let is_game = self.game_id.is_none() || entry.game_id.is_none() || self.game_id == entry.game_id;
-            is_game && entry.session.extent_ms().is_some_and(|extent| is_around(extent, t_ms))
+        let sessions = sessions.iter().map(|entry| (entry.game_id.as_deref(), entry.session.extent_ms()));
+        nearest(sessions, self.game_id.as_deref(), self.moment.t_ms?)
+    }
+
+    /// The points of a shot; of one without, those that its result and kind give.
+    pub(super) fn points(&self) -> Option<i64> {
+        self.points.or(match (self.is_make?, self.is_three) {
+            (false, _) => Some(0),
+            (true, is_three) => is_three.map(|is_three| 2 + i64::from(is_three)),
         })
     }
 }
 
-fn is_around((start, end): (i64, i64), t_ms: i64) -> bool {
-    (start.saturating_sub(MAX_OUTSIDE_MS)..=end.saturating_add(MAX_OUTSIDE_MS)).contains(&t_ms)
+/// The session of a game whose positions are nearest to a time: those that have it, or begin or end around it.
+fn nearest<'a>(
+    sessions: impl Iterator<Item = (Option<&'a str>, Option<(i64, i64)>)>,
+    game_id: Option<&str>,
+    t_ms: i64,
+) -> Option<usize> {
+    let outside_ms = |(session_game, extent): (Option<&str>, Option<(i64, i64)>)| {
+        let (start, end) = extent.filter(|_| game_id.is_none() || session_game.is_none() || game_id == session_game)?;
+        let ms = start.saturating_sub(t_ms).max(t_ms.saturating_sub(end)).max(0);
+        (ms <= MAX_OUTSIDE_MS).then_some(ms)
+    };
+    let near = sessions.enumerate().filter_map(|(place, session)| Some((outside_ms(session)?, place)));
+    near.min().map(|(_, place)| place)
 }
 
 #[derive(Default)]
@@ -62,6 +81,24 @@ struct SessionParts {
     clocks: Vec<(i64, Option<f64>, Option<f64>)>,
     extent: Option<(i64, i64)>,
     events: Events,
+}
+
+/// Positions without a team, given to the only team that the player has in others.
+fn with_teams(mut tracks: HashMap<Object, Samples>) -> HashMap<Object, Samples> {
+    let mut teams: HashMap<i64, Option<i64>> = HashMap::new();
+    for object in tracks.keys() {
+        if let Object::Player { team_id, player_id } = *object
+            && team_id != UNKNOWN_TEAM
+        {
+            teams.entry(player_id).and_modify(|team| *team = None).or_insert(Some(team_id));
+        }
+    }
+    for (player_id, team_id) in teams.into_iter().filter_map(|(player_id, team_id)| Some((player_id, team_id?))) {
+        if let Some(samples) = tracks.remove(&Object::Player { team_id: UNKNOWN_TEAM, player_id }) {
+            tracks.entry(Object::Player { team_id, player_id }).or_default().extend(samples);
+        }
+    }
+    tracks
 }
 
 /// The tables of a `Tracking`, while they are read.
@@ -110,7 +147,7 @@ impl SessionReader {
             }
             let object = match (kinds.get(row), players.get(row)) {
                 (Some("BALL"), _) => Object::Ball,
-                (_, Some(player_id)) => Object::Player { team_id: teams.get(row).unwrap_or(0), player_id },
+                (_, Some(player_id)) => Object::Player { team_id: teams.get(row).unwrap_or(UNKNOWN_TEAM), player_id },
                 _ => continue,
             };
             let metres = |value: Option<f64>| value.map_or(f64::NAN, |value| value / 1000.0);
@@ -128,10 +165,8 @@ impl SessionReader {
         if self.sessions.len() == 1 {
             return Some(0);
         }
-        self.sessions.iter().position(|(_, parts)| {
-            let is_game = game_id.is_none() || parts.game_id.is_none() || game_id == parts.game_id.as_deref();
-            is_game && parts.extent.is_some_and(|extent| is_around(extent, t_ms))
-        })
+        let sessions = self.sessions.iter().map(|(_, parts)| (parts.game_id.as_deref(), parts.extent));
+        nearest(sessions, game_id, t_ms)
     }
 
     pub(super) fn add_shots(&mut self, rows: &[EventRow]) {
@@ -196,7 +231,7 @@ impl SessionReader {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);
             parts.events.possessions.sort_by_key(|possession| (possession.start_ms, possession.team_id));
-            let session = Session::new(tracks(parts.tracks, &court), parts.events, court);
+            let session = Session::new(tracks(with_teams(parts.tracks), &court), parts.events, court);
             RecordedSession { session_id, game_id: parts.game_id, session, clocks: parts.clocks }
         };
         parts.into_iter().map(record).collect()

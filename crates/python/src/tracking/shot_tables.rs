@@ -123,21 +123,24 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
     }
     for response in find_defenders(sessions, shots, 0.0) {
         let (Some(attacker), Ok(defender)) = (response.row.moment.player_id, response.defender) else { continue };
+        let (Some(is_make), Some(points)) = (response.row.is_make, response.row.points()) else { continue };
         let pair = pairs.entry((attacker, defender.defender_id)).or_default();
         pair.team_id = pair.team_id.or(response.row.team_id);
         pair.shots += 1;
-        pair.makes += u64::from(response.row.is_make == Some(true));
-        pair.points += response.row.points.unwrap_or(0);
+        pair.makes += u64::from(is_make);
+        pair.points += points;
     }
-    let has_possessions = sessions.iter().any(|entry| !entry.session.possessions.is_empty());
-    let seconds = |pair: &Pair| pair.guarding.map(|sum| sum.seconds).or(has_possessions.then_some(0.0));
+    // A part of the time is not the time.
+    let has_possessions = sessions.iter().all(|entry| !entry.session.possessions.is_empty());
+    let guarding = |pair: &Pair| has_possessions.then(|| pair.guarding.unwrap_or_default());
+    let mean_distance = |sum: Guarding| (sum.seconds > 0.0).then(|| sum.metre_seconds / sum.seconds);
     let rows = || pairs.values();
     let count = |count: u64| i64::try_from(count).ok();
     Writer::default()
         .integers(pairs.keys().map(|key| Some(key.0)))
         .integers(pairs.keys().map(|key| Some(key.1)))
-        .numbers(rows().map(seconds))
-        .numbers(rows().map(|pair| pair.guarding.map(|sum| sum.metre_seconds / sum.seconds)))
+        .numbers(rows().map(|pair| Some(guarding(pair)?.seconds)))
+        .numbers(rows().map(|pair| mean_distance(guarding(pair)?)))
         .integers(rows().map(|pair| count(pair.shots)))
         .integers(rows().map(|pair| count(pair.makes)))
         .integers(rows().map(|pair| Some(pair.points)))

@@ -13,7 +13,7 @@ use tracking::spacing::{Shape, by_frame as shapes_by_frame, by_possession};
 
 type Batch = Result<RecordBatch, String>;
 
-/// The touches of each session; an error names what is missing.
+/// The touches of each session; an error names what is missing. Without its time, a shot and the rebound would be a pass.
 fn session_touches<'a>(
     sessions: &'a [RecordedSession],
     shots: &[EventRow],
@@ -21,8 +21,12 @@ fn session_touches<'a>(
     let mut times: Vec<Vec<(i64, i64)>> = vec![Vec::new(); sessions.len()];
     for shot in shots {
         let Some(place) = shot.session_place(sessions) else { continue };
-        let t_ms = time_of(&sessions[place].session, &shot.moment).ok();
-        times[place].extend(t_ms.zip(shot.moment.player_id));
+        if shot.moment.t_ms.is_none() {
+            continue;
+        }
+        let entry = &sessions[place];
+        let t_ms = time_of(&entry.session, &shot.moment).map_err(|reason| explain(entry, reason))?;
+        times[place].extend(shot.moment.player_id.map(|player| (t_ms, player)));
     }
     let touches = |(entry, times): (&'a RecordedSession, Vec<(i64, i64)>)| {
         let touches = touches_of(&entry.session, &times);
@@ -37,6 +41,12 @@ fn explain(entry: &RecordedSession, reason: Reason) -> String {
         Reason::RateTooLow => {
             let rate = entry.session.rate_hz.unwrap_or(0.0);
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
+        }
+        Reason::ClockUnknown => {
+            let times = "the clocks of the shots and of the positions could not be compared";
+            format!(
+                "clock_unknown: session {id}: {times}; without shots, Tracking has touches and passes of all but shots"
+            )
         }
         _ => format!("no_ball: session {id} has no positions of the ball, which touches and passes need"),
     }

@@ -1,0 +1,146 @@
+"""`sideline.Tracking` on small tables with known answers, which are not clean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from needs import library
+
+import sideline
+
+pl = library("polars")
+START = datetime(2027, 1, 15, 8, tzinfo=UTC)
+Position = tuple[float, int | None, int | None, float, float]
+"""Seconds, team and player (none for the ball), x and y in metres."""
+
+FIVES = {(1, 10 + i): (-4.0 + 2 * i, 5.0) for i in range(5)} | {(2, 20 + i): (-4.0 + 2 * i, 6.0 + 0.1 * i) for i in range(5)}
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(milliseconds=round(seconds * 1000))
+
+
+def locations(positions: Sequence[Position], session: str = "S", game: str = "G") -> Any:
+    columns: dict[str, Any] = {
+        "session_id": [session] * len(positions),
+        "game_id": [game] * len(positions),
+        "t": [at(position[0]) for position in positions],
+        "type": ["BALL" if position[2] is None else "PLAYER" for position in positions],
+        "team_id": pl.Series([position[1] for position in positions], dtype=pl.Int64),
+        "player_id": pl.Series([position[2] for position in positions], dtype=pl.Int64),
+        "x": [position[3] * 1000.0 for position in positions],
+        "y": [position[4] * 1000.0 for position in positions],
+        "z": [1000.0] * len(positions),
+    }
+    return pl.DataFrame(columns)
+
+
+def standing(places: Mapping[tuple[int, int], tuple[float, float]], seconds: float, start: float = 0.0) -> list[Position]:
+    """Positions of players who stand, ten a second."""
+    times = [start + i / 10 for i in range(int(seconds * 10) + 1)]
+    return [(t, team, player, x, y) for t in times for (team, player), (x, y) in places.items()]
+
+
+def shot(seconds: float, **columns: Any) -> dict[str, Any]:
+    row = {"session_id": "S", "game_id": "G", "team_id": 1, "player_id": 10, "occurred_at": at(seconds), "is_make": True, "is_3point": False}
+    return row | {"points": 2, "player_x": None, "player_y": None} | columns
+
+
+def shots(*rows: dict[str, Any]) -> Any:
+    types = {"player_x": pl.Float64, "player_y": pl.Float64, "is_make": pl.Boolean, "points": pl.Int64}
+    return pl.DataFrame(rows, schema_overrides=types)
+
+
+def possession(team: int, number: int, start: float, end: float) -> dict[str, Any]:
+    fives = [[player for side, player in FIVES if side == other] for other in (team, 3 - team)]
+    times = {"start_timestamp": at(start), "end_timestamp": at(end)}
+    return {"session_id": "S", "team_id": team, "possession": number, **times, "player_ids": fives[0], "opposing_player_ids": fives[1]}
+
+
+def flight(t: float) -> tuple[float, float]:
+    """The ball at player 10, from 3 s to the hoop at 4 s, off it to player 11 at 5 s."""
+    if t <= 3:
+        return 0.0, 5.0
+    if t < 4:
+        return 0.0, 5 + 7.7 * (t - 3)
+    return (2 * (t - 4), 12.7 - 0.7 * (t - 4)) if t < 5 else (2.0, 12.0)
+
+
+def test_a_missed_shot_without_a_known_time_is_no_pass_to_the_rebounder() -> None:
+    places = FIVES | {(1, 10): (0.0, 5.0), (1, 11): (2.0, 12.0)}
+    positions = locations(standing(places, 12) + [(i / 10, None, None, *flight(i / 10)) for i in range(121)])
+    with_time = sideline.Tracking(positions, shots(shot(3.0, player_x=0.0, player_y=5000.0, is_make=False, points=0)))
+    assert (with_time.touches()["ended_by"], with_time.passes().num_rows) == (["shot", "dead_ball"], 0)
+    elsewhere = sideline.Tracking(positions, shots(shot(3.0, player_x=7000.0, player_y=5000.0, is_make=False, points=0)))
+    for table in (elsewhere.touches, elsewhere.passes):
+        with pytest.raises(ValueError, match="clock_unknown: session S"):
+            table()
+
+
+def test_a_touch_ends_where_the_ball_is_no_longer_seen() -> None:
+    ball = [(i / 10, None, None, 0.3, 0.0) for i in range(901) if i <= 10 or i >= 700]
+    tracking = sideline.Tracking(locations(standing({(1, 10): (0.0, 0.0)}, 90) + ball))
+    assert tracking.touches()["duration_s"] == pytest.approx([1.0, 20.0])
+
+
+def test_a_shot_of_unknown_result_or_points_is_not_counted_for_a_matchup() -> None:
+    positions = locations(standing(FIVES, 20))
+    rows = [shot(3.0, points=3, is_3point=True), shot(6.0, is_make=None), shot(9.0, is_make=False, points=0)]
+    frame = shots(*rows).with_columns(player_x=pl.lit(-4000.0), player_y=pl.lit(5000.0))
+    for source in (frame, frame.drop("points")):
+        [row] = [row for row in sideline.Tracking(positions, source).matchups().to_dicts() if row["shots"]]
+        assert (row["shots"], row["makes"], row["points"]) == (2, 1, 3)
+    frame_of_nulls = frame.head(1).with_columns(is_3point=pl.lit(None, pl.Boolean), points=pl.lit(None, pl.Int64))
+    assert all(row["shots"] == 0 for row in sideline.Tracking(positions, frame_of_nulls).matchups().to_dicts())
+
+
+def test_shots_without_a_chart_are_passed_once_too() -> None:
+    frame = shots(shot(3.0))
+    with pytest.raises(ValueError, match="shots has session S twice"):
+        sideline.Tracking(locations(standing(FIVES, 12)), [frame, frame])
+
+
+def longest_guarding(tracking: sideline.Tracking) -> dict[int, float | None]:
+    """By team of the attacker, the longest time that one defender guarded."""
+    rows = tracking.matchups().to_dicts()
+    return {team: max(row["guarded_s"] for row in rows if row["offense_team_id"] == team) for team in (1, 2)}
+
+
+def test_a_possession_goes_on_after_one_within_it() -> None:
+    possessions = pl.DataFrame([possession(1, 0, 0, 30), possession(2, 1, 10, 12)])
+    seconds = longest_guarding(sideline.Tracking(locations(standing(FIVES, 30)), None, possessions=possessions))
+    assert seconds == pytest.approx({1: 28.0, 2: 2.0}, abs=0.41)
+
+
+def test_the_time_of_a_matchup_is_unknown_where_a_session_has_no_possessions() -> None:
+    positions = pl.concat([locations(standing(FIVES, 30)), locations(standing(FIVES, 30, start=60), session="T")])
+    possessions = pl.DataFrame([possession(1, 0, 0, 30)])
+    rows = sideline.Tracking(positions, None, possessions=possessions).matchups().to_dicts()
+    assert rows
+    assert {(row["guarded_s"], row["mean_distance_m"]) for row in rows} == {(None, None)}
+
+
+def test_a_row_without_a_session_is_of_the_one_whose_time_it_has() -> None:
+    first, second = locations(standing(FIVES, 60), "A"), locations(standing(FIVES, 60, start=60.1), "B")
+    tracking = sideline.Tracking(pl.concat([first, second]))
+    rows = pl.DataFrame({"game_id": ["G"] * 2, "player_id": [10, 10], "t": [at(30), at(90)]})
+    assert [(row["session_id"], row["reason"]) for row in tracking.defenders(rows).to_dicts()] == [("A", None), ("B", None)]
+    assert tracking.window({"game_id": "G", "t": at(90)}).frames().num_rows > 0
+
+
+def test_a_player_whose_team_is_null_in_some_rows_is_one_player() -> None:
+    positions = [(i / 10, None if i % 3 == 0 else 1, 10, 0.02 * i - 6, 0.0) for i in range(601)]
+    [row] = sideline.Tracking(locations(positions).with_columns(type=pl.lit("PLAYER"))).loads(by="player_id").to_dicts()
+    assert row["team_id"] == 1
+    assert row["distance_m"] == pytest.approx(12.0, rel=0.03)
+
+
+def test_seconds_are_no_milliseconds() -> None:
+    frame = locations(standing(FIVES, 60))
+    with pytest.raises(ValueError, match="the column t has seconds"):
+        sideline.Tracking(frame.with_columns(pl.col("t").dt.epoch("s")))
+    with pytest.raises(ValueError, match="seconds"):
+        sideline.Tracking(frame).window({"session_id": "S", "t": int(START.timestamp()) + 30})
