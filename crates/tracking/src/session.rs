@@ -4,6 +4,7 @@ use crate::court::Court;
 use crate::lineups::{Lineups, Possession};
 use crate::offset::{self, Offset, Shot};
 use crate::track::{MAX_GAP_MS, Object, Track};
+use std::collections::BTreeMap;
 
 /// A period of a session; its ends are open where no other period follows or precedes.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,26 +164,36 @@ fn rate_hz(tracks: &[Track]) -> Option<f64> {
     medians.get(medians.len() / 2).map(|(_, rate)| *rate)
 }
 
-/// Periods from times that have labels: a border lies in the middle between two labels. Without any, one period.
-fn periods(mut marks: Vec<(i64, String)>) -> Vec<Period> {
-    marks.sort();
-    let mut spans: Vec<(i64, i64, String)> = Vec::new();
+/// Periods from times that have labels: a border lies in the middle between two of them. Without any, one period.
+fn periods(marks: Vec<(i64, String)>) -> Vec<Period> {
+    let mut times: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for (t, label) in marks {
-        match spans.iter_mut().find(|span| span.2 == label) {
-            Some(span) => span.1 = t,
-            None => spans.push((t, t, label)),
-        }
+        times.entry(label).or_default().push(t);
     }
+    times.values_mut().for_each(|times| times.sort_unstable());
+    let mut spans: Vec<(String, Vec<i64>)> = times.into_iter().collect();
+    spans.sort_by_key(|(_, times)| times[times.len() / 2]);
     if spans.is_empty() {
         return vec![Period { label: None, start_ms: i64::MIN, end_ms: i64::MAX }];
     }
-    let middle = |a: i64, b: i64| a.midpoint(b.max(a));
-    let borders: Vec<i64> = spans.windows(2).map(|pair| middle(pair[0].1, pair[1].0)).collect();
+    let mut borders: Vec<i64> = spans.windows(2).map(|pair| border(&pair[0].1, &pair[1].1)).collect();
+    for i in 1..borders.len() {
+        borders[i] = borders[i].max(borders[i - 1]);
+    }
     let start = |i: usize| if i == 0 { i64::MIN } else { borders[i - 1] };
     let end = |i: usize| borders.get(i).copied().unwrap_or(i64::MAX);
     spans
         .into_iter()
         .enumerate()
-        .map(|(i, (.., label))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) })
+        .map(|(i, (label, _))| Period { label: Some(label), start_ms: start(i), end_ms: end(i) })
         .collect()
+}
+
+/// The border that puts the fewest times of two periods, each in order, on the wrong side: one label may be wrong.
+fn border(before: &[i64], after: &[i64]) -> i64 {
+    let place = |times: &[i64], t: i64| times.partition_point(|time| *time <= t);
+    let misplaced_count = |t: &i64| before.len() - place(before, *t) + place(after, *t);
+    let Some(last) = before.iter().copied().min_by_key(misplaced_count) else { return i64::MIN };
+    let next = [before, after].into_iter().filter_map(|times| times.get(place(times, last))).min();
+    next.map_or(last, |next| last.midpoint(*next))
 }

@@ -239,3 +239,16 @@ fn slopes_at_equal_steps_are_those_of_the_spline() {
         assert_eq!(even.len(), any.len());
     }
 }
+
+#[test]
+fn a_wrong_label_moves_no_border_of_periods() {
+    let label = |t: f64| if t < 300.0 { "H1" } else { "H2" };
+    let mut marks: Vec<(i64, String)> =
+        (0..60).map(|i| f64::from(i) * 10.0).map(|t| (at(t), label(t).into())).collect();
+    marks[59].1 = "H1".into();
+    marks[2].1 = "H2".into();
+    let events = Events { periods: marks, offset_s: Some(0.0), ..Events::default() };
+    let session = Session::new(Vec::new(), events, COURT);
+    let periods: Vec<_> = session.periods.iter().map(|period| (period.label.as_deref(), period.end_ms)).collect();
+    assert_eq!(periods, [(Some("H1"), at(295.0)), (Some("H2"), i64::MAX)]);
+}
