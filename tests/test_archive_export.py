@@ -210,6 +210,27 @@ def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: 
     assert differences(archive, target) == []
 
 
+def test_an_archive_restored_from_a_copy_exports_what_it_has(archive: sideline.Archive, league: Service, target: str, tmp_path: Path) -> None:
+    folder = tmp_path / "season"
+    archive.export(target)
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    for change in (league.change.correct_stat, league.change.add_game):
+        change()
+        archive.sync(**SPAN)
+        archive.export(target)
+    shutil.rmtree(folder)
+    earlier_archive = sideline.Archive(shutil.copytree(copy, folder), archive._client)
+    earlier_archive.export(target)
+    assert differences(earlier_archive, target) == []
+    # As many commits as before, and bodies of the same numbers.
+    for change in (league.change.correct_stat, league.change.correct_stat):
+        change()
+        earlier_archive.sync(**SPAN)
+    earlier_archive.export(target)
+    assert differences(earlier_archive, target) == []
+    assert earlier_archive.export(target).units == 0
+
+
 @pytest.mark.parametrize("to", ["season.duckdb", "mysql://host/database", "duckdb://relative.duckdb", ""])
 def test_an_invalid_target_is_refused_with_advice(archive: sideline.Archive, to: str) -> None:
     with pytest.raises(ValueError, match="to is an address"):

@@ -95,7 +95,8 @@ class _Export:
         self, store: Store, target: Target, names: Sequence[str], pseudonyms: "Pseudonyms | None", *, is_frozen: bool
     ) -> None:
         self._store, self._target, self._pseudonyms = store, target, pseudonyms
-        self._earlier_units = _own_units(store, _exported_units(store, target, pseudonyms), pseudonyms)
+        units, self._is_restored = _exported_units(store, target, pseudonyms)
+        self._earlier_units = _own_units(store, units, pseudonyms)
         self._is_frozen = is_frozen and bool(self._earlier_units)
         present = {name for name in _EVERY_TABLE if target.has(name)}
         # A table that was chosen once is kept up to date.
@@ -109,15 +110,24 @@ class _Export:
 
     def run(self) -> Exported:
         """Write what has changed."""
-        now, _ = current_state(self._store)
+        now, version = current_state(self._store)
         for name in self._tables:
             self._ensure(name, self._deliverable(name, public_schema(name).empty_table()).schema)
+        # A copy that the archive was restored from may have had other bodies of the same numbers.
         earlier_units = {
-            unit: at for unit, at in self._earlier_units.items() if unit.partition("/")[0] not in self._new_operations
+            unit: at
+            for unit, at in ({} if self._is_restored else self._earlier_units).items()
+            if unit.partition("/")[0] not in self._new_operations
         }
         # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
-        self._delete([unit for unit in sorted(self._earlier_units) if earlier_units.get(unit, 0) != now.get(unit, 0)])
+        stale = (unit for unit in self._earlier_units if earlier_units.get(unit, -1) != now.get(unit, 0))
+        self._delete(sorted(stale))
+        if self._is_restored:
+            self._target.run(f"delete from {UNITS_TABLE}")
         units = self._write_units(earlier_units, now)
+        self._target.run(
+            f"update {SOURCE_TABLE} set version = {version}, committed_at = {_committed_at(self._store, version)}"
+        )
         for name, column in GROUPED_TABLES.items():
             if name in self._tables:
                 self._write_groups(name, column)
@@ -276,11 +286,27 @@ def _own_units(store: Store, units: dict[str, int], pseudonyms: "Pseudonyms | No
     if pseudonyms is None or not units:
         return units
     names = {pseudonyms.unit(name): name for name in to_arrow(store, "coverage")["unit"].to_pylist()}
+    if any(unit not in names for unit in units):
+        raise ValueError(
+            "the target has units that the archive lacks, which was restored from an earlier copy: export into an "
+            "empty database or schema"
+        )
     return {names[unit]: sequence for unit, sequence in units.items()}
 
 
-def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None") -> dict[str, int]:
-    """Return the sequence of each unit's body in the target; creates the tables that record it.
+def _committed_at(store: Store, version: int) -> int:
+    """Return when a version of the archive was committed, in epoch milliseconds; 0 if its log no longer has it."""
+    table = store.open("coverage")
+    entries = [] if table is None else table.history(table.version() - version + 1 if version <= table.version() else 1)
+    return next(
+        (int(item["timestamp"]) for item in entries if item.get("version") == version and "timestamp" in item), 0
+    )
+
+
+def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None") -> tuple[dict[str, int], bool]:
+    """Return the sequence of each unit's body in the target, and whether the archive was restored from a copy since.
+
+    Creates the tables that record them.
 
     Raises `ValueError` if the target has the rows of another archive, or those of another key of pseudonyms.
     """
@@ -296,15 +322,21 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
             )
         target.create(UNITS_TABLE, _units_schema())
         target.create(GROUPS_TABLE, _groups_schema())
-        target.create(SOURCE_TABLE, pa.schema({"archive": pa.string()}))
-        target.run(f"insert into {SOURCE_TABLE} values ({quote_text(source)})")
-        return {}
+        columns = {"archive": pa.string(), "version": pa.int64(), "committed_at": pa.int64()}
+        target.create(SOURCE_TABLE, pa.schema(columns))
+        target.run(f"insert into {SOURCE_TABLE} values ({quote_text(source)}, -1, 0)")
+        return {}, False
     # The second of two concurrent exports waits here, or fails.
     target.run(f"update {SOURCE_TABLE} set archive = archive")
-    if target.read(f"select archive from {SOURCE_TABLE}")["archive"].to_pylist() != [source]:
+    [state] = target.read(f"select * from {SOURCE_TABLE}").to_pylist()
+    if state["archive"] != source:
         raise ValueError(
             "the target has the rows of another archive, or with other pseudonyms: export into an empty database or "
             "schema"
         )
     rows = target.read(f"select unit, sequence from {UNITS_TABLE}")
-    return dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))
+    units = dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))
+    version = state["version"]
+    is_earlier = coverage is not None and version > coverage.version()
+    committed_at = 0 if is_earlier else _committed_at(store, version)
+    return units, is_earlier or 0 < committed_at != state["committed_at"] > 0
