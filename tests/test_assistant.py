@@ -21,6 +21,8 @@ from assistants import COMMAND, Assistant, anyio, assistant, reply_of
 from needs import library, needs
 
 import sideline
+from sideline._companions.archived import ArchivedSeason
+from sideline._companions.verdicts import Verdicts
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(180)]
 
@@ -439,3 +441,12 @@ def test_the_settings_of_the_documentation_start_a_server(root: Path, tmp_path: 
 def test_the_server_ends_with_its_input(root: Path) -> None:
     result = run_command(str(root), "--no-log")
     assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_games_of_an_archive_that_was_synced_by_id_are_listed(service: sideline.Simulator, games: list[str], tmp_path: Path) -> None:
+    with service.client() as client:
+        archive = sideline.Archive(tmp_path / "by-id", client)
+        archive.sync(game_ids=games[:1], progress=False)
+        [row] = ArchivedSeason(archive, Verdicts(archive), positions=False).games(None, None).rows
+    assert (row["game_id"], row["status"]) == (games[0], None)
+    assert row["tipoff_at"] is not None

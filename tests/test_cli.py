@@ -318,3 +318,8 @@ def test_the_scripts_of_other_shells_have_every_command_and_option(shell: str, c
     text = capsys.readouterr().out
     for word in (*COMMANDS, "correction-window", "schedule-id"):
         assert word in text
+
+
+def test_a_closed_standard_output_is_no_error() -> None:
+    ran = subprocess.run([*COMMAND, "completion", "bash"], stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1), timeout=30)
+    assert (ran.returncode, ran.stderr) == (0, "")

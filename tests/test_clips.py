@@ -181,3 +181,9 @@ def test_clips_are_a_table() -> None:
     assert found.name == "clips" and "2PT make" in str(found)
     empty = sideline.clips(shots(10).clear(), [video()])
     assert empty.num_rows == 0 and empty.schema.to_arrow() == found.schema.to_arrow()
+
+
+@pytest.mark.parametrize("duration", ["before", "after", "offset"])
+def test_a_duration_that_is_no_number_is_refused(duration: str) -> None:
+    with pytest.raises(ValueError, match=duration):
+        sideline.clips(shots(10), [video()], **{duration: float("nan")})

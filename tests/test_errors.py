@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import errno
 import inspect
 import pickle
+import ssl
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -112,13 +114,19 @@ def test_errors_without_a_response_have_the_cause_that_the_network_reported() ->
     with sideline.Client(username="u", secret="s", base_url="http://127.0.0.1:9", max_retries=0) as client, pytest.raises(sideline.ConnectError) as caught:
         client.teams()
     cause = caught.value.__cause__
-    assert isinstance(cause, ConnectionError)
-    assert str(cause) in str(caught.value)
+    assert isinstance(cause, ConnectionRefusedError)
+    assert cause.errno == errno.ECONNREFUSED
+    assert str(cause.strerror) in str(caught.value)
     with sideline.Simulator(seed=7, teams=4, games=8) as service, service.client(max_retries=0, timeout=0.05) as client:
         service.faults.add(delay=30)
         with pytest.raises(sideline.RequestTimeout) as late:
             client.teams()
     assert isinstance(late.value.__cause__, TimeoutError)
+    with sideline.Simulator(seed=7, teams=4, games=8) as service:
+        plain = service.base_url.replace("http:", "https:")
+        with sideline.Client(username="u", secret="s", base_url=plain, max_retries=0) as client, pytest.raises(sideline.ConnectError) as refused:
+            client.teams()
+    assert isinstance(refused.value.__cause__, ssl.SSLError)
 
 
 def test_an_error_document_in_the_place_of_a_token_is_that_error(teams) -> None:

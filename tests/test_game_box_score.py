@@ -68,6 +68,30 @@ def test_one_team_without_sums_is_summed_and_named(season: sideline.Simulator, g
     assert by_player(table, "PTS") == expected
 
 
+def test_an_error_is_no_team_without_a_box_score(season: sideline.Simulator, game_id: str) -> None:
+    with season.client(max_retries=0) as client:
+        game = client.game(game_id).to_dict()
+        season.faults.add(f"/v1/data/games/{game_id}", body={**game, "results": []})
+        season.faults.add("*/players/game/stats", status=403)
+        with pytest.raises(sideline.PermissionDenied):
+            client.box_score(game_id)
+        season.faults.clear()
+        home = game["game_attributes"]["home_team_id"]
+        season.faults.add(f"/v1/data/teams/{home}/players/game/stats", status=500)
+        season.faults.add("*/stats/*/stats", body={"teams": []})
+        with pytest.raises(sideline.ServerError):
+            client.box_score(game_id)
+
+
+def test_a_game_that_names_one_team_has_a_box_score_of_both(season: sideline.Simulator, game_id: str) -> None:
+    with season.client(max_retries=0) as client:
+        expected = set(client.box_score(game_id)["team_id"])
+        game = client.game(game_id).to_dict()
+        attributes = {name: value for name, value in game["game_attributes"].items() if name != "away_team_id"}
+        season.faults.add(f"/v1/data/games/{game_id}", body={**game, "game_attributes": attributes})
+        assert set(client.box_score(game_id)["team_id"]) == expected
+
+
 @pytest.mark.parametrize("overtime", [False, True])
 def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, overtime: bool) -> None:
     with season.client() as client:

@@ -391,6 +391,19 @@ def test_a_game_of_the_service_is_tracked(service: sideline.Simulator) -> None:
     assert f"{len(periods)} sessions" in repr(game_tracking)
 
 
+def test_a_session_without_times_is_no_session_that_was_read(service: sideline.Simulator) -> None:
+    game_id = service.games[0]["event_id"]
+    with service.client(max_retries=0) as client:
+        game = client.game(game_id).to_dict()
+        game["results"][1].update(started_at=None, ended_at=None, _locations=[])
+        service.faults.add(f"/v1/data/games/{game_id}", body=game)
+        try:
+            with pytest.raises(sideline.IncompleteError, match=game["results"][1]["id"]):
+                client.tracking(game_id)
+        finally:
+            service.faults.clear()
+
+
 def test_shots_and_possessions_of_a_session_are_passed_once(service: sideline.Simulator) -> None:
     pl = library("polars")
     with service.client() as client:

@@ -7,9 +7,12 @@ use pyo3::exceptions::{PyBlockingIOError, PyConnectionError, PyMemoryError, PyOS
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sideline::advice::Advice;
-use sideline::error::{ApiError, ApiErrorKind, Error, FileError, RequestErrorKind};
+use sideline::error::{ApiError, ApiErrorKind, Error, FileError, RequestError, RequestErrorKind};
 use sideline::scrub::{Scrubbed, shown};
 use std::any::Any;
+use std::error::Error as StdError;
+use std::io;
+use std::iter::successors;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The exception of an error.
@@ -73,20 +76,40 @@ fn attach(
         value.setattr("attempts", requested.attempts)?;
         value.setattr("elapsed", requested.elapsed.as_secs_f64())?;
     }
-    let cause = unanswered.and_then(|unanswered| {
-        let text = unanswered.cause()?.to_string();
-        Some(match unanswered.kind {
-            RequestErrorKind::Timeout => PyTimeoutError::new_err(text),
-            _ => PyConnectionError::new_err(text),
-        })
-    });
-    if cause.is_some() {
-        raised.set_cause(py, cause);
+    if let Some(cause) = unanswered.and_then(|unanswered| cause(py, unanswered, error.source())) {
+        raised.set_cause(py, Some(cause));
     }
     if let Error::Api(answer) = error {
         value.setattr("elapsed", answer.elapsed.as_secs_f64())?;
     }
     Ok(())
+}
+
+/// What the system or TLS reported: an `OSError` with its number where it has one, or an `ssl.SSLError`.
+fn cause(py: Python<'_>, unanswered: &RequestError, source: Option<&(dyn StdError + 'static)>) -> Option<PyErr> {
+    let text = unanswered.cause()?.to_string();
+    let sources = successors(source, |&source| source.source());
+    let system: Vec<&io::Error> = sources.filter_map(|source| source.downcast_ref()).collect();
+    if let Some(number) = system.iter().find_map(|error| error.raw_os_error()) {
+        return Some(PyOSError::new_err((number, without_number(&text))));
+    }
+    let is_tls = || system.iter().any(|error| innermost(error).kind() == io::ErrorKind::InvalidData);
+    match unanswered.kind {
+        RequestErrorKind::Timeout => Some(PyTimeoutError::new_err(text)),
+        RequestErrorKind::Certificate => Some(tls_error(py, text)),
+        RequestErrorKind::Connect if is_tls() => Some(tls_error(py, text)),
+        _ => (!system.is_empty()).then(|| PyConnectionError::new_err(text)),
+    }
+}
+
+/// The error that a connector has wrapped into one of its own.
+fn innermost(error: &io::Error) -> &io::Error {
+    error.get_ref().and_then(|inner| inner.downcast_ref()).map_or(error, innermost)
+}
+
+fn tls_error(py: Python<'_>, text: String) -> PyErr {
+    let error = || py.import("ssl")?.getattr("SSLError")?.call1((text,));
+    error().map_or_else(|error| error, PyErr::from_value)
 }
 
 /// Removes the error number at the end of Rust's text, since Python adds it too.

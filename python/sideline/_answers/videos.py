@@ -195,8 +195,10 @@ def clips(
     'no video'
     """
     before, after, offset = as_seconds(before), as_seconds(after), as_seconds(offset)
-    if before < 0 or after < 0:
+    if not (before >= 0 and after >= 0):
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
+    if offset != offset:
+        raise ValueError("offset is nan; it must be a number of seconds")
     pl = library("polars", "polars")
     frame = frame_of("rows", rows)
     time = time_column("rows", frame)

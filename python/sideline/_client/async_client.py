@@ -18,6 +18,7 @@ from .find import (
     LOOKUP_LIMITS,
     as_list,
     check_name,
+    check_teams,
     explain_game_id,
     game_teams,
     players_named,
@@ -1365,13 +1366,13 @@ class AsyncClient(BaseClient):
         game_id = only_id("box_score", "game_id", game_id)
         game = await self.game(game_id, timeout=timeout)
         sessions, teams = game.table("sessions"), game_teams(game)
-        payloads: list[Payload] = []
+        sums = None
         if teams and not periods:
             options: Any = {"game_id": game_id, "on_error": "keep", "progress": False, "timeout": timeout}
-            payloads = list(await self.team_game_stats(teams, **options))
-        service = [payload.table("box_score") for payload in payloads]
+            sums = await self.team_game_stats(teams, **options)
+        service = [payload.table("box_score") for payload in sums or ()]
         parts: list[Payload] = []
-        if len({team for table in service for team in table["team_id"]}) < max(len(teams), 1):
+        if len({team for table in service for team in table["team_id"]}) < 2:
             parts = list(await self.stats(sessions, progress=False, timeout=timeout))
         names: dict[str, str | None] | None = None
         if periods:
@@ -1379,7 +1380,10 @@ class AsyncClient(BaseClient):
             details = await self.stats_details(unknown_ids, progress=False, timeout=timeout)
             names = session_periods(sessions, [payload.table("stat_events") for payload in details])
         boxes = [payload.table("box_score") for payload in parts]
-        return game_box_score(str(game_id), service, boxes, names, self._core.sport)
+        box = game_box_score(str(game_id), service, boxes, names, self._core.sport)
+        if sums is not None:
+            check_teams(sums.errors, box)
+        return box
 
     async def tracking(
         self, game_id: Id, *, progress: ProgressOption = None, timeout: Timeout | Duration | None = None

@@ -1,6 +1,7 @@
 """Finds teams and players by name, and recognises game ids passed as session ids."""
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload, Table
@@ -105,7 +106,12 @@ def explain_game_id(error: "NotFound", operation: str, game_id: object, game: Pa
 
 
 def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
-    """Return each session of a game with the start and end of its positions; sessions without times are left out."""
+    """Return each session of a game with the start and end of its positions.
+
+    Raises `IncompleteError` for a session without them: its positions cannot be requested.
+    """
+    from ..errors import IncompleteError
+
     spans = dict[str, tuple[Any, Any]]()
     windows = game.table("location_windows").to_dicts()
     sessions = game.table("sessions").to_dicts()
@@ -117,7 +123,22 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
         if start is not None and end is not None and start < end:
             first, last = spans.get(row["session_id"], (start, end))
             spans[row["session_id"]] = min(first, start), max(last, end)
+    if timeless_ids := sorted({session["session_id"] for session in sessions} - spans.keys()):
+        raise IncompleteError(
+            f"{', '.join(timeless_ids)}: no start or no end, so the positions cannot be requested. Build a "
+            "sideline.Tracking of the other sessions, or ask again once the service has their times"
+        )
     return [(session_id, start, end) for session_id, (start, end) in spans.items()]
+
+
+def check_teams(errors: Mapping[int | str, Exception], box: Table) -> None:
+    """Raise the error of a team without a row, unless the service has no box score of it."""
+    from ..errors import NotFound
+
+    present = set(map(str, box["team_id"]))
+    for team, error in errors.items():
+        if str(team) not in present and not isinstance(error, NotFound):
+            raise error
 
 
 def game_teams(game: Payload) -> list[str]:

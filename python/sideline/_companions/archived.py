@@ -150,11 +150,8 @@ class ArchivedSeason:
         for row in self._rows("events", "is_game_event", *names):
             if row["is_game_event"] and row["game_id"] not in ids:
                 ids.add(row["game_id"])
-                rows.append(
-                    {"tipoff_at": row["started_at"], **{name: row.get(name) for name in rows[0] if name != "tipoff_at"}}
-                    if rows
-                    else row
-                )
+                game = {name: row.get(name) for name in (*_GAME_COLUMNS, "facility_name")}
+                rows.append(game | {"tipoff_at": row["started_at"]})
         return sorted(rows, key=lambda row: (row["tipoff_at"] is None, row["tipoff_at"], row["game_id"]))
 
     def _check_game(self, game: str) -> None:

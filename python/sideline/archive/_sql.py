@@ -1,6 +1,6 @@
 """Queries over an archive by DuckDB: locked ones for `Archive.sql`, and an open connection for people."""
 
-from threading import Timer
+from threading import TIMEOUT_MAX, Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from .._rows import library
@@ -96,8 +96,15 @@ def select(
     with connection:
         for lock in _LOCKS:
             connection.execute(f"set {lock}")
-        timer = Timer(timeout, connection.interrupt)
-        timer.daemon = True
+        finished = Event()
+
+        def interrupt() -> None:
+            finished.wait(min(timeout, TIMEOUT_MAX))
+            # An interrupt before the statement runs has no effect.
+            while not finished.wait(0.01):
+                connection.interrupt()
+
+        timer = Thread(target=interrupt, daemon=True)
         timer.start()
         try:
             rows: pyarrow.Table = _rows(connection, query, max_rows)
@@ -117,7 +124,8 @@ def select(
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         finally:
-            timer.cancel()
+            finished.set()
+            timer.join()
         if any(name in query.lower() for name in missing_names):
             scope = read_scope(connection, query)
             warn_of_unrequested(store, [name for name in missing_names if name in scope])

@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.parser.check_rest(rest)
     try:
         status: int = args.run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed before the start
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return Exit.INTERRUPTION
     except BrokenPipeError:
