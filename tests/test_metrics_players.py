@@ -182,9 +182,34 @@ def test_the_length_of_a_period_is_an_option() -> None:
     assert metrics.game_state(with_periods(S="Q2"), period_minutes=10)["seconds_left"][0] == 2 * 600 + 1200
 
 
-def test_an_unknown_or_repeated_period_is_refused() -> None:
-    with pytest.raises(ValueError, match="'P1' is not a half"):
-        metrics.game_state(with_periods(S="P1"))
+@pytest.mark.parametrize("place", range(6))
+def test_a_possession_without_a_clock_is_in_order_by_its_time(place: int) -> None:
+    known = with_times(pl.concat(one.to_polars("possessions") for one in with_periods(S="H1", T="H2")))
+    events = pl.concat(one.to_polars("possession_events") for one in with_periods(S="H1", T="H2"))
+    clockless = (pl.col("session_id") == "S") & (pl.col("turn") == place)
+    unknown = known.with_columns(pl.when(~clockless).then(pl.col("start_game_clock_s")))
+    columns = ["session_id", "team_id", "possession", "margin", "points", "opponent_points"]
+    states, expected = (metrics.game_state(rows.drop("turn").reverse(), events) for rows in (unknown, known))
+    assert states.select(columns).rows() == expected.select(columns).rows()
+    assert states["seconds_left"].to_list() == [None if row == place else left for row, left in enumerate(expected["seconds_left"])]
+    nowhere = metrics.game_state(known.with_columns(pl.lit(None, pl.Float64).alias("start_game_clock_s")), events)
+    assert nowhere.select(columns).rows() == expected.select(columns).rows(), "times alone give the order too"
+
+
+def with_times(possessions: pl.DataFrame) -> pl.DataFrame:
+    """Give each possession its `turn` in its session, and a time by it."""
+    turn = 2 * pl.col("possession") + pl.col("team_id") - 1
+    moment = (20_000 * turn).cast(pl.Int64).cast(pl.Datetime("ms", "UTC"))
+    return possessions.with_columns(turn=turn, start_timestamp=moment)
+
+
+@pytest.mark.parametrize("period", ["P1", "Q0", "Q5", "Q", "H0", "H3", "H12", "H", "OT0", "1", "", "Q1 ", "OT" + "9" * 30])
+def test_an_unknown_period_is_refused(period: str) -> None:
+    with pytest.raises(ValueError, match=f"'{period}' is not a half"):
+        metrics.game_state(with_periods(S=period))
+
+
+def test_a_repeated_period_is_refused() -> None:
     without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]
     with pytest.raises(ValueError, match="no game_id"):
         metrics.game_state(without)
