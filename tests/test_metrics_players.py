@@ -109,6 +109,35 @@ def test_a_session_of_box_scores_is_not_counted_twice(kind: str) -> None:
         assert metrics.shooting([sums, sums])["FGA"].sum() == 2 * metrics.shooting(first)["FGA"].sum()
 
 
+@pytest.mark.parametrize("metric", [metrics.shooting, metrics.effective_field_goal, metrics.true_shooting])
+def test_a_game_of_a_teams_box_scores_is_not_counted_twice(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
+    home, away = (game["game_attributes"][f"{side}_team_id"] for side in ("home", "away"))
+    whole, other_team = (client.team_game_stats(team, game_id=game["id"]) for team in (home, away))
+    sessions = client.stats(client.game(game["id"]))
+    again, mixed = f"box_score has game {game['id']} twice: pass", f"box_score has game {game['id']} twice, whole and by session"
+    for table in ("player_stats", "box_score"):
+        lines, parts = whole.to_polars(table), sessions.to_polars(table)
+        assert lines["session_id"].is_null().all()
+        with pytest.raises(ValueError, match=again):
+            metric([lines, lines])
+        for both in ([lines, parts], [parts, lines], [lines.drop("session_id"), parts]):
+            with pytest.raises(ValueError, match=mixed):
+                metric(both)
+        other_game = lines.with_columns(game_id=pl.lit("another"))
+        assert metric([parts, other_game]).height == metric(parts).height
+        lines = lines.filter(pl.col("team_id") == home)
+        assert metric([lines, other_team.to_polars(table).filter(pl.col("team_id") == away)]).height == metric(parts).height
+
+
+@pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
+def test_a_game_of_a_teams_box_scores_is_that_of_the_possessions(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
+    box = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]).to_polars("box_score")
+    possessions = client.possessions(client.game(game["id"])).to_polars("possessions")
+    assert metric(box, possessions)["minutes"].sum() > 0
+    with pytest.raises(ValueError, match=f"game {game['id']} of box_score is not in possessions"):
+        metric(box, possessions.with_columns(game_id=pl.lit("other")))
+
+
 @pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
 def test_box_scores_and_possessions_are_of_the_same_sessions(metric: Any) -> None:
     other_stats, other_possessions = read("stats", stats_body(), "T"), read("possessions", possessions_body(), "T")
