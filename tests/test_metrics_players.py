@@ -83,6 +83,35 @@ def test_usage_and_shares_by_hand() -> None:
     assert alone["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
 
 
+def test_every_null_of_a_player_has_its_reason() -> None:
+    box = read("stats", stats_body({**BOX, 1: {**BOX[1], 17: {"FGA": 1}}})).to_polars("box_score")
+    shares = ["minutes", "usage", "rebound_share"]
+    unlisted = row(metrics.usage(box, POSSESSIONS), player_id=17)
+    assert [unlisted[name] for name in (*shares, "reason")] == [None, None, None, "not_listed"]
+    unlisted = row(metrics.per_36(box, POSSESSIONS), player_id=17)
+    assert (unlisted["minutes"], unlisted["FGA"], unlisted["reason"]) == (None, None, "not_listed")
+    assert metrics.usage(box, POSSESSIONS).filter(pl.col("player_id") != 17)["reason"].is_null().all()
+
+    no_totals = metrics.usage(box.filter(~pl.col("is_team_total")), POSSESSIONS)
+    assert dict(no_totals.select("player_id", "reason").rows()) == {
+        **dict.fromkeys(no_totals["player_id"], "no_team_total"),
+        17: "not_listed",
+    }
+    assert no_totals.filter(pl.col("player_id") != 17)["minutes"].is_not_null().all()
+    one_total = metrics.usage(box.filter(~pl.col("is_team_total") | (pl.col("team_id") == 1)), POSSESSIONS)
+    assert one_total.filter(pl.col("player_id") != 17).group_by("team_id").agg(pl.col("reason").unique()).sort("team_id").rows() == [
+        (1, [None]),
+        (2, ["no_team_total"]),
+    ]
+
+    # The clock of the third possession of team 1, in which 15 is off court, is unknown: 15's minutes are not.
+    body = possessions_body()
+    body["teams"][0]["possessions"][2]["end_game_clock"] = None
+    table = metrics.usage(box, read("possessions", body))
+    assert set(table.filter(pl.col("player_id") != 17)["reason"]) == {"clock_unknown"}
+    assert row(metrics.minutes(read("possessions", body)), player_id=15)["minutes"] is not None
+
+
 def with_periods(**periods: str) -> list[sideline.Payload]:
     """The same game, once in each session, under a period."""
     found = []
