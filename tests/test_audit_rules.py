@@ -483,8 +483,8 @@ def test_nulls_fire_no_rule(planted: Game) -> None:
 
     def erase(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: None if key in names else erase(one) for key, one in value.items()}
-        return [erase(one) for one in value] if isinstance(value, list) else value
+            return {key: None if key in names else erase(item) for key, item in value.items()}
+        return [erase(item) for item in value] if isinstance(value, list) else value
 
     planted["sessions"] = erase(planted["sessions"])
     assert violations(planted) == []
@@ -505,16 +505,16 @@ def test_nulls_fire_no_rule(planted: Game) -> None:
     ],
 )
 def test_one_null_fires_no_rule(table: str, column: str, planted: Game) -> None:
-    given = arguments(planted)
+    tables = arguments(planted)
     argument = "possessions" if table == "possession_events" else table
     names = ("possessions", "possession_events") if argument == "possessions" else (table,)
-    frames = {name: pl.concat(part.to_polars(name) for part in given[argument]) for name in names}
-    known = frames[table].with_row_index("row").filter(pl.col(column).is_not_null())
+    frames = {name: pl.concat(part.to_polars(name) for part in tables[argument]) for name in names}
+    rows = frames[table].with_row_index("row").filter(pl.col(column).is_not_null())
     # Of a flag, one that is true; of a clock or a place, the greatest.
-    greatest = known.sort(column)["row"][-1] if known.schema[column] != pl.List(pl.Int64) else known["row"][1]
-    for row in {known["row"][0], known["row"][-1], greatest}:
-        erased = frames[table].with_columns(pl.when(pl.int_range(pl.len()) != row).then(pl.col(column)))
-        assert sideline.audit(**given | {argument: [*(frames | {table: erased}).values()]}).to_dicts() == []
+    greatest = rows.sort(column)["row"][-1] if rows.schema[column] != pl.List(pl.Int64) else rows["row"][1]
+    for row in {rows["row"][0], rows["row"][-1], greatest}:
+        frame = frames[table].with_columns(pl.when(pl.int_range(pl.len()) != row).then(pl.col(column)))
+        assert sideline.audit(**tables | {argument: [*(frames | {table: frame}).values()]}).to_dicts() == []
 
 
 def test_an_unknown_value_hides_no_other_violation(planted: Game) -> None:

@@ -149,13 +149,14 @@ def test_small_integers_do_not_overflow(kind: str) -> None:
     ]
     for source, target in itertools.permutations((COURT, HOOP, Frame("centre", "left", "ft"), Frame("hoop", "up", "in")), 2):
         expected = court.transform(x, y, source, target, hoop=(hoop_x, hoop_y))
+        approximate = [pytest.approx(axis, rel=1e-12) for axis in expected]
         for make in makers:
             seen = court.transform(make(x), make(y), source, target, hoop=(make(hoop_x), make(hoop_y)))
-            assert [list(one) for one in seen] == [pytest.approx(one, rel=1e-12) for one in expected]
-        frame = pl.DataFrame(dict(zip("xyhk", (pl.Series(one, dtype=dtype) for one in (x, y, hoop_x, hoop_y)), strict=True)))
+            assert [list(axis) for axis in seen] == approximate
+        frame = pl.DataFrame(dict(zip("xyhk", (pl.Series(values, dtype=dtype) for values in (x, y, hoop_x, hoop_y)), strict=True)))
         columns = court.transform(pl.col("x"), pl.col("y"), source, target, hoop=(pl.col("h"), pl.col("k")))
         in_frame = frame.select(x=columns[0], y=columns[1])
-        assert [in_frame[name].to_list() for name in "xy"] == [pytest.approx(one, rel=1e-12) for one in expected]
+        assert [in_frame[name].to_list() for name in "xy"] == approximate
     for source_unit, target_unit in itertools.permutations(("mm", "cm", "m", "in", "ft"), 2):
         lengths = court.convert(y, source_unit, target_unit)
         for make in makers:

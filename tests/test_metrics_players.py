@@ -86,10 +86,10 @@ def test_usage_and_shares_by_hand() -> None:
 def test_every_null_of_a_player_has_its_reason() -> None:
     box = read("stats", stats_body({**BOX, 1: {**BOX[1], 17: {"FGA": 1}}})).to_polars("box_score")
     shares = ["minutes", "usage", "rebound_share"]
-    unlisted = row(metrics.usage(box, POSSESSIONS), player_id=17)
-    assert [unlisted[name] for name in (*shares, "reason")] == [None, None, None, "not_listed"]
-    unlisted = row(metrics.per_36(box, POSSESSIONS), player_id=17)
-    assert (unlisted["minutes"], unlisted["FGA"], unlisted["reason"]) == (None, None, "not_listed")
+    player_line = row(metrics.usage(box, POSSESSIONS), player_id=17)
+    assert [player_line[name] for name in (*shares, "reason")] == [None, None, None, "not_listed"]
+    player_line = row(metrics.per_36(box, POSSESSIONS), player_id=17)
+    assert (player_line["minutes"], player_line["FGA"], player_line["reason"]) == (None, None, "not_listed")
     assert metrics.usage(box, POSSESSIONS).filter(pl.col("player_id") != 17)["reason"].is_null().all()
 
     no_totals = metrics.usage(box.filter(~pl.col("is_team_total")), POSSESSIONS)
@@ -141,21 +141,21 @@ def test_a_session_of_box_scores_is_not_counted_twice(kind: str) -> None:
 @pytest.mark.parametrize("metric", [metrics.shooting, metrics.effective_field_goal, metrics.true_shooting])
 def test_a_game_of_a_teams_box_scores_is_not_counted_twice(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
     home, away = (game["game_attributes"][f"{side}_team_id"] for side in ("home", "away"))
-    whole, other_team = (client.team_game_stats(team, game_id=game["id"]) for team in (home, away))
+    home_stats, away_stats = (client.team_game_stats(team, game_id=game["id"]) for team in (home, away))
     sessions = client.stats(client.game(game["id"]))
-    again, mixed = f"box_score has game {game['id']} twice: pass", f"box_score has game {game['id']} twice, whole and by session"
+    repeated_game, mixed_game = f"box_score has game {game['id']} twice: pass", f"box_score has game {game['id']} twice, whole and by session"
     for table in ("player_stats", "box_score"):
-        lines, parts = whole.to_polars(table), sessions.to_polars(table)
+        lines, parts = home_stats.to_polars(table), sessions.to_polars(table)
         assert lines["session_id"].is_null().all()
-        with pytest.raises(ValueError, match=again):
+        with pytest.raises(ValueError, match=repeated_game):
             metric([lines, lines])
-        for both in ([lines, parts], [parts, lines], [lines.drop("session_id"), parts]):
-            with pytest.raises(ValueError, match=mixed):
-                metric(both)
+        for frames in ([lines, parts], [parts, lines], [lines.drop("session_id"), parts]):
+            with pytest.raises(ValueError, match=mixed_game):
+                metric(frames)
         other_game = lines.with_columns(game_id=pl.lit("another"))
         assert metric([parts, other_game]).height == metric(parts).height
         lines = lines.filter(pl.col("team_id") == home)
-        assert metric([lines, other_team.to_polars(table).filter(pl.col("team_id") == away)]).height == metric(parts).height
+        assert metric([lines, away_stats.to_polars(table).filter(pl.col("team_id") == away)]).height == metric(parts).height
 
 
 @pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
@@ -242,15 +242,15 @@ def test_the_length_of_a_period_is_an_option() -> None:
 
 @pytest.mark.parametrize("place", range(6))
 def test_a_possession_without_a_clock_is_in_order_by_its_time(place: int) -> None:
-    known = with_times(pl.concat(one.to_polars("possessions") for one in with_periods(S="H1", T="H2")))
-    events = pl.concat(one.to_polars("possession_events") for one in with_periods(S="H1", T="H2"))
+    complete_rows = with_times(pl.concat(session.to_polars("possessions") for session in with_periods(S="H1", T="H2")))
+    events = pl.concat(session.to_polars("possession_events") for session in with_periods(S="H1", T="H2"))
     clockless = (pl.col("session_id") == "S") & (pl.col("turn") == place)
-    unknown = known.with_columns(pl.when(~clockless).then(pl.col("start_game_clock_s")))
+    rows_without_clock = complete_rows.with_columns(pl.when(~clockless).then(pl.col("start_game_clock_s")))
     columns = ["session_id", "team_id", "possession", "margin", "points", "opponent_points"]
-    states, expected = (metrics.game_state(rows.drop("turn").reverse(), events) for rows in (unknown, known))
+    states, expected = (metrics.game_state(rows.drop("turn").reverse(), events) for rows in (rows_without_clock, complete_rows))
     assert states.select(columns).rows() == expected.select(columns).rows()
     assert states["seconds_left"].to_list() == [None if row == place else left for row, left in enumerate(expected["seconds_left"])]
-    nowhere = metrics.game_state(known.with_columns(pl.lit(None, pl.Float64).alias("start_game_clock_s")), events)
+    nowhere = metrics.game_state(complete_rows.with_columns(pl.lit(None, pl.Float64).alias("start_game_clock_s")), events)
     assert nowhere.select(columns).rows() == expected.select(columns).rows(), "times alone give the order too"
 
 

@@ -704,20 +704,20 @@ def test_the_score_margin_is_a_line_over_the_game() -> None:
 
 
 @needs("polars")
-@pytest.mark.parametrize("unknown", [[5], [0], [39], [19, 20, 39], range(20), range(20, 40)])
-def test_possessions_without_a_clock_are_left_out_of_the_score_margin(unknown: Sequence[int]) -> None:
+@pytest.mark.parametrize("places", [[5], [0], [39], [19, 20, 39], range(20), range(20, 40)])
+def test_possessions_without_a_clock_are_left_out_of_the_score_margin(places: Sequence[int]) -> None:
     possessions, events = scored()
     [full, *_] = score_margin(possessions, events, new(**WIDE)).lines
     rows = possessions.to_pylist()
-    for place in unknown:
+    for place in places:
         rows[place]["start_game_clock_s"] = None
     ax = score_margin(pa.Table.from_pylist(rows), events, new(**WIDE))
-    kept = [place for place in range(41) if place not in unknown]
-    assert ax.lines[0].get_ydata().tolist() == full.get_ydata()[kept].tolist()
+    other_places = [place for place in range(41) if place not in places]
+    assert ax.lines[0].get_ydata().tolist() == full.get_ydata()[other_places].tolist()
     assert ax.get_title(loc="left") == full.axes.get_title(loc="left")
-    assert ax.get_xlabel() == f"minutes played; {len(unknown)} without a clock, left out"
-    if len(unknown) < 20:
-        assert ax.lines[0].get_xdata().tolist() == full.get_xdata()[kept].tolist()
+    assert ax.get_xlabel() == f"minutes played; {len(places)} without a clock, left out"
+    if len(places) < 20:
+        assert ax.lines[0].get_xdata().tolist() == full.get_xdata()[other_places].tolist()
 
 
 @needs("polars")
