@@ -152,8 +152,8 @@ def one_player_on_both_sides(bodies: Bodies) -> None:
     one["player_ids"][0] = one["opposing_player_ids"][0]
 
 
-def nobody_told(bodies: Bodies) -> None:
-    bodies["possessions"]["teams"][1]["possessions"][0]["player_ids"] = None
+def nobody_on_court(bodies: Bodies) -> None:
+    bodies["possessions"]["teams"][1]["possessions"][0]["player_ids"] = []
 
 
 def a_clock_of_an_event(bodies: Bodies) -> None:
@@ -228,7 +228,7 @@ SEEDED: dict[Callable[[Bodies], None], tuple[str, int | None]] = {
     six_opponents: ("five_a_side", 1),
     one_player_twice: ("five_a_side", 1),
     one_player_on_both_sides: ("five_a_side", 1),
-    nobody_told: ("five_a_side", 1),
+    nobody_on_court: ("five_a_side", 1),
     a_clock_of_an_event: ("clocks_never_rise", 1),
     a_clock_of_a_possession: ("clocks_never_rise", 1),
     a_clock_of_an_event_of_a_possession: ("clocks_never_rise", 1),

@@ -483,14 +483,45 @@ def test_nulls_fire_no_rule(planted: Game) -> None:
 
     def erase(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: None if key in names else erase(one) for key, one in value.items()}
-        return [erase(one) for one in value] if isinstance(value, list) else value
+            return {key: None if key in names else erase(item) for key, item in value.items()}
+        return [erase(item) for item in value] if isinstance(value, list) else value
 
     planted["sessions"] = erase(planted["sessions"])
     assert violations(planted) == []
     for result in planted["game"]["results"]:
         result["ended_at"] = None
     assert violations(planted) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("player_stats", "value"),
+        *(("stat_events", name) for name in ("value", "occurred_at", "game_clock_s", "period")),
+        *(("possessions", f"{side}_{name}") for side in ("start", "end") for name in ("timestamp", "game_clock_s")),
+        *(("possessions", name) for name in ("period", "player_ids", "opposing_player_ids", "turnover")),
+        *(("possession_events", name) for name in ("timestamp", "game_clock_s", "shot_clock_s", "shot_distance_cm", "is_3point")),
+        *(("shots", name) for name in ("player_id", "occurred_at", "is_make", "is_3point", "player_x", "hoop_y", "hoop_player_x", "game_clock_s", "period")),
+    ],
+)
+def test_one_null_fires_no_rule(table: str, column: str, planted: Game) -> None:
+    tables = arguments(planted)
+    argument = "possessions" if table == "possession_events" else table
+    names = ("possessions", "possession_events") if argument == "possessions" else (table,)
+    frames = {name: pl.concat(part.to_polars(name) for part in tables[argument]) for name in names}
+    rows = frames[table].with_row_index("row").filter(pl.col(column).is_not_null())
+    # Of a flag, one that is true; of a clock or a place, the greatest.
+    greatest = rows.sort(column)["row"][-1] if rows.schema[column] != pl.List(pl.Int64) else rows["row"][1]
+    for row in {rows["row"][0], rows["row"][-1], greatest}:
+        frame = frames[table].with_columns(pl.when(pl.int_range(pl.len()) != row).then(pl.col(column)))
+        assert sideline.audit(**tables | {argument: [*(frames | {table: frame}).values()]}).to_dicts() == []
+
+
+def test_an_unknown_value_hides_no_other_violation(planted: Game) -> None:
+    shots(planted)[0][1]["is_make"] = None
+    player, shot = next((player, shot) for player, shot in shots(planted) if player != shots(planted)[0][0] and shot["is_make"])
+    shot["is_make"] = False
+    assert {(row["rule"], row["player_id"]) for row in violations(planted)} == {("shots_match_events", player)}
 
 
 def test_differences_within_a_tolerance_fire_no_rule(planted: Game) -> None:

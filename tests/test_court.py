@@ -133,6 +133,42 @@ def test_every_kind_of_number_gives_its_own_kind() -> None:
     assert court.transform([0, 1], [0, 0], COURT, HOOP, hoop=(0, 12_700)) == ([0, -1], [12_700, 12_700])
 
 
+INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_small_integers_do_not_overflow(kind: str) -> None:
+    x, y, hoop_x, hoop_y = ([value % (127 if kind.endswith("t8") else 30_000) for value in values] for values in ([31, 117], [78, 7899], [2, 44], [12_783, 30]))
+    dtype = getattr(pl, kind.replace("uint", "UInt").replace("int", "Int"))
+    makers: list[Any] = [
+        lambda values: np.array(values, dtype=kind),
+        lambda values: pl.Series(values, dtype=dtype),
+        lambda values: pd.Series(values, dtype=kind),
+        lambda values: pd.Series(values, dtype=kind.replace("uint", "UInt").replace("int", "Int")),
+        lambda values: [np.dtype(kind).type(value) for value in values],
+    ]
+    for source, target in itertools.permutations((COURT, HOOP, Frame("centre", "left", "ft"), Frame("hoop", "up", "in")), 2):
+        expected = court.transform(x, y, source, target, hoop=(hoop_x, hoop_y))
+        approximate = [pytest.approx(axis, rel=1e-12) for axis in expected]
+        for make in makers:
+            seen = court.transform(make(x), make(y), source, target, hoop=(make(hoop_x), make(hoop_y)))
+            assert [list(axis) for axis in seen] == approximate
+        frame = pl.DataFrame(dict(zip("xyhk", (pl.Series(values, dtype=dtype) for values in (x, y, hoop_x, hoop_y)), strict=True)))
+        columns = court.transform(pl.col("x"), pl.col("y"), source, target, hoop=(pl.col("h"), pl.col("k")))
+        in_frame = frame.select(x=columns[0], y=columns[1])
+        assert [in_frame[name].to_list() for name in "xy"] == approximate
+    for source_unit, target_unit in itertools.permutations(("mm", "cm", "m", "in", "ft"), 2):
+        lengths = court.convert(y, source_unit, target_unit)
+        for make in makers:
+            assert list(court.convert(make(y), source_unit, target_unit)) == pytest.approx(lengths, rel=1e-12)
+
+
+def test_floats_keep_their_size() -> None:
+    for dtype in (np.float32, np.float64):
+        assert court.convert(np.array([12_725], dtype=dtype), "mm", "ft").dtype == dtype
+    assert court.convert(pl.Series([12_725], dtype=pl.Float32), "mm", "ft").dtype == pl.Float32
+
+
 def test_missing_coordinates_stay_missing() -> None:
     assert court.transform([None, 1], [2, 2], HOOP, Frame("hoop", "up")) == ([None, -1], [None, -2])
     assert court.transform([1, 1], [2, 2], COURT, HOOP, hoop=([0, None], [9, 9])) == ([-1, None], [7, None])

@@ -83,6 +83,35 @@ def test_usage_and_shares_by_hand() -> None:
     assert alone["rebound_share"].to_list() == [None] * 5, "the opponents' lines are missing"
 
 
+def test_every_null_of_a_player_has_its_reason() -> None:
+    box = read("stats", stats_body({**BOX, 1: {**BOX[1], 17: {"FGA": 1}}})).to_polars("box_score")
+    shares = ["minutes", "usage", "rebound_share"]
+    player_line = row(metrics.usage(box, POSSESSIONS), player_id=17)
+    assert [player_line[name] for name in (*shares, "reason")] == [None, None, None, "not_listed"]
+    player_line = row(metrics.per_36(box, POSSESSIONS), player_id=17)
+    assert (player_line["minutes"], player_line["FGA"], player_line["reason"]) == (None, None, "not_listed")
+    assert metrics.usage(box, POSSESSIONS).filter(pl.col("player_id") != 17)["reason"].is_null().all()
+
+    no_totals = metrics.usage(box.filter(~pl.col("is_team_total")), POSSESSIONS)
+    assert dict(no_totals.select("player_id", "reason").rows()) == {
+        **dict.fromkeys(no_totals["player_id"], "no_team_total"),
+        17: "not_listed",
+    }
+    assert no_totals.filter(pl.col("player_id") != 17)["minutes"].is_not_null().all()
+    one_total = metrics.usage(box.filter(~pl.col("is_team_total") | (pl.col("team_id") == 1)), POSSESSIONS)
+    assert one_total.filter(pl.col("player_id") != 17).group_by("team_id").agg(pl.col("reason").unique()).sort("team_id").rows() == [
+        (1, [None]),
+        (2, ["no_team_total"]),
+    ]
+
+    # The clock of the third possession of team 1, in which 15 is off court, is unknown: 15's minutes are not.
+    body = possessions_body()
+    body["teams"][0]["possessions"][2]["end_game_clock"] = None
+    table = metrics.usage(box, read("possessions", body))
+    assert set(table.filter(pl.col("player_id") != 17)["reason"]) == {"clock_unknown"}
+    assert row(metrics.minutes(read("possessions", body)), player_id=15)["minutes"] is not None
+
+
 def with_periods(**periods: str) -> list[sideline.Payload]:
     """The same game, once in each session, under a period."""
     found = []
@@ -107,6 +136,35 @@ def test_a_session_of_box_scores_is_not_counted_twice(kind: str) -> None:
     if kind == "box_score":  # sums over ranges have no ids, and may be added up
         sums = first.with_columns(session_id=pl.lit(None, pl.String))
         assert metrics.shooting([sums, sums])["FGA"].sum() == 2 * metrics.shooting(first)["FGA"].sum()
+
+
+@pytest.mark.parametrize("metric", [metrics.shooting, metrics.effective_field_goal, metrics.true_shooting])
+def test_a_game_of_a_teams_box_scores_is_not_counted_twice(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
+    home, away = (game["game_attributes"][f"{side}_team_id"] for side in ("home", "away"))
+    home_stats, away_stats = (client.team_game_stats(team, game_id=game["id"]) for team in (home, away))
+    sessions = client.stats(client.game(game["id"]))
+    repeated_game, mixed_game = f"box_score has game {game['id']} twice: pass", f"box_score has game {game['id']} twice, whole and by session"
+    for table in ("player_stats", "box_score"):
+        lines, parts = home_stats.to_polars(table), sessions.to_polars(table)
+        assert lines["session_id"].is_null().all()
+        with pytest.raises(ValueError, match=repeated_game):
+            metric([lines, lines])
+        for frames in ([lines, parts], [parts, lines], [lines.drop("session_id"), parts]):
+            with pytest.raises(ValueError, match=mixed_game):
+                metric(frames)
+        other_game = lines.with_columns(game_id=pl.lit("another"))
+        assert metric([parts, other_game]).height == metric(parts).height
+        lines = lines.filter(pl.col("team_id") == home)
+        assert metric([lines, away_stats.to_polars(table).filter(pl.col("team_id") == away)]).height == metric(parts).height
+
+
+@pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
+def test_a_game_of_a_teams_box_scores_is_that_of_the_possessions(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
+    box = client.team_game_stats(game["game_attributes"]["home_team_id"], game_id=game["id"]).to_polars("box_score")
+    possessions = client.possessions(client.game(game["id"])).to_polars("possessions")
+    assert metric(box, possessions)["minutes"].sum() > 0
+    with pytest.raises(ValueError, match=f"game {game['id']} of box_score is not in possessions"):
+        metric(box, possessions.with_columns(game_id=pl.lit("other")))
 
 
 @pytest.mark.parametrize("metric", [metrics.per_36, metrics.usage])
@@ -182,9 +240,34 @@ def test_the_length_of_a_period_is_an_option() -> None:
     assert metrics.game_state(with_periods(S="Q2"), period_minutes=10)["seconds_left"][0] == 2 * 600 + 1200
 
 
-def test_an_unknown_or_repeated_period_is_refused() -> None:
-    with pytest.raises(ValueError, match="'P1' is not a half"):
-        metrics.game_state(with_periods(S="P1"))
+@pytest.mark.parametrize("place", range(6))
+def test_a_possession_without_a_clock_is_in_order_by_its_time(place: int) -> None:
+    complete_rows = with_times(pl.concat(session.to_polars("possessions") for session in with_periods(S="H1", T="H2")))
+    events = pl.concat(session.to_polars("possession_events") for session in with_periods(S="H1", T="H2"))
+    clockless = (pl.col("session_id") == "S") & (pl.col("turn") == place)
+    rows_without_clock = complete_rows.with_columns(pl.when(~clockless).then(pl.col("start_game_clock_s")))
+    columns = ["session_id", "team_id", "possession", "margin", "points", "opponent_points"]
+    states, expected = (metrics.game_state(rows.drop("turn").reverse(), events) for rows in (rows_without_clock, complete_rows))
+    assert states.select(columns).rows() == expected.select(columns).rows()
+    assert states["seconds_left"].to_list() == [None if row == place else left for row, left in enumerate(expected["seconds_left"])]
+    nowhere = metrics.game_state(complete_rows.with_columns(pl.lit(None, pl.Float64).alias("start_game_clock_s")), events)
+    assert nowhere.select(columns).rows() == expected.select(columns).rows(), "times alone give the order too"
+
+
+def with_times(possessions: pl.DataFrame) -> pl.DataFrame:
+    """Give each possession its `turn` in its session, and a time by it."""
+    turn = 2 * pl.col("possession") + pl.col("team_id") - 1
+    moment = (20_000 * turn).cast(pl.Int64).cast(pl.Datetime("ms", "UTC"))
+    return possessions.with_columns(turn=turn, start_timestamp=moment)
+
+
+@pytest.mark.parametrize("period", ["P1", "Q0", "Q5", "Q", "H0", "H3", "H12", "H", "OT0", "1", "", "Q1 ", "OT" + "9" * 30])
+def test_an_unknown_period_is_refused(period: str) -> None:
+    with pytest.raises(ValueError, match=f"'{period}' is not a half"):
+        metrics.game_state(with_periods(S=period))
+
+
+def test_a_repeated_period_is_refused() -> None:
     without = [sideline.Payload.from_bytes("possessions", one.raw, session_id=name) for one, name in zip(with_periods(S="H1", T="H1"), "ST", strict=True)]
     with pytest.raises(ValueError, match="no game_id"):
         metrics.game_state(without)

@@ -138,6 +138,23 @@ def test_rows_without_a_frame_have_none(located: sideline.Payload, client: sidel
         moments(shots.drop("session_id"), located)
 
 
+@pytest.mark.parametrize("kind", [pl.Int32, pl.Int64, pl.UInt64, pl.Float64])
+def test_session_ids_that_are_no_texts_are_refused(kind: Any, located: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    shots, frames = near(client, session_id, located), located.to_polars()
+    numbered_shots, numbered_frames = (frame.with_columns(session_id=pl.lit(7, kind)) for frame in (shots, frames))
+    for locations in (frames, numbered_frames, numbered_frames.lazy()):
+        with pytest.raises(ValueError, match=f"rows: the column session_id is of type {kind}; it must have texts"):
+            moments(numbered_shots, locations)
+    for locations in (numbered_frames, numbered_frames.lazy()):
+        with pytest.raises(ValueError, match=f"locations: the column session_id is of type {kind}; it must have texts"):
+            moments(shots, locations)
+    expected = moments(shots, frames)
+    assert expected.num_rows
+    for texts in (pl.Categorical, pl.Enum([session_id])):
+        categories = (frame.with_columns(pl.col("session_id").cast(texts)) for frame in (shots, frames))
+        assert keys(moments(*categories)) == keys(expected)
+
+
 def test_of_an_archive_only_the_windows_are_read(tmp_path: Path) -> None:
     """Against the second service: all plays of all sessions, by way of a lazy scan, equal a search of its truth."""
     with Service(seed=4, teams=2, games=2, sessions=(1, 2), features=Features()) as service:
@@ -146,8 +163,8 @@ def test_of_an_archive_only_the_windows_are_read(tmp_path: Path) -> None:
         archive.sync(game_ids=[event.id for event in service.season.events if event.is_game], tables=["locations", "shots"], on_error="keep", progress=False)
         truth = service.truth()
         shots = archive.scan("shots").collect()
-        found = moments(shots, archive.scan("locations"), before=2, after=1)
-        assert keys(found) == by_hand(shots.to_dicts(), truth["locations"], 2, 1)
+        frames = moments(shots, archive.scan("locations"), before=2, after=1)
+        assert keys(frames) == by_hand(shots.to_dicts(), truth["locations"], 2, 1)
         events = archive.scan("shots").collect().rename({"occurred_at": "timestamp"}).with_columns(pl.col("timestamp") + timedelta(seconds=1))
         assert keys(moments(events, archive.scan("locations"))) == by_hand(events.to_dicts(), truth["locations"], 3, 3, "timestamp")
         client.close()

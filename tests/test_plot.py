@@ -6,7 +6,7 @@ import math
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -701,6 +701,32 @@ def test_the_score_margin_is_a_line_over_the_game() -> None:
     with pytest.raises(ValueError, match="of 2 games"):
         score_margin(other, two[1], new())
     assert written(score_margin({"team_id": []}, None, new())) == "no possessions"
+
+
+@needs("polars")
+@pytest.mark.parametrize("places", [[5], [0], [39], [19, 20, 39], range(20), range(20, 40)])
+def test_possessions_without_a_clock_are_left_out_of_the_score_margin(places: Sequence[int]) -> None:
+    possessions, events = scored()
+    [full, *_] = score_margin(possessions, events, new(**WIDE)).lines
+    rows = possessions.to_pylist()
+    for place in places:
+        rows[place]["start_game_clock_s"] = None
+    ax = score_margin(pa.Table.from_pylist(rows), events, new(**WIDE))
+    other_places = [place for place in range(41) if place not in places]
+    assert ax.lines[0].get_ydata().tolist() == full.get_ydata()[other_places].tolist()
+    assert ax.get_title(loc="left") == full.axes.get_title(loc="left")
+    assert ax.get_xlabel() == f"minutes played; {len(places)} without a clock, left out"
+    if len(places) < 20:
+        assert ax.lines[0].get_xdata().tolist() == full.get_xdata()[other_places].tolist()
+
+
+@needs("polars")
+def test_without_any_clock_there_is_no_score_margin() -> None:
+    possessions, events = scored()
+    rows = [row | {"start_game_clock_s": None} for row in possessions.to_pylist()]
+    rows[0]["start_game_clock_s"] = float("nan")
+    ax = score_margin(pa.Table.from_pylist(rows), events, new())
+    assert written(ax) == "no possessions" and ax.get_xlabel() == "40 without a clock, left out"
 
 
 @needs("polars")

@@ -23,7 +23,7 @@ Distances (`distance_cm`, `shot_distance_cm`, DIST) are centimetres, not millime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
@@ -49,7 +49,8 @@ Attacking: TypeAlias = Literal["up", "down", "left", "right"]
 
 Values: TypeAlias = Any
 """A number, a list or tuple of numbers (with `None` for missing ones), a NumPy array, a polars expression or Series, a
-pandas Series, or anything else with arithmetic. For a list the result is a list."""
+pandas Series, or anything else with arithmetic. For a list the result is a list; integers of NumPy, polars and pandas
+become floats of 64 bits."""
 
 # Millimetres in a unit, as a fraction: a foot is exactly 304.8 mm.
 _MILLIMETRES = {"mm": (1, 1), "cm": (10, 1), "m": (1000, 1), "in": (127, 5), "ft": (1524, 5)}
@@ -138,16 +139,24 @@ def convert(value: Values, source: Unit, target: Unit) -> Values:
     (above, below), (other_above, other_below) = _unit(source), _unit(target)
     if source == target:
         return value
+    value = _without_overflow(value)
     multiplier, divisor = above * other_below, below * other_above
     if multiplier % divisor == 0:
         return value * (multiplier // divisor)
     return value * multiplier / divisor
 
 
+def _without_overflow(value: Values) -> Values:
+    """Return integers of a fixed size as floats of 64 bits; floats keep their size, and numbers of Python are exact."""
+    is_exact = value is None or (isinstance(value, Number) and not hasattr(value, "dtype"))
+    return value if is_exact else value * 1.0
+
+
 def _point(x: Values, y: Values, source: Frame, target: Frame, hoop_x: Values, hoop_y: Values) -> tuple[Values, Values]:
     moved, turned = source.origin != target.origin, (source.attacking is None) != (target.attacking is None)
     if (moved or turned) and (hoop_x is None or hoop_y is None):
         raise ValueError("the attacked hoop is required: pass hoop=(hoop_x, hoop_y), as the service sends them")
+    x, y, hoop_x, hoop_y = (_without_overflow(value) for value in (x, y, hoop_x, hoop_y))
     if not moved and not turned and source.attacking == target.attacking:
         return convert(x, source.unit, target.unit), convert(y, source.unit, target.unit)
     if not moved:

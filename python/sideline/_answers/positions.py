@@ -47,8 +47,8 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
         normalize: rotate the court by half a turn where needed, so that the attacked hoop is at positive y; `rows` need
             `hoop_y`, which shots have.
 
-    Requires polars and pyarrow. Raises `ValueError` for a missing column. See the documentation: Answers.
-
+    Requires polars and pyarrow. Raises `ValueError` for a missing column, or a `session_id` that is no text. See the
+    documentation: Answers.
 
     >>> shot = client.shots(session_id).to_polars().head(1)
     >>> at = shot["occurred_at"][0]
@@ -94,6 +94,7 @@ def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "
     if missing := [name for name in needed_columns if name not in frame.columns]:
         reason = ": it says which hoop is attacked; shots have it" if "hoop_y" in missing else ""
         raise ValueError(f"rows has no column {' and '.join(missing)}{reason}")
+    _check_session_ids("rows", frame.schema["session_id"])
     at = pl.col(time).dt.epoch("ms")
     windows: polars.DataFrame = (
         frame.with_row_index("row")
@@ -110,6 +111,13 @@ def _windows(rows: Source, before: float, after: float, *, normalize: bool) -> "
         .drop_nulls(["session_id", "at"])
     )
     return windows
+
+
+def _check_session_ids(argument: str, kind: "polars.DataType") -> None:
+    """Raise for ids that are no texts, which would equal none of the other table."""
+    pl = library("polars", "polars")
+    if not isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Null):
+        raise ValueError(f"{argument}: the column session_id is of type {kind}; it must have texts")
 
 
 def _join_parts(parts: "Iterator[pyarrow.Table]") -> "pyarrow.Table":
@@ -139,6 +147,7 @@ def _locations(source: object) -> "polars.LazyFrame":
     frame_schema = lazy.collect_schema()
     if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(frame_schema)}")
+    _check_session_ids("locations", frame_schema["session_id"])
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [
         pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()

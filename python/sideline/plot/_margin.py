@@ -30,7 +30,8 @@ def score_margin(
 ) -> Axes:
     """Draw the score margin of a game over time: above the middle one team leads, below it the other.
 
-    It uses `sideline.metrics.game_state`, and requires polars too.
+    It uses `sideline.metrics.game_state`, and requires polars too. Possessions without a game clock are left out; the
+    note under the axis gives their number.
 
     Parameters:
         possessions: `client.possessions` of all sessions of a game, or the table `possessions`.
@@ -60,7 +61,15 @@ def score_margin(
         raise ValueError(f"these are possessions of {states['game_id'].n_unique()} games: pass those of one game")
     first, second = sorted(states["team_id"].unique())
     margin, total = _margins(states, first)
-    at, begins = _elapsed(states)
+    is_timed = np.isfinite(states["seconds_left"].to_numpy())
+    left_out = int((~is_timed).sum())
+    note = f"{left_out} without a clock, left out" if left_out else ""
+    if not is_timed.any():
+        ax.set(xticks=[], yticks=[], xlabel=note)
+        nothing(ax, "possessions")
+        return ax
+    margin = margin[np.append(is_timed, True)]
+    at, begins = _elapsed(states.filter(is_timed))
     x = np.append(at, max(begins[-1][2], float(at[-1]))) / MINUTE
     lines = ax.step(x, margin, **{"where": "post", "color": "0.2", "linewidth": 1.0, **options})
     fills = team_colours((first, second), colors)
@@ -72,7 +81,7 @@ def score_margin(
     labels = columns.team_names(names_of(teams, "team"))
     names = [team_label(team, labels) for team in (first, second)]
     limit = max(4.0, float(np.abs(margin).max()) * 1.15)
-    ax.set(xlim=(0, float(x[-1])), ylim=(-limit, limit), xlabel="minutes played")
+    ax.set(xlim=(0, float(x[-1])), ylim=(-limit, limit), xlabel="; ".join(filter(None, ["minutes played", note])))
     ax.set_title(f"{names[0]} {total}, {names[1]} {total - int(margin[-1])}", loc="left", fontsize=11, pad=16)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.0f}"))
     _write_leads(ax, names, fills)

@@ -141,6 +141,6 @@ def mark_period(ax: Axes, at: float, name: str | None) -> None:
         ax.annotate(plain(name), (at, 1), (2, 0), ("data", "axes fraction"), "offset points", fontsize=8)
 
 
-def period_order(name: str) -> tuple[bool, str]:
-    """Sort overtimes after halves and quarters."""
-    return name.upper().startswith("OT"), name
+def period_order(name: str) -> tuple[bool, int, str]:
+    """Sort overtimes after halves and quarters, and the tenth after the second."""
+    return name.upper().startswith("OT"), len(name), name

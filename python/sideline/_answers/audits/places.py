@@ -30,8 +30,8 @@ def five_a_side(tables: Tables) -> Rows:
     pl = tables.pl
     own_players, other = pl.col("player_ids"), pl.col("opposing_player_ids")
     fives = tables.scoped(tables["possessions"]).with_columns(
-        own_ok=((own_players.list.len() == 5) & (own_players.list.n_unique() == 5)).fill_null(False),
-        other_ok=((other.list.len() == 5) & (other.list.n_unique() == 5)).fill_null(False),
+        own_ok=((own_players.list.len() == 5) & (own_players.list.n_unique() == 5)).fill_null(True),
+        other_ok=((other.list.len() == 5) & (other.list.n_unique() == 5)).fill_null(True),
         both=own_players.list.set_intersection(other),
     )
     is_separate = (pl.col("both").list.len() == 0).fill_null(True)
@@ -43,7 +43,7 @@ def five_a_side(tables: Tables) -> Rows:
             (row["other_ok"], row["opposing_player_ids"], "on the other side"),
         ):
             if not ok:
-                players = None if ids is None else ", ".join(map(str, ids))
+                players = ", ".join(map(str, ids))
                 message = f"{label} {players or 'nobody'} {side}, not five different players"
                 yield violation("five_a_side", row, message, "five different players", players)
         if row["both"]:

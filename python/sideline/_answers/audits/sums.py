@@ -43,11 +43,12 @@ def points_from_makes(tables: Tables) -> Rows:
     if not {"PTS", "FG3"} <= sent_codes or not sent_codes & {"FG", "FG2"}:
         return
     has_code = {code: pl.col("stat") == code for code in ("PTS", "FG", "FG2", "FG3", "FT")}
-    codes = {code: pl.col("value").filter(rows).sum() for code, rows in has_code.items()}
+    codes = {code: _known_or_nan(tables).filter(rows).sum() for code, rows in has_code.items()}
     lines = tables.scoped(stats).group_by("scope", "team_id", "player_id", maintain_order=True).agg(**codes)
     twos = pl.col("FG2") if "FG2" in sent_codes else pl.col("FG") - pl.col("FG3")
     lines = lines.with_columns(twos=twos).with_columns(points=2 * pl.col("twos") + 3 * pl.col("FG3") + pl.col("FT"))
-    for row in lines.filter((pl.col("points") - pl.col("PTS")).abs() > ROUNDING_TOLERANCE).iter_rows(named=True):
+    difference = (pl.col("points") - pl.col("PTS")).abs()
+    for row in lines.filter(difference.is_not_nan(), difference > ROUNDING_TOLERANCE).iter_rows(named=True):
         makes = f"{number(row['twos'])} twos, {number(row['FG3'])} threes and {number(row['FT'])} free throws"
         message = f"{who(row)}: PTS is {number(row['PTS'])}, but {makes} make {number(row['points'])}"
         yield violation("points_from_makes", row, message, row["points"], row["PTS"])
@@ -73,10 +74,16 @@ def possessions_match_events(tables: Tables) -> Rows:
 def shots_match_events(tables: Tables) -> Rows:
     pl = tables.pl
     shots, events = tables.common(tables["shots"], tables["stat_events"])
-    is_make, three = pl.col("is_make").fill_null(False), pl.col("is_3point").fill_null(False)
+    # A shot without a player may be that of any player of its team.
+    anonymous_shots = shots.filter(pl.col("player_id").is_null())
+    shots, events = (rows.join(anonymous_shots, on=["scope", "team_id"], how="anti") for rows in (shots, events))
+    is_make, three = pl.col("is_make"), pl.col("is_3point")
     counts = {"FGA": pl.lit(True), "FG": is_make, "FGA3": three, "FG3": is_make & three}
     events_of_shots = pl.concat(
-        [shots.filter(when).with_columns(stat=pl.lit(code), value=1.0) for code, when in counts.items()],
+        [
+            shots.with_columns(stat=pl.lit(code), value=is_counted.cast(pl.Float64))
+            for code, is_counted in counts.items()
+        ],
     )
     events = events.filter(~pl.col("is_team_total"), pl.col("stat").is_in(list(counts)))
     keys = ["player_id", "stat"]
@@ -153,8 +160,14 @@ def _turnovers_nearby(tables: Tables, possessions: "polars.DataFrame") -> "polar
 def _sums(tables: Tables, frame: "polars.DataFrame", keys: list[str]) -> "polars.DataFrame":
     pl = tables.pl
     counted_stats = frame.filter(~pl.col("stat").is_in(UNSUMMED_CODES))
-    sums = counted_stats.group_by("scope", *keys).agg(pl.col("value").sum())
+    sums = counted_stats.group_by("scope", *keys).agg(value=_known_or_nan(tables).sum())
     return sums.filter(pl.col("value").abs() > ROUNDING_TOLERANCE)
+
+
+def _known_or_nan(tables: Tables) -> "polars.Expr":
+    """Return the values, NaN where unknown: then a sum is NaN too, which is compared with nothing."""
+    value: polars.Expr = tables.pl.col("value").cast(tables.pl.Float64).fill_null(float("nan"))
+    return value
 
 
 def _teams(events: "polars.DataFrame") -> "polars.DataFrame":
@@ -167,12 +180,13 @@ def _differences(
     complete_keys: list[str],
     teams: "polars.DataFrame | None" = None,
 ) -> Rows:
-    """Return where two sums differ. If one side lacks a whole session, that is one row without `stat`."""
+    """Return where two known sums differ. If one side lacks a whole session, that is one row without `stat`."""
     from polars import col
 
     keys = [name for name in expected.columns if name != "value"]
     for own_sums, other, lacks in ((expected, found_sums, "found"), (found_sums, expected, "expected")):
-        lonely = own_sums.join(other, on=complete_keys, how="anti").select(complete_keys).unique().sort(complete_keys)
+        known_sums = own_sums.filter(col("value").is_not_nan())
+        lonely = known_sums.join(other, on=complete_keys, how="anti").select(complete_keys).unique().sort(complete_keys)
         for row in lonely.iter_rows(named=True):
             yield {**row, "stat": None, "lacks": lacks}
     shared = expected.select(complete_keys).unique().join(found_sums.select(complete_keys).unique(), on=complete_keys)
@@ -183,7 +197,8 @@ def _differences(
     )
     if teams is not None:
         both_sums = both_sums.join(teams, on=["scope", "player_id"], how="left")
-    different = both_sums.filter((col("expected") - col("found")).abs() > ROUNDING_TOLERANCE)
+    difference = (col("expected") - col("found")).abs()
+    different = both_sums.filter(difference.is_not_nan(), difference > ROUNDING_TOLERANCE)
     yield from different.sort(keys).iter_rows(named=True)
 
 

@@ -92,7 +92,9 @@ def _is_inside_possession(tables: Tables) -> "polars.Expr":
 def possessions_follow_each_other(tables: Tables) -> Rows:
     pl = tables.pl
     start, end = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
-    clocked_possessions = tables["possessions"].drop_nulls(["session_id", "start_timestamp"])
+    # A possession without a time has an unknown place, so it could fill any hole of its session.
+    has_times = pl.all_horizontal(pl.col("start_timestamp", "end_timestamp").is_not_null()).all().over("session_id")
+    clocked_possessions = tables["possessions"].drop_nulls("session_id").filter(has_times)
     plausible = (start <= tables.clock_limit) & (end <= tables.clock_limit) & (end <= start + ROUNDING_TOLERANCE)
     # Without a valid clock nothing is known about the possessions on either side.
     clocked_possessions = clocked_possessions.with_columns(is_known=plausible.fill_null(False)).sort(

@@ -65,19 +65,25 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
 
 def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFrame":
     """Return the rows; raises if those of a session or game occur twice, which would be added up."""
-    unit = unit_of(rows)
-    if unit in rows.columns:
-        known_rows = rows.filter(rows[unit].is_not_null())
+    pl = library("polars", "polars")
+    has_session = pl.col("session_id").is_not_null() if "session_id" in rows.columns else pl.lit(False)
+    parts = {"session_id": rows.filter(has_session), "game_id": rows.filter(~has_session)}
+    for unit in [name for name in parts if name in rows.columns]:
+        known_rows = parts[unit].filter(pl.col(unit).is_not_null())
         lines = known_rows.select(unit, *keys, *{"period"}.intersection(rows.columns))
         for value in known_rows.filter(lines.is_duplicated())[unit]:
             kind = unit.removesuffix("_id")
             raise ValueError(f"box_score has {kind} {value} twice: pass each {kind} once")
+    if parts.keys() <= set(rows.columns):
+        for value in parts["game_id"].join(parts["session_id"], on=["game_id", "team_id"], how="semi")["game_id"]:
+            raise ValueError(f"box_score has game {value} twice, whole and by session: pass one of the two")
     return rows
 
 
 def unit_of(boxes: "polars.DataFrame") -> str:
     """Return the column with what the rows are of: sessions, or whole games."""
-    return "session_id" if "session_id" in boxes.columns else "game_id"
+    has_sessions = "session_id" in boxes.columns and not boxes["session_id"].is_null().all()
+    return "session_id" if has_sessions else "game_id"
 
 
 def line_keys(by: Sequence[str]) -> list[str]:

@@ -73,6 +73,16 @@ def _minutes_of(boxes: "polars.DataFrame", possessions: Source, by: Sequence[str
     return _minutes(rows, by).drop("player_name")
 
 
+def _with_minutes(
+    lines: "polars.DataFrame", player_minutes: "polars.DataFrame", keys: Sequence[str]
+) -> "polars.DataFrame":
+    """Add `minutes` and their `reason` to lines of box scores: "not_listed" for players whom no possession lists."""
+    pl = library("polars", "polars")
+    timed_lines = lines.join(player_minutes.with_columns(is_listed=True), on=keys, how="left")
+    text = pl.when(pl.col("is_listed").is_null()).then(pl.lit("not_listed")).otherwise("reason")
+    return timed_lines.with_columns(reason=text).drop("is_listed")
+
+
 @keeps_kind
 def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0) -> "polars.DataFrame":
     """Return the `pace` of each team: the mean of its own and its opponents' possessions in `per` minutes.
@@ -103,7 +113,8 @@ def per_36(
 ) -> "polars.DataFrame":
     """Return the `minutes` of each player, and each stat code per 36 minutes: its sum times 36 / `minutes`.
 
-    The last column is the `reason` for unknown minutes, as in `minutes`.
+    The last column is the `reason` for unknown minutes: "clock_unknown", as in `minutes`, or "not_listed" for a player
+    whom no possession lists.
 
     Parameters:
         box_score: `client.stats` or `client.box_score`, or a table of theirs.
@@ -122,7 +133,7 @@ def per_36(
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = [*by, "team_id", "player_id"]
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
-    timed_lines = lines.join(_minutes_of(boxes, possessions, by), on=keys, how="left")
+    timed_lines = _with_minutes(lines, _minutes_of(boxes, possessions, by), keys)
     no_value = pl.lit(None, pl.Float64)
     rates = [
         (share(36 * pl.col(code), pl.col("minutes")) if code in known_codes else no_value).alias(code) for code in stats
@@ -144,7 +155,8 @@ def usage(
     - `rebound_share`: REB T / (MP (team REB + opponents' REB)), null unless the rows are of two teams. For several
       games, group by game: `by=["game_id"]`.
 
-    The last column is the `reason` for unknown minutes, as in `minutes`.
+    The last column is the `reason` for unknown minutes, as in `per_36`, and "no_team_total" for shares that are null
+    because the team has no row of its own.
 
     Parameters:
         box_score: `client.stats` or `client.box_score`, or a table of theirs with the teams' own rows (player 0).
@@ -163,9 +175,9 @@ def usage(
     boxes = box_scores(box_score, "usage", codes, by)
     keys = [*by, "team_id"]
     player_minutes = _minutes_of(boxes, possessions, by)
-    lines = sum_by(boxes.filter(~pl.col("is_team_total")), [*keys, "player_id"], codes).join(
-        player_minutes, on=[*keys, "player_id"], how="left"
-    )
+    player_keys = [*keys, "player_id"]
+    lines = sum_by(boxes.filter(~pl.col("is_team_total")), player_keys, codes)
+    lines = _with_minutes(lines, player_minutes, player_keys)
     totals = sum_by(boxes.filter("is_team_total"), keys, codes)
     opponents = pl.col("REB").sum().over(by) - pl.col("REB") if by else pl.col("REB").sum() - pl.col("REB")
     teams = totals.with_columns(other_REB=pl.when(pl.len().over(by or pl.lit(1)) == 2).then(opponents))
@@ -188,6 +200,10 @@ def usage(
         usage=share(count_ends("") * of_team, minutes_played * count_ends("team_")),
         assist_share=share(pl.col("AST"), mates),
         rebound_share=share(pl.col("REB") * of_team, rebounds),
-        reason=pl.col("reason").fill_null(pl.when(of_team.is_null()).then(pl.lit("clock_unknown"))),
+        reason=pl.coalesce(
+            "reason",
+            pl.when(pl.col("team_FGA").is_null()).then(pl.lit("no_team_total")),
+            pl.when(of_team.is_null()).then(pl.lit("clock_unknown")),
+        ),
     )
     return with_player_names(shares.sort(*keys, "player_id"), box_score, possessions)

@@ -20,8 +20,8 @@ def game_state(
     """Return the state at the start of each possession, for win probability: seconds left and running margin.
 
     Columns: `game_id`, `session_id`, `team_id`, `possession`, `period`, `seconds_left` (in the game, or in the
-    overtime), `margin` (points minus the opponents' points before it), `points` and `opponent_points` (in it), in the
-    order of play.
+    overtime; null without a game clock), `margin` (points minus the opponents' points before it), `points` and
+    `opponent_points` (in it), in the order of play.
 
     Parameters:
         possessions: `client.possessions` of all sessions of a game, or of games whose `game_id` is filled; or the table
@@ -30,8 +30,8 @@ def game_state(
         period_minutes: length of a regular period; default: 20 for halves; for quarters 10, or 12 if a clock of the
             game shows more than 10 minutes.
 
-    Raises the errors of `ratings`, and `ValueError` for a period that is not a half (H1), a quarter (Q1) or an overtime
-    (OT, OT1), or if two sessions without a `game_id` have the same period.
+    Raises the errors of `ratings`, and `ValueError` for a period that is not a half (H1, H2), a quarter (Q1 to Q4) or
+    an overtime (OT, OT1), or if two sessions without a `game_id` have the same period.
 
     >>> states = metrics.game_state(client.possessions(client.game(game_id)))
     >>> states["margin"][0], states["seconds_left"][0] > 2350
@@ -41,10 +41,11 @@ def game_state(
     possession_rows = possessions_with_points("the state of a game", possessions, possession_events, ())
     period = pl.col("period").cast(pl.String).str.to_uppercase()
     possession_rows = possession_rows.with_columns(
-        kind=period.str.extract(r"^(H|Q|OT)\d*$"), number=period.str.extract(r"(\d+)$").cast(pl.Int64).fill_null(1)
+        kind=period.str.extract(r"^(H[12]|Q[1-4]|OT([1-9]\d?)?)$").str.extract(r"^(\D+)"),
+        number=period.str.extract(r"(\d{1,2})$").cast(pl.Int64).fill_null(1),
     )
     for invalid_period in possession_rows.filter(pl.col("kind").is_null())["period"]:
-        raise ValueError(f"the period {invalid_period!r} is not a half (H1), quarter (Q1) or overtime (OT1)")
+        raise ValueError(f"the period {invalid_period!r} is not a half (H1, H2), quarter (Q1 to Q4) or overtime (OT1)")
     game = pl.col("game_id").fill_null("")
     sessions = possession_rows.select(game.alias("game"), "period", "session_id").unique().filter(pl.col("game") == "")
     if sessions.select("period").is_duplicated().any():
@@ -59,10 +60,17 @@ def game_state(
         length = pl.lit(60.0 * period_minutes)
     later = pl.when(pl.col("kind") == "OT").then(0).when(pl.col("kind") == "H").then(2 - pl.col("number"))
     later = later.otherwise(4 - pl.col("number"))
-    possession_rows = possession_rows.with_columns(
-        seconds_left=clock + later * length,
-        order=pl.col("number") + pl.when(pl.col("kind") == "OT").then(10).otherwise(0),
-    ).sort(game, "order", -clock, "start_timestamp", nulls_last=True, maintain_order=True)
+    # A possession without a clock follows the one that started before it, or else starts its period.
+    latest_clock = clock.forward_fill().fill_null(float("inf")).over(game, "order")
+    order_clock = pl.when(pl.col("start_timestamp").is_null()).then(clock).otherwise(latest_clock)
+    possession_rows = (
+        possession_rows.with_columns(
+            seconds_left=clock + later * length,
+            order=pl.col("number") + pl.when(pl.col("kind") == "OT").then(10).otherwise(0),
+        )
+        .sort("start_timestamp", nulls_last=True, maintain_order=True)
+        .sort(game, "order", -order_clock, "start_timestamp", nulls_last=True, maintain_order=True)
+    )
     # From the side of the team with the lower id, negated for the other.
     first = pl.col("team_id").min().over(game) == pl.col("team_id")
     sign = pl.when(first).then(1).otherwise(-1)
