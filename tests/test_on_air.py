@@ -43,14 +43,18 @@ def score(page: LivePage) -> dict[str, Any]:
     return dict(json.loads(get(page, "/score.json")[2]))
 
 
-def points_on_page(page: LivePage) -> list[Any]:
-    """The points of the teams, as a browser that connects now receives them."""
+def page_state(page: LivePage) -> dict[str, Any]:
+    """The state that a browser which connects now receives."""
     port = int(re.findall(r":(\d+)/", page.url)[0])
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
         connection.request("GET", "/events")
         response = connection.getresponse()
         state = next(line for line in response if line.startswith(b"data: "))
-        return [team["score"] for team in json.loads(state[6:])["teams"]]
+        return dict(json.loads(state[6:]))
+
+
+def points_on_page(page: LivePage) -> list[Any]:
+    return [team["score"] for team in page_state(page)["teams"]]
 
 
 def until(condition: Callable[[], object], seconds: float = 15.0) -> float:
@@ -214,6 +218,43 @@ def test_a_gap_is_stale_within_a_second_and_current_once_it_is_closed() -> None:
         assert hang.count == 1
         assert (score(page)["home_points"], score(page)["away_points"]) == (game.points(game.home), game.points(game.away))
         assert json.loads(get(page, "/healthz")[2])["reconnects"] == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"delay_s": 0.2}])
+def test_a_feed_whose_reader_has_failed_is_not_live(options: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device", f"/journals/{TOKEN}")
+
+    with on_air(**options) as (game, page):
+        until(lambda: score(page)["verdict"] == "live")
+        before = score(page)["home_points"]
+        monkeypatch.setattr(page, "_on_item", fail)
+        game.play_to(6)
+        until(lambda: score(page)["verdict"] == "stale", 2)
+        assert (score(page)["stale"], get(page, "/feed.json")[1]["Sideline-Stale"]) == (True, "true")
+        status, _, body = get(page, "/healthz")
+        assert (status, json.loads(body)["error"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "the page reads no more: OSError")
+        assert TOKEN.encode() not in body
+        with pytest.raises(OSError, match="No space left"):
+            page.wait(5)
+        game.play_to(8)
+        time.sleep(0.5)
+        assert score(page)["home_points"] in (before, before + 1, before + 2, before + 3), "the item that failed may be shown"
+        assert (score(page)["verdict"], get(page, "/healthz")[0]) == ("stale", 503)
+        state = page_state(page)
+        assert (state["stale"], "No space left" in state["error"]) == (True, True)
+
+
+def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("no view")
+
+    with on_air() as (game, page):
+        monkeypatch.setattr(page._game, "view", fail)
+        monkeypatch.setattr("threading.excepthook", lambda _: None)
+        with pytest.raises(ValueError, match="no view"):
+            page.wait(5)
+        assert (score(page)["verdict"], get(page, "/healthz")[0]) == ("stale", 503)
 
 
 def test_final_is_what_the_service_says() -> None:

@@ -281,7 +281,7 @@ def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     assert text.startswith("[red]Home[/red] –   Away –")
     assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
     assert "12:30" in text
-    assert ("messages may be missing (reset)" if width > 40 else "messages may b…") in text
+    assert ("messages may be missing (reset)" if width > 40 else "messages may be…") in text
     assert "made two-pointer" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
     assert printed(view(), width).startswith("live g1")

@@ -154,7 +154,6 @@ class LivePage:
         self._on_item = on_item
         self._listener = options
         self._game = WatchedGame(stream, score, options.delay_s)
-        self._error: Exception | None = None
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
@@ -192,8 +191,8 @@ class LivePage:
         False
         """
         has_ended = self._ended.wait(timeout)
-        if has_ended and self._error is not None:
-            raise self._error
+        if has_ended and self._game.error is not None:
+            raise self._game.error
         return has_ended
 
     def close(self) -> None:
@@ -220,11 +219,13 @@ class LivePage:
             # What the delay still holds back.
             while (seconds := self._game.next_due) is not None and not self._stopped.wait(seconds):
                 self._publish()
-        except Exception as error:  # noqa: BLE001 - raised by `wait`
-            self._error = error
+        except BaseException as error:  # noqa: BLE001 - raised by `wait`
+            self._game.error = error
         finally:
-            self._publish()
-            self._ended.set()
+            try:
+                self._publish()
+            finally:
+                self._ended.set()
 
     def _add(self, item: object) -> None:
         self._game.add(item)
@@ -232,8 +233,7 @@ class LivePage:
             self._on_item(item)
 
     def _publish(self) -> None:
-        error = None if self._error is None else str(self._error)
-        self._news.publish(self._game.view(error))
+        self._news.publish(self._game.view())
 
     def __enter__(self) -> Self:
         return self
