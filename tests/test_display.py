@@ -24,6 +24,8 @@ import sideline
 from sideline.live._display import View, describe_notice
 from streams import HEAD, Server, server
 
+OVERSIZE = "an oversized message of 20000000 bytes was skipped: max_event_bytes is 16777216"
+
 
 def stats(player: int, points: int, version: int) -> bytes:
     """A message as the event stream has it (specification 6.1)."""
@@ -149,9 +151,18 @@ assert "IPython" not in sys.modules
         (sideline.live.Disconnected(datetime(2027, 3, 1, 12, tzinfo=UTC), "refused", 401, 1, None), "12:00:00Z disconnected: refused"),
         (
             sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), datetime(2027, 3, 1, 12, 0, 7, tzinfo=UTC), "reset"),
-            "12:00:00Z to 12:00:07Z: nothing was received",
+            "12:00:00Z to 12:00:07Z: messages may be missing (reset)",
         ),
-        (sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), None, "reset"), "12:00:00Z to the end: nothing was received"),
+        (sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), None, "reset"), "12:00:00Z to the end: messages may be missing (reset)"),
+        *(
+            (sideline.live.Gap(datetime(2027, 3, 1, 12, tzinfo=UTC), datetime(2027, 3, 1, 12, tzinfo=UTC), reason, dropped), line)
+            for reason, dropped, line in (
+                ("damaged", None, "12:00:00Z to 12:00:00Z: messages may be missing (damaged)"),
+                ("torn", None, "12:00:00Z to 12:00:00Z: messages may be missing (torn)"),
+                (OVERSIZE, 1, f"12:00:00Z to 12:00:00Z: messages may be missing ({OVERSIZE})"),
+                ("\x1b[31m\n" + "x" * 200, None, "12:00:00Z to 12:00:00Z: messages may be missing (\\x1b[31m\\n" + "x" * 113 + "…)"),
+            )
+        ),
         (sideline.live.Quiet(datetime(2027, 3, 1, 12, tzinfo=UTC)), "12:00:00Z quiet since then"),
     ],
 )

@@ -21,8 +21,8 @@ def later(seconds: float) -> datetime:
     return AT + timedelta(seconds=seconds)
 
 
-def update(message: Any, seconds: float = 0.0) -> sideline.Update:
-    parts = None, "", json.dumps(message), None, None, None, later(seconds) - EPOCH
+def update(message: Any, seconds: float = 0.0, seq: int | None = None) -> sideline.Update:
+    parts = None, "", json.dumps(message), None, seq, None, later(seconds) - EPOCH
     restore: Callable[..., sideline.Update] = getattr(sideline.Update, "_restore")  # noqa: B009
     return restore(*parts)
 
@@ -101,12 +101,49 @@ def test_points_and_fouls_that_are_no_counts_are_unknown(points: float, fouls: f
         ("-1:00", None),
         ("1.5:00", None),
         ("٣:00", None),
+        ("1..2", None),
     ],
 )
 def test_the_clock_is_that_of_the_service_and_its_seconds(clock: str, seconds: float | None) -> None:
     score = score_of(update({"source": "clock", "data": {"occurred_at": 5, "period": "H1", "game_clock": clock}}))
     assert (score.period, score.clock) == ("H1", clock)
     assert score.clock_s == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize("clock", ["9" * 310, "9" * 310 + ":1", "1:" + "9" * 310, "H" * 61])
+def test_a_clock_that_is_too_long_is_none(clock: str) -> None:
+    score = score_of(update({"game_clock": "9:00"}), update({"period": "Q2", "game_clock": clock}))
+    assert (score.period, score.clock, score.clock_s) == ("Q2", None, None)
+
+
+def clock_message(at: int | None, period: str, clock: str, home: int, seq: int | None = None) -> sideline.Update:
+    data = {"period": period, "game_clock": clock, "home_team_id": 1, "away_team_id": 2, "home_score": home, "away_score": 8, "home_timeouts_left": home}
+    return update({"source": "clock", "data": data if at is None else {"occurred_at": at, **data}}, seq=seq)
+
+
+@pytest.mark.parametrize("seq", [None, 3])
+def test_a_late_message_turns_neither_score_nor_period_nor_clock_back(seq: int | None) -> None:
+    score = score_of(clock_message(2000, "Q2", "9:00", 10), clock_message(1000, "Q1", "0:10", 7, seq))
+    assert (score.home.points, score.home.timeouts_left, score.period, score.clock) == (10, 10, "Q2", "9:00")
+    score.feed(update({"homeTeamScore": {"teamId": "1", "value": 7}, "occurred_at": 1999}))
+    assert score.home.points == 10
+    score.feed(clock_message(2001, "Q1", "0:09", 9))
+    assert (score.home.points, score.period, score.clock) == (9, "Q1", "0:09"), "a later message corrects it"
+    score.feed(clock_message(None, "Q3", "8:00", 11))
+    assert (score.home.points, score.period, score.clock) == (11, "Q3", "8:00")
+
+
+def test_after_a_gap_what_no_recovery_brings_is_unknown() -> None:
+    players = (update({"stats": [{"tid": "1", "pid": "7", "totalStats": {"PTS": 24}}], "details": []}, 8.1),)
+    score = score_of(clock_message(1000, "Q1", "9:00", 10), gap(1, 2))
+    assert (score.home.points, score.period, score.clock) == (None, None, None)
+    score.feed(sideline.live.Recovered(gap(1, 2), players, later(8)))
+    assert (score.stale, score.home, score.away.points) == (False, Side(1), None)
+    score.feed(clock_message(3000, "Q2", "8:00", 24))
+    score.feed(gap(1, 2, is_final=True))
+    assert (score.home.points, score.period, score.clock) == (24, "Q2", "8:00"), "the gap was before them"
+    score.feed(update({"source": "clock", "data": {"occurred_at": 2000, "home_score": 20, "period": "Q1"}}))
+    assert (score.home.points, score.period) == (24, "Q2")
 
 
 def test_leaders_are_the_players_with_the_highest_values() -> None:

@@ -43,14 +43,18 @@ def score(page: LivePage) -> dict[str, Any]:
     return dict(json.loads(get(page, "/score.json")[2]))
 
 
-def points_on_page(page: LivePage) -> list[Any]:
-    """The points of the teams, as a browser that connects now receives them."""
+def page_state(page: LivePage) -> dict[str, Any]:
+    """The state that a browser which connects now receives."""
     port = int(re.findall(r":(\d+)/", page.url)[0])
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
         connection.request("GET", "/events")
         response = connection.getresponse()
         state = next(line for line in response if line.startswith(b"data: "))
-        return [team["score"] for team in json.loads(state[6:])["teams"]]
+        return dict(json.loads(state[6:]))
+
+
+def points_on_page(page: LivePage) -> list[Any]:
+    return [team["score"] for team in page_state(page)["teams"]]
 
 
 def until(condition: Callable[[], object], seconds: float = 15.0) -> float:
@@ -88,8 +92,8 @@ class Game:
 
 
 @contextmanager
-def games() -> Iterator[tuple[Game, sideline.Client]]:
-    features = Features(subscription_token=True, catch_up=True, catch_up_lines="all")
+def games(**options: Any) -> Iterator[tuple[Game, sideline.Client]]:
+    features = Features(subscription_token=True, **({"catch_up": True, "catch_up_lines": "all"} | options))
     with (
         Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2), features=features) as service,
         sideline.Client(**service.client_options()) as client,
@@ -216,6 +220,43 @@ def test_a_gap_is_stale_within_a_second_and_current_once_it_is_closed() -> None:
         assert json.loads(get(page, "/healthz")[2])["reconnects"] == 1
 
 
+@pytest.mark.parametrize("options", [{}, {"delay_s": 0.2}])
+def test_a_feed_whose_reader_has_failed_is_not_live(options: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device", f"/journals/{TOKEN}")
+
+    with on_air(**options) as (game, page):
+        until(lambda: score(page)["verdict"] == "live")
+        before = score(page)["home_points"]
+        monkeypatch.setattr(page, "_on_item", fail)
+        game.play_to(6)
+        until(lambda: score(page)["verdict"] == "stale", 2)
+        assert (score(page)["stale"], get(page, "/feed.json")[1]["Sideline-Stale"]) == (True, "true")
+        status, _, body = get(page, "/healthz")
+        assert (status, json.loads(body)["error"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "the page reads no more: OSError")
+        assert TOKEN.encode() not in body
+        with pytest.raises(OSError, match="No space left"):
+            page.wait(5)
+        game.play_to(8)
+        time.sleep(0.5)
+        assert score(page)["home_points"] in (before, before + 1, before + 2, before + 3), "the item that failed may be shown"
+        assert (score(page)["verdict"], get(page, "/healthz")[0]) == ("stale", 503)
+        state = page_state(page)
+        assert (state["stale"], "No space left" in state["error"]) == (True, True)
+
+
+def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("no view")
+
+    with on_air() as (_, page):
+        monkeypatch.setattr(page._game, "view", fail)
+        monkeypatch.setattr("threading.excepthook", lambda _: None)
+        with pytest.raises(ValueError, match="no view"):
+            page.wait(5)
+        assert (score(page)["verdict"], get(page, "/healthz")[0]) == ("stale", 503)
+
+
 def test_final_is_what_the_service_says() -> None:
     with on_air() as (game, page):
         game.summary("0.0", "H2")
@@ -247,6 +288,54 @@ def test_a_restarted_feed_is_right_within_ten_seconds_and_stale_until_then(tmp_p
                     assert time.monotonic() < start + 10
                     time.sleep(0.02)
                 assert (fields["home_points"], fields["away_points"]) == (game.points(game.home), game.points(game.away))
+
+
+def points_said_to_be_live(page: LivePage, seconds: float) -> set[tuple[Any, Any]]:
+    end, seen = time.monotonic() + seconds, set()
+    while time.monotonic() < end:
+        fields = score(page)
+        if fields["verdict"] != "stale":
+            seen.add((fields["home_points"], fields["away_points"]))
+        time.sleep(0.02)
+    return seen
+
+
+@pytest.mark.parametrize("options", [{}, {"catch_up_lines": "players"}, {"catch_up": False}])
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_a_new_feed_is_live_once_the_plays_before_its_connection_are_there(options: dict[str, Any], is_quiet: bool) -> None:
+    with games(**options) as (game, client):
+        game.play_to(2)
+        box = sideline.LiveBoxScore()
+        for team in (game.home, game.away):
+            box.seed(client.team_game_stats(team, game_id=game.id))
+        game.play_to(5)
+        failure = game.service.faults.add("catch_up", times=4, status=503, body={})
+        with client.live(game.id, retry_wait=0.05).serve(box, feed=True) as page:
+            game.service.live.wait_for_connections(1)
+            if not is_quiet:
+                game.play_to(6)
+            game.summary()
+            assert points_said_to_be_live(page, 5.0) == {(game.points(game.home), game.points(game.away))}
+            assert get(page, "/healthz")[0] == 200
+        assert failure.count == 4, "a call and its three retries"
+
+
+@pytest.mark.parametrize("options", [{"recover": "off"}, {}])
+def test_a_new_feed_that_cannot_know_the_plays_before_it_is_stale_until_a_complete_state(options: dict[str, Any]) -> None:
+    with games() as (game, client):
+        game.service.faults.add("catch_up", status=403, body={})
+        game.service.faults.add("game", status=404, body={})
+        with client.live(game.id, **options).serve(feed=True) as page:
+            game.service.live.wait_for_connections(1)
+            game.play_to(3)
+            assert points_said_to_be_live(page, 3.0) == set()
+            assert get(page, "/healthz")[0] == 503
+            if not options:
+                assert any("not recovered: status 404" in notice["text"] for notice in page_state(page)["notices"])
+            teams = [{"id": team, "name": "T", "player_stats": [{"id": 0, "version": 10**6, "stats": {"PTS": 9}}]} for team in (game.home, game.away)]
+            game.service.live.send({"home_team_id": game.home, "away_team_id": game.away, "teams": teams}, source="broadcastsummary")
+            until(lambda: score(page)["verdict"] == "live")
+            assert (score(page)["home_points"], get(page, "/healthz")[0]) == (9, 200)
 
 
 # The delay.

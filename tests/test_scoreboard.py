@@ -144,6 +144,11 @@ def test_a_position_on_the_court_is_moved_to_the_hoops_frame() -> None:
         assert view(summary(), shot(HOME, 11, 5, **wrong))["shots"] == []
 
 
+def test_a_shot_with_an_endless_clock_has_none() -> None:
+    [shot_view] = view(summary(), shot(HOME, 11, 5, game_clock="9" * 310))["shots"]
+    assert shot_view["text"] == "Ada Lane, 2 points, made, H1"
+
+
 def test_shots_of_a_whole_document_are_shown() -> None:
     shots = [{"is_make": True, "is_3point": True, "hoop_player_x": x, "hoop_player_y": 7000} for x in (1, 2)]
     document = {"teams": [{"id": HOME, "player_stats": [], "player_shots": [{"id": 11, "shots": shots}]}]}
@@ -178,7 +183,7 @@ def test_a_recovered_state_counts_and_an_item_of_an_unknown_class_is_a_notice() 
     assert [notice["kind"] for notice in seen["notices"]] == ["object", "recovering", "gap"]
     assert [notice["text"] for notice in seen["notices"][1:]] == [
         "12:00:05Z to 12:00:08Z: recovering, without stats, plays",
-        "12:00:05Z to 12:00:08Z: nothing was received",
+        "12:00:05Z to 12:00:08Z: messages may be missing (reset)",
     ]
     assert (seen["teams"][0]["score"], seen["stale"]) == (21, True)
     seen = view(summary(), gap, recovering, recovered)
@@ -245,7 +250,12 @@ NAMES = st.sampled_from(
     ]
 )
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.sampled_from([1, 2, 11, "1", "GAME_ENDED", "stats"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+    | st.sampled_from([1, 2, 11, "1", "GAME_ENDED", "stats", "9" * 310]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=6),
     max_leaves=12,
 )
@@ -267,11 +277,11 @@ def printed(seen: GameView, width: int) -> str:
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_shows_it_and_reads_no_markup(width: int) -> None:
     gap = sideline.live.Gap(AT, AT + timedelta(seconds=3), "reset")
-    text = printed(view(summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5), gap), width)
+    text = printed(view(gap, summary("[red]Home[/red]"), shot(HOME, 11, 5), stats(HOME, 11, 8, {"PTS": 2}, at=5)), width)
     assert text.startswith("[red]Home[/red] –   Away –")
     assert "".join(text.split()).count("[red]Home[/red]") == (3 if width > 40 else 2), "the score, the box score, the play"
     assert "12:30" in text
-    assert ("nothing was received" if width > 40 else "nothing was rec…") in text
+    assert ("messages may be missing (reset)" if width > 40 else "messages may be…") in text
     assert "made two-pointer" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= width
     assert printed(view(), width).startswith("live g1")

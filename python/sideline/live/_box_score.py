@@ -8,7 +8,7 @@ from typing import Any
 from .._client import Sport, sport_of
 from .._core import CoreBoxScore, Payload, Table, Update
 from ..errors import DecodeError
-from ._notices import NOTICES
+from ._notices import NOTICES, Gap
 from ._situation import Side, Situation, clock_seconds
 
 __all__ = ["LiveBoxScore", "Problem"]
@@ -61,6 +61,9 @@ class LiveBoxScore:
             self._read_situation(item)
         elif not isinstance(item, NOTICES):
             return False
+        # A final gap comes later again than the gap itself.
+        elif isinstance(item, Gap) and not item.is_final:
+            self._situation.forget()
         return self._core.feed(item)
 
     def feed_all(self, items: Iterable[object]) -> int:

@@ -199,16 +199,18 @@ def describe_notice(notice: object) -> str:
             return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
         case Gap(start, _, "restarted"):
             return f"{format_clock(start)} the service's sequence numbers restarted"
-        case Gap(start, end, reason) if notice.is_final:
+        case Gap(start, end, reason):
             until = format_clock(end) if end else "the end"
-            return f"{format_clock(start)} to {until}: {visible(shorten(reason, 120))}"
+            text = visible(shorten(reason, 120))
+            # A final one says itself what is missing.
+            return (
+                f"{format_clock(start)} to {until}: {text if notice.is_final else f'messages may be missing ({text})'}"
+            )
         case Recovered(Gap(start, end)):
             return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: recovered"
         case Recovering(Gap(start, end), missing=missing):
             until = format_clock(end) if end else "the end"
             return f"{format_clock(start)} to {until}: recovering, without {visible(shorten(', '.join(missing), 120))}"
-        case Gap(start, end):
-            return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: nothing was received"
         case Quiet(since):
             return f"{format_clock(since)} quiet since then"
     return str(notice)

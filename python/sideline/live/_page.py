@@ -29,6 +29,7 @@ from ._box_score import LiveBoxScore
 from ._court_svg import half_court
 from ._feed import plain
 from ._scoreboard import GameView
+from ._start import StartRecovery
 from ._terminal import follow
 from ._watched import WatchedGame
 
@@ -154,10 +155,10 @@ class LivePage:
         self._on_item = on_item
         self._listener = options
         self._game = WatchedGame(stream, score, options.delay_s)
-        self._error: Exception | None = None
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
+        self._start = StartRecovery(stream, self._game.current, self._game.add, self._stopped.wait)
         self._news = News()
         self._publish()
         self._server = Server(options, self._news, self._game, self._settings)
@@ -165,7 +166,8 @@ class LivePage:
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
         ]
-        for thread in self._threads:
+        # The second one may begin a third.
+        for thread in tuple(self._threads):
             thread.start()
         atexit.register(self.close)
 
@@ -192,8 +194,8 @@ class LivePage:
         False
         """
         has_ended = self._ended.wait(timeout)
-        if has_ended and self._error is not None:
-            raise self._error
+        if has_ended and self._game.error is not None:
+            raise self._game.error
         return has_ended
 
     def close(self) -> None:
@@ -209,8 +211,9 @@ class LivePage:
         self._stopped.set()
         self._server.shutdown()
         self._server.server_close()
+        # The last to begin may wait for a response.
         for thread in self._threads:
-            thread.join()
+            thread.join(CLOSE_TIMEOUT)
         if not is_entered(self._stream):
             self._stream.close()
 
@@ -220,20 +223,25 @@ class LivePage:
             # What the delay still holds back.
             while (seconds := self._game.next_due) is not None and not self._stopped.wait(seconds):
                 self._publish()
-        except Exception as error:  # noqa: BLE001 - raised by `wait`
-            self._error = error
+        except BaseException as error:  # noqa: BLE001 - raised by `wait`
+            self._game.error = error
         finally:
-            self._publish()
-            self._ended.set()
+            try:
+                self._publish()
+            finally:
+                self._ended.set()
 
     def _add(self, item: object) -> None:
         self._game.add(item)
+        if self._listener.has_feed and self._start.add(item):
+            thread = Thread(target=self._start.run, name="sideline page's start", daemon=True)
+            thread.start()
+            self._threads.append(thread)
         if self._on_item is not None:
             self._on_item(item)
 
     def _publish(self) -> None:
-        error = None if self._error is None else str(self._error)
-        self._news.publish(self._game.view(error))
+        self._news.publish(self._game.view())
 
     def __enter__(self) -> Self:
         return self

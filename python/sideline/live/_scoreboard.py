@@ -173,7 +173,7 @@ class Scoreboard:
             "updates": stats.updates,
             "gaps": stats.gaps,
             "open_gaps": stats.open_gaps,
-            "stale": self._score.stale,
+            "stale": self._score.stale or error is not None,
             "unreadable": self._score.unreadable,
             "last": self._last,
             "error": None if error is None else shorten(visible(error), MAX_NOTICE),

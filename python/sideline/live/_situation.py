@@ -10,7 +10,7 @@ from .._rows import shorten, visible
 __all__ = ["Side", "Situation", "clock_seconds", "clock_text", "dicts", "number", "whole"]
 
 MAX_TEXT = 60
-"""Characters of a name."""
+"""Characters of a name, and of a clock: a longer one is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,12 @@ class Situation:
         self.timeouts_left: dict[str, int] = {}
         self.period: str | None = None
         self.clock: str | None = None
-        self._clock_at = -math.inf
+        self._newest: dict[tuple[str, str], float] = {}
+        """When the newest message with a value occurred, by kind and side."""
+
+    def forget(self) -> None:
+        """Forget what may have changed in a gap: no recovery brings it, so it is unknown until a message has it."""
+        self.points, self.timeouts_left, self.period, self.clock = {}, {}, None, None
 
     def read(self, message: Mapping[str, Any], *, is_numbered: bool) -> None:
         """Read a message, inside its envelope if it has one."""
@@ -47,8 +52,17 @@ class Situation:
         data = inner if isinstance(inner, dict) else message
         if whole(data.get("team_id")) is not None and whole(data.get("player_id")) is not None:
             return
-        self._read_sides(data)
-        self._read_clock(data, is_numbered=is_numbered)
+        at = number(data.get("occurred_at"))
+        self._read_sides(data, at)
+        self._read_clock(data, at, is_numbered=is_numbered)
+
+    def _is_late(self, kind: str, side: str, at: float | None) -> bool:
+        """Return whether a value is older than the newest one; if not, it is the newest."""
+        if at is None:
+            return False
+        newest = self._newest.setdefault((kind, side), at)
+        self._newest[kind, side] = max(newest, at)
+        return at < newest
 
     def side(self, place: str, rows: Sequence[Mapping[str, Any]]) -> Side:
         """Return a side ("home" or "away"), with the name, points and fouls of the rows of its box score."""
@@ -67,7 +81,7 @@ class Situation:
             self.timeouts_left.get(place),
         )
 
-    def _read_sides(self, data: Mapping[str, Any]) -> None:
+    def _read_sides(self, data: Mapping[str, Any], at: float | None) -> None:
         for side in ("home", "away"):
             totals = data.get(f"{side}TeamScore")
             totals = totals if isinstance(totals, dict) else {}
@@ -78,7 +92,7 @@ class Situation:
             }
             for kind, value in numbers.items():
                 count = whole(value)
-                if count is not None:
+                if count is not None and not self._is_late(kind, side, at):
                     getattr(self, kind)[side] = count
         # A box score has no team without a row, so none before the game.
         for team_fields in dicts(data.get("teams")):
@@ -86,20 +100,16 @@ class Situation:
             if team_id is not None and team_id in self.teams.values() and isinstance(name, str) and name:
                 self.names[team_id] = _text(name)
 
-    def _read_clock(self, data: Mapping[str, Any], *, is_numbered: bool) -> None:
+    def _read_clock(self, data: Mapping[str, Any], at: float | None, *, is_numbered: bool) -> None:
         period = data.get("period")
         if isinstance(period, str) and period and (self.period is None or not is_numbered):
-            self.period = _text(period)
+            self.period = self.period if self._is_late("period", "", at) else _text(period)
         # Numbered messages are repeated after a reconnect: their clock may be an old one.
         names = [name for name in ("game_clock", "gameClock") if name in data]
-        if not names or is_numbered:
-            return
-        at = number(data.get("occurred_at"))
-        if at is not None and at < self._clock_at:
+        if not names or is_numbered or self._is_late("clock", "", at):
             return
         clock = data[names[0]]
-        self.clock = _text(clock) if isinstance(clock, str) and clock else None
-        self._clock_at = self._clock_at if at is None else at
+        self.clock = _text(clock) if isinstance(clock, str) and 0 < len(clock) <= MAX_TEXT else None
 
 
 def clock_seconds(clock: str | None) -> float | None:
@@ -109,7 +119,8 @@ def clock_seconds(clock: str | None) -> float | None:
     >>> [clock_seconds(text) for text in ("16:3.1", "4.5", "00:15:00", "half", None)]
     [963.1, 4.5, 900.0, None, None]
     """
-    parts = [] if clock is None else clock.split(":")
+    # Seconds of more digits would be infinite.
+    parts = [] if clock is None or len(clock) > MAX_TEXT else clock.split(":")
     if not 1 <= len(parts) <= 3 or not all(part.replace(".", "", 1).isdigit() and part.isascii() for part in parts):
         return None
     if any("." in part for part in parts[:-1]):
@@ -121,7 +132,7 @@ def clock_seconds(clock: str | None) -> float | None:
 
 
 def clock_text(clock: str | None) -> str | None:
-    """Return a clock as a scoreboard shows it: "16:3.1" is "16:03", and below a minute "4.5" stays; another text too.
+    """Return a clock as a scoreboard shows it: "16:3.1" is "16:03", and below a minute "4.5" stays; a short text too.
 
     >>> from sideline.live._situation import clock_text
     >>> [clock_text(text) for text in ("16:3.1", "12:30.00", "02.00", "4.5", "00:15:00", "half")]
@@ -129,7 +140,7 @@ def clock_text(clock: str | None) -> str | None:
     """
     seconds = clock_seconds(clock)
     if clock is None or seconds is None:
-        return None if clock is None else _text(clock)
+        return None if clock is None or len(clock) > MAX_TEXT else _text(clock)
     return f"{int(seconds // 60)}:{int(seconds % 60):02d}" if seconds >= 60 else f"{math.floor(seconds * 10) / 10:.1f}"
 
 

@@ -12,7 +12,7 @@ from .._core import Update
 from ._box_score import LiveBoxScore
 from ._display import add_counted
 from ._feed import Document, documents, feed_rows, row_names, score_fields
-from ._notices import Connected
+from ._notices import Connected, Recovered
 from ._scoreboard import GameView, Scoreboard
 from ._stats import StreamStats
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._streams import LiveStream
 
 SETTLE_TIME = 2.0
-"""Seconds after the first connection within which the service resends what happened before it."""
+"""Seconds after the first connection within which the service may resend what happened before it."""
 
 
 class Received(NamedTuple):
@@ -42,7 +42,7 @@ class Start:
 
     def add(self, item: object) -> None:
         """Add an item of the stream."""
-        self._has_updates = self._has_updates or isinstance(item, Update)
+        self._has_updates = self._has_updates or isinstance(item, (Update, Recovered))
         if self._connected_at is None and isinstance(item, Connected):
             self._connected_at = self._now()
 
@@ -65,7 +65,7 @@ class WatchedGame:
         self._game_id = game_of(stream)
         sport = sport_of_score(score)
         # Of this moment, which the delay does not change.
-        self._current = LiveBoxScore(sport=sport) if delay_s else score
+        self.current = LiveBoxScore(sport=sport) if delay_s else score
         self._current_start = Start(now)
         self._start = Start(now) if delay_s else self._current_start
         # Codes that only some bodies have are in the box score, and not in the feed.
@@ -78,13 +78,15 @@ class WatchedGame:
         self._lock = Lock()
         self._version = 0
         self._documents: tuple[object, dict[str, Document]] = None, {}
+        self.error: BaseException | None = None
+        """What ended the reader of the stream: nothing more is taken, though the stream may be open."""
 
     def add(self, item: object) -> None:
         """Take an item that was received now."""
         with self._lock:
             self._current_start.add(item)
             if self._delay_s:
-                self._current.feed(item)
+                self.current.feed(item)
                 stream = self._stream
                 self._waiting.append(Received(self._now() + self._delay_s, item, stream.state, stream.stats))
             else:
@@ -111,14 +113,14 @@ class WatchedGame:
         with self._lock:
             return max(0.0, self._waiting[0].due - self._now()) if self._waiting else None
 
-    def view(self, error: str | None) -> GameView:
+    def view(self) -> GameView:
         """Return what a screen shows."""
         with self._lock:
             self._apply_due()
             if not self._is_begun:
                 return Scoreboard(self._title, self._empty).view("connecting", EMPTY_STATS)
-            delayed_item = self._delayed_state
-            if delayed_item is not None and (self._waiting or self._stream.state != "closed"):
+            delayed_item, error = self._delayed_state, None if self.error is None else str(self.error)
+            if delayed_item is not None and error is None and (self._waiting or self._stream.state != "closed"):
                 return self._board.view(delayed_item.state, delayed_item.stats)
             return self._board.view(self._stream.state, self._stream.stats, error)
 
@@ -130,6 +132,7 @@ class WatchedGame:
             is_stale = not self._start.is_over or core_of_score(self._score).is_stale(self._delay_s)
             # Nothing more comes from a stream that has ended, unless it waits here.
             is_stale = is_stale or not (is_over or self._waiting or self._stream.state != "closed")
+            is_stale = is_stale or self.error is not None
             score = self._score if self._is_begun else self._empty
             at = score.updated_at
             verdict = {
@@ -144,12 +147,12 @@ class WatchedGame:
                 self._documents = key, documents(fields, rows, self._names)
             return self._documents[1], verdict
 
-    def health(self) -> tuple[bool, dict[str, float | None]]:
-        """Return whether the stream is connected and not stale, and its figures, both of this moment."""
+    def health(self) -> tuple[bool, dict[str, float | str | None]]:
+        """Return whether the stream is connected, read and not stale, and its figures, both of this moment."""
         with self._lock:
             stats, last = self._stream.stats, core_of_stream(self._stream).last
-            is_current = self._current_start.is_over and not self._current.stale
-            figures = {
+            is_current = self._current_start.is_over and not self.current.stale
+            figures: dict[str, float | str | None] = {
                 "lag_s": stats.lag,
                 "open_gaps": stats.open_gaps,
                 "reconnects": stats.reconnects,
@@ -157,7 +160,10 @@ class WatchedGame:
                 "unreadable": stats.unreadable,
                 "since_update_s": None if last is None else max(0.0, (datetime.now(UTC) - last).total_seconds()),
             }
-            return is_current and self._stream.state == "connected", figures
+            if self.error is not None:
+                # Its text may hold anything.
+                figures["error"] = f"the page reads no more: {type(self.error).__name__}"
+            return is_current and self.error is None and self._stream.state == "connected", figures
 
 
 EMPTY_STATS = StreamStats(
