@@ -294,6 +294,29 @@ def test_a_period_that_begins_during_the_stream_is_in_the_sum(second: Service, c
     assert len(second.requests.all("stats")) == 2 * (2 + 3)
 
 
+@pytest.mark.parametrize("path", ["score", "spread"])
+def test_the_score_so_far_of_sessions_is_not_summed(path: str, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+
+    def with_score(body: dict[str, Any], so_far: int) -> dict[str, Any]:
+        for team in body["teams"]:
+            for line in team["player_stats"]:
+                line["stats"] |= {"TEAM_SCORE": so_far, "OPPOSING_TEAM_SCORE": so_far + 1} if line["id"] == 0 else {}
+        return body
+
+    order = game.event.sessions if path == "score" else game.event.sessions[::-1]
+    for so_far, session in zip((40, 87), order, strict=True):
+        second.faults.add("stats", path=session.id, change=lambda body, so_far=so_far: with_score(body, so_far))
+    game.play(10)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        score.feed_all(take_until(stream, is_recovered))
+    totals = [row for row in score.table().to_dicts() if row["is_team_total"]]
+    assert [(row["TEAM_SCORE"], row["OPPOSING_TEAM_SCORE"]) for row in totals] == [(87, 88)] * 2
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
     [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],
