@@ -317,6 +317,60 @@ def test_the_score_so_far_of_sessions_is_not_summed(path: str, second: Service, 
     assert [(row["TEAM_SCORE"], row["OPPOSING_TEAM_SCORE"]) for row in totals] == [(87, 88)] * 2
 
 
+def without(team_id: int, parts: str) -> Callable[[Any], Any]:
+    """A change of a body: it lacks the lines or the values of a team."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        if "stats" in body:
+            others = [line for line in body["stats"] if line["tid"] != str(team_id)]
+            lines = [{"pid": line["pid"], "tid": line["tid"]} for line in body["stats"] if line["tid"] == str(team_id)]
+            return body | {"stats": others + (lines if parts == "values" else [])}
+        empty = {"team": None, "null": {"player_stats": None}, "lines": {"player_stats": []}}[parts]
+        return body | {"teams": [team if team["id"] != team_id else team | (empty or {}) for team in body["teams"] if team["id"] != team_id or empty]}
+
+    return change
+
+
+@pytest.mark.parametrize("parts", ["team", "values"])
+def test_a_response_without_a_team_or_its_values_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("catch_up", times=4, change=without(game.event.team_ids[1], parts))
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)] * 5
+    assert_same(score, game.totals(), has_totals=False)
+    assert not score.stale
+
+
+@pytest.mark.parametrize("parts", ["team", "null", "lines"])
+def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    paused(client, 3600.0)
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live_stats(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        second.live.send_event(game.snapshot())
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+        second.live.cut()
+        game.play(20)
+        score.feed_all(take_until(stream, is_connected))
+        snapshot = game.snapshot()
+        only_totals = [team | {"player_stats": [line for line in team["player_stats"] if line["id"] == 0]} for team in snapshot["teams"]]
+        for document in (without(game.event.team_ids[1], parts)(snapshot), snapshot | {"teams": only_totals}):
+            second.live.send_event(document)
+            score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+            assert score.stale
+        assert stream.stats.open_gaps == 1
+        second.live.send_event(snapshot)
+        score.feed_all(take_until(stream, is_recovered))
+    assert_same(score, game.totals(), has_totals=True)
+    assert not score.stale
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
     [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],

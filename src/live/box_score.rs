@@ -3,7 +3,7 @@
 //! those of the items.
 
 use super::item::{Item, Notice, Update};
-use super::rows::{self, Names, Problem, Row, RowsKind};
+use super::rows::{self, Names, Problem, Row, RowsKind, TEAM_LINE_ID};
 use super::staleness::Staleness;
 use crate::config::Sport;
 use crate::error::{Error, Result};
@@ -19,8 +19,6 @@ use std::time::{Duration, SystemTime};
 use tables::Context;
 use tables::from_rows::{floats, from_columns, integers, texts};
 
-/// The player id of a team's own line.
-const TEAM_LINE_ID: i64 = 0;
 /// Number of problems that are kept.
 const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
@@ -138,7 +136,7 @@ impl BoxScore {
     /// Applies an update that was received, or requested, at this time.
     fn feed_update(&mut self, update: &Update, origin: Origin, at: SystemTime) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        if read.is_complete() && origin == Origin::Stream {
+        if origin == Origin::Stream && read.is_complete(self.rows().filter(Row::has_counts).map(|row| row.player())) {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);

@@ -11,9 +11,12 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use reader::{Body, Value};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use tables::{Context, DecodeError, Resource};
 
+/// The player id of a team's own line.
+pub(super) const TEAM_LINE_ID: i64 = 0;
 /// More rows than a game has: such a message is not read row by row.
 const MAX_ROWS: usize = 2048;
 
@@ -64,9 +67,17 @@ impl Rows {
         }
     }
 
-    /// Whether it is the complete state of a game, with nothing left out.
-    pub(super) fn is_complete(&self) -> bool {
-        self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
+    /// Whether it is the complete state of a game of these players, with nothing left out.
+    pub(super) fn is_complete(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
+        self.kind == RowsKind::Snapshot && self.problems.is_empty() && self.has_lines(players)
+    }
+
+    /// Whether it has lines of both teams, and values of each of these players.
+    pub(super) fn has_lines(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
+        let lines = || self.rows.iter().filter(|row| row.player_id != TEAM_LINE_ID);
+        let teams: BTreeSet<i64> = lines().map(|row| row.team_id).collect();
+        let with_values: BTreeSet<_> = lines().filter(|row| !row.stats.is_empty()).map(Row::player).collect();
+        teams.len() > 1 && players.into_iter().all(|player| with_values.contains(&player))
     }
 }
 
@@ -80,6 +91,18 @@ pub(super) struct Row {
     pub(crate) names: Names,
     pub(crate) version: Option<i64>,
     pub(crate) stats: Vec<(String, Option<f64>)>,
+}
+
+impl Row {
+    /// Team and player.
+    pub(super) fn player(&self) -> (i64, i64) {
+        (self.team_id, self.player_id)
+    }
+
+    /// Whether a later state must have its line: it may leave out codes, and lines, that are zero.
+    pub(super) fn has_counts(&self) -> bool {
+        self.player_id != TEAM_LINE_ID && self.stats.iter().any(|(_, value)| value.is_some_and(|value| value != 0.0))
+    }
 }
 
 /// First and last name.
