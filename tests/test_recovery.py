@@ -371,6 +371,43 @@ def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: 
     assert not score.stale
 
 
+def test_a_version_that_restarts_with_the_counter_freezes_nothing(second: Service, client: sideline.Client) -> None:
+    game, score = start(second, is_numbered=True), sideline.LiveBoxScore()
+    with client.live(game.event.id, sources=["stats"], **QUICK) as stream:
+        score.feed_all(take_until(stream, is_connected))
+        game.play(16)
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update) and item.text == second.live.sent[-1].payload.decode()))
+        second.live.restart()
+        game.version = 1
+        second.live.cut()
+        score.feed_all(take_until(stream, is_recovered))
+        game.play(4)
+        score.feed_all(take_until(stream, is_recovered))
+        game.play(9)
+        second.live.send(END)
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update) and END in item.text))
+    assert_same(score, game.totals(), has_totals=False)
+    assert not score.stale
+
+
+@pytest.mark.parametrize("occurred_at", [0, None, 3])
+def test_a_lower_version_is_late_for_20_seconds(occurred_at: int | None) -> None:
+    score = sideline.LiveBoxScore()
+
+    def feed(version: int, points: int, seconds: float, occurred_at: int | None = occurred_at) -> bool:
+        data = {"team_id": 1, "player_id": 11, "occurred_at": occurred_at, "version": version, "stats": {"PTS": points}}
+        text = json.dumps({"type": "stats", "data": data})
+        return score.feed(sideline.Update._restore(None, "", text, None, None, "stats", timedelta(seconds=1_000_000 + seconds)))
+
+    assert feed(30, 30, 0)
+    assert not feed(29, 29, 19)
+    if occurred_at:
+        assert not feed(29, 29, 21, occurred_at - 1), "an earlier event"
+    assert feed(1, 31, 21)
+    assert not feed(1, 31, 22)
+    assert feed(2, 33, 22)
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
     [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],

@@ -90,6 +90,8 @@ pub(super) struct Row {
     pub(crate) player_id: i64,
     pub(crate) names: Names,
     pub(crate) version: Option<i64>,
+    /// Time of the event, which a correction repeats.
+    pub(crate) occurred_at: Option<i64>,
     pub(crate) stats: Vec<(String, Option<f64>)>,
 }
 
@@ -189,7 +191,12 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         return read_teams(Value::of(&teams, &padded_body).ok()?, "", sport);
     }
     match data {
-        Some(_) if is_stats => Some(read_change(&body)),
+        Some(data) if is_stats => {
+            let mut read = read_change(&body);
+            let occurred_at = data.get("occurred_at").and_then(|at| at.integer());
+            read.rows.iter_mut().for_each(|row| row.occurred_at = occurred_at);
+            Some(read)
+        }
         // A snapshot inside an envelope (source `broadcastsummary`).
         Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
         Some(_) => None,
@@ -342,6 +349,7 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
             player_id: number::<Int64Type>(batch, "player_id", at)?,
             names: Names { first: first(at).map(str::to_owned), last: last(at).map(str::to_owned) },
             version: number::<Int64Type>(batch, "version", at),
+            occurred_at: None,
             stats: stats.collect(),
         })
     };
