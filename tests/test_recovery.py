@@ -408,9 +408,40 @@ def test_a_lower_version_is_late_for_20_seconds(occurred_at: int | None) -> None
     assert feed(2, 33, 22)
 
 
+@pytest.mark.parametrize("body", [{"teams": []}, "lines"])
+def test_an_empty_session_adds_nothing(body: Any, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    teams = [{"id": team_id, "name": "T", "player_stats": []} for team_id in game.event.team_ids]
+    second.faults.add("stats", path=game.event.sessions[-1].id, body={"teams": teams} if body == "lines" else body)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)]
+    assert_same(score, game.totals(), has_totals=True)
+
+
+@pytest.mark.parametrize("session", [0, 1])
+def test_a_session_that_is_unknown_for_a_while_ends_no_recovery(session: int, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("stats", path=game.event.sessions[session].id, times=2, status=404, body={"message": "Invalid id"})
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert not any(map(is_final, items))
+    assert_same(score, game.totals(), has_totals=True)
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
-    [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],
+    [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
 )
 def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
     game = start(second)

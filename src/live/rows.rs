@@ -243,7 +243,9 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
         Some(teams) => (teams, format!("{place}.teams")),
         None => (document, place.to_owned()),
     };
-    if !teams.is_array() || !teams.elements().any(|team| team.get("player_stats").is_some()) {
+    let has_lines = || teams.elements().any(|team| team.get("player_stats").is_some());
+    let is_empty = !document.is_array() && teams.elements().next().is_none();
+    if !teams.is_array() || !(is_empty || has_lines()) {
         return None;
     }
     let resource = of_sport(&STATS, sport);
