@@ -439,6 +439,20 @@ def test_a_session_that_is_unknown_for_a_while_ends_no_recovery(session: int, se
     assert_same(score, game.totals(), has_totals=True)
 
 
+def test_partial_states_are_merged_beyond_the_bytes_of_the_buffer(second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    second.faults.add("catch_up", change=lambda body: {"stats": body["stats"], "pad": "x" * 1_000_000})
+    with client.live(game.event.id, max_buffer_bytes=1 << 20, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        second.live.cut()
+        take_until(stream, lambda item: isinstance(item, sideline.live.Recovering))
+        requests = len(second.requests.all("catch_up"))
+        while len(second.requests.all("catch_up")) < requests + 6:
+            time.sleep(PAUSE)
+        assert stream.stats.buffer_bytes < 3_000_000
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
     [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
