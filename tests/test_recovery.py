@@ -294,9 +294,168 @@ def test_a_period_that_begins_during_the_stream_is_in_the_sum(second: Service, c
     assert len(second.requests.all("stats")) == 2 * (2 + 3)
 
 
+@pytest.mark.parametrize("path", ["score", "spread"])
+def test_the_score_so_far_of_sessions_is_not_summed(path: str, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+
+    def with_score(body: dict[str, Any], so_far: int) -> dict[str, Any]:
+        for team in body["teams"]:
+            for line in team["player_stats"]:
+                line["stats"] |= {"TEAM_SCORE": so_far, "OPPOSING_TEAM_SCORE": so_far + 1} if line["id"] == 0 else {}
+        return body
+
+    order = game.event.sessions if path == "score" else game.event.sessions[::-1]
+    for so_far, session in zip((40, 87), order, strict=True):
+        second.faults.add("stats", path=session.id, change=lambda body, so_far=so_far: with_score(body, so_far))
+    game.play(10)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        cut_and_lose(second, game)
+        score.feed_all(take_until(stream, is_recovered))
+    totals = [row for row in score.table().to_dicts() if row["is_team_total"]]
+    assert [(row["TEAM_SCORE"], row["OPPOSING_TEAM_SCORE"]) for row in totals] == [(87, 88)] * 2
+
+
+def without(team_id: int, parts: str) -> Callable[[Any], Any]:
+    """A change of a body: it lacks the lines or the values of a team."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        if "stats" in body:
+            others = [line for line in body["stats"] if line["tid"] != str(team_id)]
+            lines = [{"pid": line["pid"], "tid": line["tid"]} for line in body["stats"] if line["tid"] == str(team_id)]
+            return body | {"stats": others + (lines if parts == "values" else [])}
+        empty = {"team": None, "null": {"player_stats": None}, "lines": {"player_stats": []}}[parts]
+        return body | {"teams": [team if team["id"] != team_id else team | (empty or {}) for team in body["teams"] if team["id"] != team_id or empty]}
+
+    return change
+
+
+@pytest.mark.parametrize("parts", ["team", "values"])
+def test_a_response_without_a_team_or_its_values_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("catch_up", times=4, change=without(game.event.team_ids[1], parts))
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)] * 5
+    assert_same(score, game.totals(), has_totals=False)
+    assert not score.stale
+
+
+@pytest.mark.parametrize("parts", ["team", "null", "lines"])
+def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    paused(client, 3600.0)
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live_stats(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        second.live.send_event(game.snapshot())
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+        second.live.cut()
+        game.play(20)
+        score.feed_all(take_until(stream, is_connected))
+        snapshot = game.snapshot()
+        only_totals = [team | {"player_stats": [line for line in team["player_stats"] if line["id"] == 0]} for team in snapshot["teams"]]
+        for document in (without(game.event.team_ids[1], parts)(snapshot), snapshot | {"teams": only_totals}):
+            second.live.send_event(document)
+            score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+            assert score.stale
+        assert stream.stats.open_gaps == 1
+        second.live.send_event(snapshot)
+        score.feed_all(take_until(stream, is_recovered))
+    assert_same(score, game.totals(), has_totals=True)
+    assert not score.stale
+
+
+def test_a_version_that_restarts_with_the_counter_freezes_nothing(second: Service, client: sideline.Client) -> None:
+    game, score = start(second, is_numbered=True), sideline.LiveBoxScore()
+    with client.live(game.event.id, sources=["stats"], **QUICK) as stream:
+        score.feed_all(take_until(stream, is_connected))
+        game.play(16)
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update) and item.text == second.live.sent[-1].payload.decode()))
+        second.live.restart()
+        game.version = 1
+        second.live.cut()
+        score.feed_all(take_until(stream, is_recovered))
+        game.play(4)
+        score.feed_all(take_until(stream, is_recovered))
+        game.play(9)
+        second.live.send(END)
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update) and END in item.text))
+    assert_same(score, game.totals(), has_totals=False)
+    assert not score.stale
+
+
+@pytest.mark.parametrize("occurred_at", [0, None, 3])
+def test_a_lower_version_is_late_for_20_seconds(occurred_at: int | None) -> None:
+    score = sideline.LiveBoxScore()
+
+    def feed(version: int, points: int, seconds: float, occurred_at: int | None = occurred_at) -> bool:
+        data = {"team_id": 1, "player_id": 11, "occurred_at": occurred_at, "version": version, "stats": {"PTS": points}}
+        text = json.dumps({"type": "stats", "data": data})
+        return score.feed(sideline.Update._restore(None, "", text, None, None, "stats", timedelta(seconds=1_000_000 + seconds)))
+
+    assert feed(30, 30, 0)
+    assert not feed(29, 29, 19)
+    if occurred_at:
+        assert not feed(29, 29, 21, occurred_at - 1), "an earlier event"
+    assert feed(1, 31, 21)
+    assert not feed(1, 31, 22)
+    assert feed(2, 33, 22)
+
+
+@pytest.mark.parametrize("body", [{"teams": []}, "lines"])
+def test_an_empty_session_adds_nothing(body: Any, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    teams = [{"id": team_id, "name": "T", "player_stats": []} for team_id in game.event.team_ids]
+    second.faults.add("stats", path=game.event.sessions[-1].id, body={"teams": teams} if body == "lines" else body)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)]
+    assert_same(score, game.totals(), has_totals=True)
+
+
+@pytest.mark.parametrize("session", [0, 1])
+def test_a_session_that_is_unknown_for_a_while_ends_no_recovery(session: int, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("stats", path=game.event.sessions[session].id, times=2, status=404, body={"message": "Invalid id"})
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert not any(map(is_final, items))
+    assert_same(score, game.totals(), has_totals=True)
+
+
+def test_partial_states_are_merged_beyond_the_bytes_of_the_buffer(second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    second.faults.add("catch_up", change=lambda body: {"stats": body["stats"], "pad": "x" * 1_000_000})
+    with client.live(game.event.id, max_buffer_bytes=1 << 20, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        second.live.cut()
+        take_until(stream, lambda item: isinstance(item, sideline.live.Recovering))
+        requests = len(second.requests.all("catch_up"))
+        while len(second.requests.all("catch_up")) < requests + 6:
+            time.sleep(PAUSE)
+        assert stream.stats.buffer_bytes < 3_000_000
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
-    [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],
+    [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
 )
 def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
     game = start(second)

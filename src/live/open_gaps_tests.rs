@@ -31,8 +31,11 @@ fn change(player: i64, version: Option<i64>, points: i64) -> Update {
     update(&json!({"type": "stats", "data": data}))
 }
 
-fn snapshot(rows: Value) -> Update {
-    update(&json!({"teams": [{"id": 1, "player_stats": rows}]}))
+/// The state of a game whose second team has done nothing.
+fn snapshot(mut rows: Value) -> Update {
+    let first = rows.clone();
+    rows.as_array_mut().unwrap().iter_mut().for_each(|row| row["stats"] = json!({}));
+    update(&json!({"teams": [{"id": 1, "player_stats": first}, {"id": 2, "player_stats": rows}]}))
 }
 
 /// The state of the game, with a version or without.

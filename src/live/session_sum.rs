@@ -4,6 +4,9 @@ use super::rows::{self, Row, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Codes of the score so far, which is no count: the last session has that of the game.
+const SCORES: [&str; 2] = ["TEAM_SCORE", "OPPOSING_TEAM_SCORE"];
+
 /// The sum of the sessions that were added: the newest names of each line, and the sums of its codes.
 #[derive(Default)]
 pub(super) struct SessionSum {
@@ -20,7 +23,9 @@ impl SessionSum {
             sum.names.update(row.names);
             self.team_names.extend(row.team_name.map(|name| (row.team_id, name)));
             for (code, value) in row.stats {
-                *stats.entry(code).or_default() += value.unwrap_or_default();
+                let is_score = SCORES.contains(&code.as_str());
+                let (sum, value) = (stats.entry(code).or_default(), value.unwrap_or_default());
+                *sum = if is_score { sum.max(value) } else { *sum + value };
             }
         }
     }
@@ -56,13 +61,13 @@ mod tests {
     #[test]
     fn each_code_of_each_line_is_added_up() {
         let mut sum = SessionSum::default();
-        sum.add(session(1, 11, &json!({"PTS": 2, "DIST": 1.5, "AST": null, "TO": null})));
+        sum.add(session(1, 11, &json!({"PTS": 2, "DIST": 1.5, "AST": null, "TO": null, "TEAM_SCORE": 40})));
         sum.add(session(1, 12, &json!({"PTS": 3})));
         sum.add(session(2, 21, &json!({"PTS": 9})));
-        sum.add(session(1, 11, &json!({"PTS": "4", "DIST": 2, "AST": 1, "STL": 1, "TO": null})));
+        sum.add(session(1, 11, &json!({"PTS": "4", "DIST": 2, "AST": 1, "STL": 1, "TEAM_SCORE": 70})));
         let body: Value = serde_json::from_str(&sum.into_body()).unwrap();
         let line = &body["teams"][0]["player_stats"][0];
-        assert_eq!(line["stats"], json!({"PTS": 6.0, "DIST": 3.5, "AST": 1.0, "STL": 1.0}));
+        assert_eq!(line["stats"], json!({"PTS": 6.0, "DIST": 3.5, "AST": 1.0, "STL": 1.0, "TEAM_SCORE": 70.0}));
         assert_eq!((&line["player_details"]["firstname"], &line["version"]), (&json!("A"), &Value::Null));
         assert_eq!(body["teams"][0]["player_stats"][1]["stats"]["PTS"], 3.0);
         assert_eq!((&body["teams"][1]["id"], &body["teams"][1]["name"]), (&json!(2), &json!("T")));
