@@ -241,3 +241,55 @@ def test_a_query_of_sql_with_a_hole_or_without_a_table_to_refresh_is_refused(lea
     league.faults.add("shots", status=404, times=1)
     with pytest.raises(sideline.IncompleteSync):
         archive.sql("from shots", refresh=True, **SPAN)
+
+
+SMALL: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
+WHOLE: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def small() -> Iterator[Service]:
+    """A short season that is read in a second, in the middle of which it is now."""
+    with Service(now=NOON.isoformat(), **SMALL) as league:
+        yield league
+
+
+@pytest.fixture
+def small_archive(tmp_path: Path, small: Service) -> Iterator[sideline.Archive]:
+    with sideline.Client(**small.client_options(), max_retries=0) as client:
+        yield sideline.Archive(tmp_path / "small", client)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[timedelta]:
+    """How far this machine's clock is ahead: the last value counts."""
+    offsets = [timedelta(0)]
+    for module in ("_refresh", "_ledger", "_sync"):
+        monkeypatch.setattr(f"sideline.archive.{module}.now", lambda: datetime.now(UTC) + offsets[-1])
+    return offsets
+
+
+def rows_of(league: Service, table: str, **keys: str) -> int:
+    return sum(all(row[key] == value for key, value in keys.items()) for row in league.truth()[table])
+
+
+def test_a_game_that_one_range_lacks_is_found_in_another(small: Service, small_archive: sideline.Archive) -> None:
+    game = [game for game in small.season.games if game.sessions][-1]
+    starts_at = datetime.fromtimestamp(game.start / 1000, UTC)
+
+    def count(days: int) -> int:
+        start = starts_at + timedelta(days=days)
+        frame = small_archive.scan("shots", refresh=True, start=start, end=start + timedelta(days=9))
+        return frame.filter(game_id=game.id).collect().height
+
+    assert count(-20) == 0
+    assert count(-3) == rows_of(small, "shots", game_id=game.id) > 0
+
+
+def test_a_game_that_the_times_of_a_filter_exclude_is_found_by_another(small: Service, small_archive: sideline.Archive) -> None:
+    game = [game for game in small.season.games if game.sessions][-1]
+    starts_at = datetime.fromtimestamp(game.start / 1000, UTC)
+    frame = small_archive.scan("shots", refresh=True).filter(game_id=game.id)
+    assert frame.filter(pl.col("occurred_at") >= starts_at + timedelta(days=3)).collect().height == 0
+    assert frame.filter(pl.col("occurred_at") >= starts_at - timedelta(days=1)).collect().height == rows_of(small, "shots", game_id=game.id) > 0

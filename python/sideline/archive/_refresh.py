@@ -1,8 +1,10 @@
 """Brings an archive up to date for one query, and reads it then: a scan that requests what the archive lacks."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -26,6 +28,12 @@ _KEYS = ("session_id", "game_id")
 
 _OF_A_GAME = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS, "game", "team_events"}
 """What a sync of games by their ids requests; it reads neither the schedule nor rosters."""
+
+_MARK = f"{READ}/"
+"""How the names of marks begin. An operation, a range and a key follow."""
+
+_ALL = ""
+"""The key of everything. That of a game or session is its id, after an equals sign."""
 
 _TURNS_OF_THREADS: dict[str, Lock] = {}
 
@@ -121,28 +129,23 @@ def bring_up_to_date(
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
-    if start is not None and marks.covers(operations, start, end):
-        return
     rows = _read.coverage(store, ("session_id", "game_id", "starts_at"))
     if start is None:
-        starts = [row["starts_at"] for row in rows if row["starts_at"] is not None]
-        start = min(starts, default=None)
-        if start is not None and marks.covers(operations, start, end):
-            return
-    ids = None if predicate is None else ids_of(predicate)
-    if ids is not None:
-        ids = {key for key in ids if not marks.has(operations, key)}
-        if not ids:
-            return
-        games = _games(rows, ids) if _OF_A_GAME.issuperset(operations) else None
-        if games is not None:
-            sync(Need([*names], games, None, None, None, fresh_after))
-        else:
-            sync(Need([*names], None, _required(start), end, frozenset(ids), fresh_after))
-        marks.add(operations, ids)
+        start = min((row["starts_at"] for row in rows if row["starts_at"] is not None), default=None)
+    named = None if predicate is None else ids_of(predicate)
+    keys = [_ALL] if named is None else [f"={key}" for key in named]
+    keys = [key for key in keys if not marks.covers(operations, key, start, end)]
+    if not keys:
+        return
+    ids = None if named is None else frozenset(key.removeprefix("=") for key in keys)
+    games = _games(rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
+    if games is not None:
+        sync(Need([*names], games, None, None, None, fresh_after))
+        # A game is read whenever it is.
+        start = end = None
     else:
-        sync(Need([*names], None, _required(start), end, None, fresh_after))
-        marks.add(operations, [_range(start, end)])
+        sync(Need([*names], None, _required(start), end, ids, fresh_after))
+    marks.add(operations, keys, start, end)
 
 
 def _required(start: Any) -> Any:
@@ -160,43 +163,35 @@ def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None
 
 
 class Marks:
-    """What was read completely, and not too long ago: ranges, games and sessions, by operation."""
+    """What was read completely, and not too long ago: of a range everything, or one game or session, by operation."""
 
     def __init__(self, store: Store, fresh_after: datetime) -> None:
         self._store = store
-        times = _read.last_listed(store)
-        self._fresh = {name for name, at in times.items() if name.startswith(READ) and at >= fresh_after}
+        self._ranges: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        for name, at in _read.last_listed(store).items():
+            if name.startswith(_MARK) and at >= fresh_after:
+                operation, begins, ends, key = name.removeprefix(_MARK).split(" ", 3)
+                self._ranges[operation, key].append((float(begins), float(ends)))
 
-    def has(self, operations: Collection[str], scope: str) -> bool:
-        return all(f"{READ}{operation}/{scope}" in self._fresh for operation in operations)
-
-    def covers(self, operations: Collection[str], start: Any, end: Any) -> bool:
-        """Return whether a range was read. Without an end it ended when it was read."""
-        first, last = _bounds(_range(start, end))
-
-        def is_covered(operation: str) -> bool:
-            prefix = f"{READ}{operation}/range "
-            ranges = (_bounds(name.rpartition("/")[2]) for name in self._fresh if name.startswith(prefix))
-            return any(
-                begins <= first and (last is None if ends is None else last is not None and last <= ends)
-                for begins, ends in ranges
+    def covers(self, operations: Collection[str], key: str, start: Any, end: Any) -> bool:
+        """Return whether all rows of a key in a range were read. Without an end it ended when it was read."""
+        first, last = _bounds(start, end)
+        return all(
+            any(
+                begins <= first and last <= ends for one in (_ALL, key) for begins, ends in self._ranges[operation, one]
             )
+            for operation in operations
+        )
 
-        return all(map(is_covered, operations))
-
-    def add(self, operations: Collection[str], scopes: Collection[str]) -> None:
+    def add(self, operations: Collection[str], keys: Collection[str], start: Any, end: Any) -> None:
         at = now()
-        mark_listed(self._store, {f"{READ}{operation}/{scope}": at for operation in operations for scope in scopes})
+        begins, ends = _bounds(start, end)
+        names = (f"{_MARK}{name} {begins} {ends} {key}" for name in operations for key in keys)
+        mark_listed(self._store, dict.fromkeys(names, at))
 
 
-def _range(start: Any, end: Any) -> str:
-    last = "" if end is None else f"{_epoch_ms('end', end):.0f}"
-    return f"range {_epoch_ms('start', start):.0f} {last}"
-
-
-def _bounds(scope: str) -> tuple[int, int | None]:
-    _, first, last = scope.split(" ")
-    return int(first), int(last) if last else None
+def _bounds(start: Any, end: Any) -> tuple[float, float]:
+    return -inf if start is None else _epoch_ms("start", start), inf if end is None else _epoch_ms("end", end)
 
 
 def ids_of(predicate: "polars.Expr") -> set[str] | None:
