@@ -293,3 +293,20 @@ def test_a_game_that_the_times_of_a_filter_exclude_is_found_by_another(small: Se
     frame = small_archive.scan("shots", refresh=True).filter(game_id=game.id)
     assert frame.filter(pl.col("occurred_at") >= starts_at + timedelta(days=3)).collect().height == 0
     assert frame.filter(pl.col("occurred_at") >= starts_at - timedelta(days=1)).collect().height == rows_of(small, "shots", game_id=game.id) > 0
+
+
+@pytest.mark.parametrize("scope", ["range", "game"])
+def test_a_hole_that_a_later_sync_found_raises(small: Service, small_archive: sideline.Archive, scope: str) -> None:
+    game = next(game for game in small.season.games if game.sessions)
+    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    frame = frame if scope == "range" else frame.filter(session_id=game.sessions[-1].id)
+    frame.collect()
+    fault = small.faults.add("shots", path=game.sessions[-1].id, status=500)
+    assert not small_archive.sync(**WHOLE, correction_window=None, on_error="keep", progress=False).complete
+    with pytest.raises(sideline.IncompleteError, match="shots/"):
+        frame.collect()
+    small.faults.remove(fault)
+    assert frame.collect().height > 0
+    small.requests.clear()
+    frame.collect()
+    assert small.requests.counts() == {}

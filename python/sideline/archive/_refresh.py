@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from .._core import _epoch_ms
 from .._rows import library, terms
 from . import _plan, _read
+from ._account import Scope, holes
 from ._ledger import READ, mark_listed
+from ._listing import moment
 from ._schemas import public_schema
 from ._store import Store, now
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
+
+_COLUMNS = ("session_id", "game_id", "event_id", "starts_at")
+"""What is read of `coverage`."""
 
 _KEYS = ("session_id", "game_id")
 
@@ -129,12 +134,13 @@ def bring_up_to_date(
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
-    rows = _read.coverage(store, ("session_id", "game_id", "starts_at"))
+    named = None if predicate is None else ids_of(predicate)
+    rows = [] if named is None and start is not None else _read.coverage(store, _COLUMNS)
     if start is None:
         start = min((row["starts_at"] for row in rows if row["starts_at"] is not None), default=None)
-    named = None if predicate is None else ids_of(predicate)
     keys = [_ALL] if named is None else [f"={key}" for key in named]
-    keys = [key for key in keys if not marks.covers(operations, key, start, end)]
+    if not holes(store, _scope(operations, rows, named, start, end)):
+        keys = [key for key in keys if not marks.covers(operations, key, start, end)]
     if not keys:
         return
     ids = None if named is None else frozenset(key.removeprefix("=") for key in keys)
@@ -146,6 +152,18 @@ def bring_up_to_date(
     else:
         sync(Need([*names], None, _required(start), end, ids, fresh_after))
     marks.add(operations, keys, start, end)
+
+
+def _scope(
+    operations: Collection[str], rows: list[dict[str, Any]], ids: Collection[str] | None, start: Any, end: Any
+) -> Scope:
+    """Return that of whose holes a sync would tell: another sync may have found one since a mark."""
+    wanted = _plan.with_events(frozenset(operations))
+    if ids is not None:
+        events = {row["event_id"] for row in rows if row["session_id"] in ids}
+        return Scope(game_ids={*ids, *events} - {None}, operations=wanted)
+    first, last = (None if at is None else moment(_epoch_ms("start", at)) for at in (start, end))
+    return Scope(start=first, end=last, operations=wanted)
 
 
 def _required(start: Any) -> Any:
