@@ -310,3 +310,14 @@ def test_a_hole_that_a_later_sync_found_raises(small: Service, small_archive: si
     small.requests.clear()
     frame.collect()
     assert small.requests.counts() == {}
+
+
+def test_a_refreshed_table_has_the_columns_that_a_stored_one_has(small: Service, small_archive: sideline.Archive) -> None:
+    frame = small_archive.scan("box_score", refresh=True, **WHOLE)
+    with pytest.warns(UserWarning, match="scan it again for FGA3_OTD, FGA_OTD"):
+        frame.collect()
+    columns = small_archive.scan("box_score").collect_schema().names()
+    assert {"FGA_OTD", "FGA3_OTD"} <= {*columns}
+    rows = small_archive.scan("box_score", refresh=True, **WHOLE).collect()
+    assert rows.columns == columns
+    assert rows["FGA_OTD"].null_count() < rows.height

@@ -1,5 +1,6 @@
 """Brings an archive up to date for one query, and reads it then: a scan that requests what the archive lacks."""
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._core import _epoch_ms
-from .._rows import library, terms
+from .._rows import library, stack_level, terms
 from . import _plan, _read
 from ._account import Scope, holes
 from ._ledger import READ, mark_listed
@@ -69,14 +70,18 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
         raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
     from polars.io.plugins import register_io_source
 
-    types = pl.from_arrow(public_schema(name).empty_table()).schema
+    public = pl.from_arrow(public_schema(name).empty_table()).schema
+    types = _read.scan(store, name).collect_schema() if store.has(name) else public
 
     def rows(
         columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
     ) -> "Iterator[polars.DataFrame]":
         with turn(store):
             bring_up_to_date(store, [name], predicate, refresh, sync)
-        frame = _read.scan(store, name).select(list(types))
+        frame = _read.scan(store, name)
+        if new := [column for column in frame.collect_schema() if column not in types]:
+            warnings.warn(f"{name} has more columns now: scan it again for {', '.join(new)}", stacklevel=stack_level())
+        frame = frame.select(list(types))
         if limit is not None:
             # A limit with a predicate counts the rows before it.
             frame = frame.head(limit)
