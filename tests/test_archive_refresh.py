@@ -321,3 +321,30 @@ def test_a_refreshed_table_has_the_columns_that_a_stored_one_has(small: Service,
     rows = small_archive.scan("box_score", refresh=True, **WHOLE).collect()
     assert rows.columns == columns
     assert rows["FGA_OTD"].null_count() < rows.height
+
+
+def test_the_age_of_what_a_slow_sync_read_counts_from_its_start(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("shots", refresh=timedelta(minutes=10), **WHOLE)
+
+    def pass_time(body: Any) -> Any:
+        clock.append(timedelta(minutes=8))
+        return body
+
+    small.faults.add("shots", times=1, change=pass_time)
+    frame.collect()
+    small.change.add_game()
+    clock.append(timedelta(minutes=11))
+    assert frame.collect().height == rows_of(small, "shots")
+
+
+def test_a_body_is_not_trusted_for_longer_by_a_second_query(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("player_stats", refresh=timedelta(minutes=10), **WHOLE)
+    session = next(game for game in small.season.games if game.sessions).sessions[0]
+    frame.filter(session_id=session.id).collect()
+    clock.append(timedelta(minutes=8))
+    frame.collect()
+    small.change.correct_stat(session.id)
+    clock.append(timedelta(minutes=16))
+    small.requests.clear()
+    frame.collect()
+    assert small.requests.all("stats")

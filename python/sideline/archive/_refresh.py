@@ -134,7 +134,8 @@ def bring_up_to_date(
 ) -> None:
     """Sync what rows of the tables may match the predicate, unless all of it was read recently enough."""
     operations = sorted(_plan.operations(names))
-    fresh_after = now() - refresh.max_age
+    at = now()
+    fresh_after = at - refresh.max_age
     marks = Marks(store, fresh_after)
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
@@ -148,6 +149,7 @@ def bring_up_to_date(
         keys = [key for key in keys if not marks.covers(operations, key, start, end)]
     if not keys:
         return
+    read_at = min([at, *_trusted(store, operations, fresh_after)])
     ids = None if named is None else frozenset(key.removeprefix("=") for key in keys)
     games = _games(rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
     if games is not None:
@@ -156,7 +158,15 @@ def bring_up_to_date(
         start = end = None
     else:
         sync(Need([*names], None, _required(start), end, ids, fresh_after))
-    marks.add(operations, keys, start, end)
+    marks.add(operations, keys, start, end, read_at)
+
+
+def _trusted(store: Store, operations: Collection[str], fresh_after: datetime) -> list[datetime]:
+    """Return when the bodies were fetched that a sync trusts: what it reads is as old as the oldest of them."""
+    rows = _read.coverage(store, ("operation", "fetched_at"))
+    wanted = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
+    times = (row["fetched_at"] for row in rows if row["operation"] in wanted)
+    return [at for at in times if at is not None and at >= fresh_after]
 
 
 def _scope(
@@ -206,8 +216,7 @@ class Marks:
             for operation in operations
         )
 
-    def add(self, operations: Collection[str], keys: Collection[str], start: Any, end: Any) -> None:
-        at = now()
+    def add(self, operations: Collection[str], keys: Collection[str], start: Any, end: Any, at: datetime) -> None:
         begins, ends = _bounds(start, end)
         names = (f"{_MARK}{name} {begins} {ends} {key}" for name in operations for key in keys)
         mark_listed(self._store, dict.fromkeys(names, at))
