@@ -348,3 +348,13 @@ def test_a_body_is_not_trusted_for_longer_by_a_second_query(small: Service, smal
     small.requests.clear()
     frame.collect()
     assert small.requests.all("stats")
+
+
+def test_what_a_clock_ahead_read_is_not_trusted(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    frame.collect()
+    clock.append(timedelta(days=-20))
+    small.change.add_game()
+    small.requests.clear()
+    assert frame.collect().height == rows_of(small, "shots")
+    assert len(small.requests.all("shots")) > len(small.season.games[-1].sessions) > 0

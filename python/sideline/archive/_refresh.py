@@ -136,7 +136,7 @@ def bring_up_to_date(
     operations = sorted(_plan.operations(names))
     at = now()
     fresh_after = at - refresh.max_age
-    marks = Marks(store, fresh_after)
+    marks = Marks(store, fresh_after, at)
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
@@ -149,7 +149,7 @@ def bring_up_to_date(
         keys = [key for key in keys if not marks.covers(operations, key, start, end)]
     if not keys:
         return
-    read_at = min([at, *_trusted(store, operations, fresh_after)])
+    read_at = min([at, *_trusted(store, operations, fresh_after, at)])
     ids = None if named is None else frozenset(key.removeprefix("=") for key in keys)
     games = _games(rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
     if games is not None:
@@ -161,12 +161,12 @@ def bring_up_to_date(
     marks.add(operations, keys, start, end, read_at)
 
 
-def _trusted(store: Store, operations: Collection[str], fresh_after: datetime) -> list[datetime]:
+def _trusted(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
     """Return when the bodies were fetched that a sync trusts: what it reads is as old as the oldest of them."""
     rows = _read.coverage(store, ("operation", "fetched_at"))
     wanted = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
     times = (row["fetched_at"] for row in rows if row["operation"] in wanted)
-    return [at for at in times if at is not None and at >= fresh_after]
+    return [at for at in times if at is not None and fresh_after <= at <= latest]
 
 
 def _scope(
@@ -198,11 +198,11 @@ def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None
 class Marks:
     """What was read completely, and not too long ago: of a range everything, or one game or session, by operation."""
 
-    def __init__(self, store: Store, fresh_after: datetime) -> None:
+    def __init__(self, store: Store, fresh_after: datetime, now: datetime) -> None:
         self._store = store
         self._ranges: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for name, at in _read.last_listed(store).items():
-            if name.startswith(_MARK) and at >= fresh_after:
+            if name.startswith(_MARK) and fresh_after <= at <= now:  # not by a clock that was ahead
                 operation, begins, ends, key = name.removeprefix(_MARK).split(" ", 3)
                 self._ranges[operation, key].append((float(begins), float(ends)))
 

@@ -417,7 +417,8 @@ class Sync:
     def _is_fresh(self, stored: Row | None) -> bool:
         if stored is None or self._fresh_after is None or is_lacking(stored["status"]):
             return False
-        return stored["fetched_at"] is not None and bool(stored["fetched_at"] >= self._fresh_after)
+        # A time to come is of a clock that was ahead.
+        return stored["fetched_at"] is not None and bool(self._fresh_after <= stored["fetched_at"] <= now())
 
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())
