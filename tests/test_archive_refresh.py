@@ -358,3 +358,17 @@ def test_what_a_clock_ahead_read_is_not_trusted(small: Service, small_archive: s
     small.requests.clear()
     assert frame.collect().height == rows_of(small, "shots")
     assert len(small.requests.all("shots")) > len(small.season.games[-1].sessions) > 0
+
+
+@pytest.mark.parametrize("way", ["scan", "sql"])
+def test_games_to_come_are_read_where_a_filter_has_no_end(small: Service, small_archive: sideline.Archive, way: str) -> None:
+    small_archive.sync(**WHOLE, progress=False)
+    game = next(game for game in small.season.games if not game.sessions)
+    small.change.change_status(game.id, "POSTPONED")
+    small.change.schedule_game(NOON + timedelta(days=4))
+    if way == "scan":
+        rows = small_archive.scan("games", refresh=timedelta(0)).filter(pl.col("tipoff_at") > NOON).collect().to_dicts()
+    else:
+        rows = small_archive.sql("from games where tipoff_at > timestamp '2027-03-01 12:00:00'", refresh=timedelta(0)).to_dicts()
+    assert len(rows) == 2
+    assert {str(row["status"]) for row in rows if row["game_id"] == game.id} == {"POSTPONED"}

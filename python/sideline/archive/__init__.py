@@ -323,7 +323,7 @@ class Archive:
                 first syncs what its filter needs and the archive lacks, or has for longer and may have changed. A
                 filter by `game_id` or `session_id` syncs only these games. A second query sends nothing.
             start, end: the range to sync; never which rows return. By default that of the filter's times, else all
-                that the archive holds, until now.
+                that the archive holds. Without an end, until now; games and events a year ahead.
 
         With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected. Warns of a table of
         sessions or games that is empty because no sync has requested it.
@@ -415,7 +415,7 @@ class Archive:
             memory_limit: how much memory DuckDB may use.
             refresh: how old a response may be; True is an hour. The tables that the query names are first synced for
                 the whole range, whatever its filter: a filter of `scan` saves requests.
-            start, end: the range to sync; by default all that the archive holds, until now.
+            start, end: the range to sync; by default all that the archive holds. Without an end as `scan`.
 
         >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
         [{'sessions': 2}]

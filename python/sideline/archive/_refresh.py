@@ -35,6 +35,12 @@ _KEYS = ("session_id", "game_id")
 _OF_A_GAME = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS, "game", "team_events"}
 """What a sync of games by their ids requests; it reads neither the schedule nor rosters."""
 
+_UPCOMING = {"schedule", "game", "team_events"}
+"""What lists games and events to come. Without an end, a range of others ends now."""
+
+_AHEAD = timedelta(days=366)
+"""How far ahead a range without an end reads games and events to come."""
+
 _MARK = f"{READ}/"
 """How the names of marks begin. An operation, a range and a key follow."""
 
@@ -157,7 +163,10 @@ def bring_up_to_date(
         # A game is read whenever it is.
         start = end = None
     else:
-        sync(Need([*names], None, _required(start), end, ids, fresh_after))
+        until = end
+        if end is None and not _UPCOMING.isdisjoint(operations) and start is not None:
+            until = max(at, moment(_epoch_ms("start", start))) + _AHEAD
+        sync(Need([*names], None, _required(start), until, ids, fresh_after))
     marks.add(operations, keys, start, end, read_at)
 
 
