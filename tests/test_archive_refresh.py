@@ -372,3 +372,17 @@ def test_games_to_come_are_read_where_a_filter_has_no_end(small: Service, small_
         rows = small_archive.sql("from games where tipoff_at > timestamp '2027-03-01 12:00:00'", refresh=timedelta(0)).to_dicts()
     assert len(rows) == 2
     assert {str(row["status"]) for row in rows if row["game_id"] == game.id} == {"POSTPONED"}
+
+
+def test_a_session_that_returns_within_the_age_is_read_again(small: Service, small_archive: sideline.Archive) -> None:
+    game = next(game for game in small.season.games if game.sessions)
+    session = game.sessions[1]
+    small_archive.sync(**WHOLE, progress=False)
+    game.sessions.remove(session)
+    small.season.revision += 1
+    small_archive.sync(**WHOLE, progress=False)
+    assert small_archive.scan("shots").filter(session_id=session.id).collect().height == 0
+    game.sessions.append(session)
+    small.season.revision += 1
+    rows = small_archive.scan("shots", refresh=True, **WHOLE).filter(session_id=session.id).collect()
+    assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
