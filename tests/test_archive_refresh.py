@@ -386,3 +386,14 @@ def test_a_session_that_returns_within_the_age_is_read_again(small: Service, sma
     small.season.revision += 1
     rows = small_archive.scan("shots", refresh=True, **WHOLE).filter(session_id=session.id).collect()
     assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
+
+
+def test_a_query_that_needs_no_sync_writes_nothing(small: Service, small_archive: sideline.Archive, tmp_path: Path) -> None:
+    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    rows = frame.collect().height
+    lock = tmp_path / "small" / "_refresh.lock"
+    # A folder stands for one that cannot be written: root could write to any.
+    lock.unlink()
+    lock.mkdir()
+    assert frame.collect().height == rows
+    assert small_archive.sql("select count(*) as rows from shots", refresh=True, **WHOLE).to_dicts() == [{"rows": rows}]

@@ -374,8 +374,7 @@ class Archive:
         """Bring the rows of the scope up to date, and return parts of them for an engine's tasks."""
         refresh = self._checked_refresh(True, scope.start, scope.end)
         assert refresh is not None
-        with _refresh.turn(self._store):
-            _refresh.bring_up_to_date(self._store, [table], scope.predicate(), refresh, self._sync_for_query)
+        _refresh.bring_up_to_date(self._store, [table], scope.predicate(), refresh, self._sync_for_query)
         return parts_of(self._store, table, scope.in_times(_to_datetime), columns, count)
 
     def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
@@ -425,8 +424,7 @@ class Archive:
             tables = _refresh.refreshable(_sql.scope_of(query))
             if not tables:
                 raise ValueError("the query names no table that a sync refreshes: leave out refresh=")
-            with _refresh.turn(self._store):
-                _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
+            _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
         return table_from_arrow("query", _sql.select(self._store, query, max_rows, wait, memory_limit))
 
     @names_damage

@@ -69,6 +69,19 @@ class Need(NamedTuple):
     fresh_after: datetime
 
 
+class _Due(NamedTuple):
+    """The keys that a query needs read, and when it began."""
+
+    keys: list[str]
+    is_all: bool
+    rows: list[dict[str, Any]]
+    """Those of `coverage`, if there are ids."""
+    start: Any
+    end: Any
+    fresh_after: datetime
+    at: datetime
+
+
 def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
     """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
     pl = library("polars", "archive")
@@ -82,8 +95,7 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
     def rows(
         columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
     ) -> "Iterator[polars.DataFrame]":
-        with turn(store):
-            bring_up_to_date(store, [name], predicate, refresh, sync)
+        bring_up_to_date(store, [name], predicate, refresh, sync)
         frame = _read.scan(store, name)
         if new := [column for column in frame.collect_schema() if column not in types]:
             warnings.warn(f"{name} has more columns now: scan it again for {', '.join(new)}", stacklevel=stack_level())
@@ -140,6 +152,17 @@ def bring_up_to_date(
 ) -> None:
     """Sync what rows of the tables may match the predicate, unless all of it was read recently enough."""
     operations = sorted(_plan.operations(names))
+    # What needs no sync needs no lock either: a folder may be one that only others can write.
+    if _due(store, operations, predicate, refresh) is None:
+        return
+    with turn(store):
+        due = _due(store, operations, predicate, refresh)
+        if due is not None:
+            _read_due(store, names, operations, due, sync)
+
+
+def _due(store: Store, operations: Collection[str], predicate: "polars.Expr | None", refresh: Refresh) -> _Due | None:
+    """Return what a query needs that was not read recently enough, or has a hole; `None` if it needs no sync."""
     at = now()
     fresh_after = at - refresh.max_age
     marks = Marks(store, fresh_after, at)
@@ -153,21 +176,28 @@ def bring_up_to_date(
     keys = [_ALL] if named is None else [f"={key}" for key in named]
     if not holes(store, _scope(operations, rows, named, start, end)):
         keys = [key for key in keys if not marks.covers(operations, key, start, end)]
-    if not keys:
-        return
-    read_at = min([at, *_trusted(store, operations, fresh_after, at)])
-    ids = None if named is None else frozenset(key.removeprefix("=") for key in keys)
-    games = _games(rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
+    return _Due(keys, named is None, rows, start, end, fresh_after, at) if keys else None
+
+
+def _read_due(
+    store: Store, names: Sequence[str], operations: Collection[str], due: _Due, sync: Callable[[Need], None]
+) -> None:
+    start, end = due.start, due.end
+    read_at = min([due.at, *_trusted(store, operations, due.fresh_after, due.at)])
+    ids = None if due.is_all else frozenset(key.removeprefix("=") for key in due.keys)
+    games = _games(due.rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
     if games is not None:
-        sync(Need([*names], games, None, None, None, fresh_after))
+        sync(Need([*names], games, None, None, None, due.fresh_after))
         # A game is read whenever it is.
         start = end = None
     else:
         until = end
         if end is None and not _UPCOMING.isdisjoint(operations) and start is not None:
-            until = max(at, moment(_epoch_ms("start", start))) + _AHEAD
-        sync(Need([*names], None, _required(start), until, ids, fresh_after))
-    marks.add(operations, keys, start, end, read_at)
+            until = max(due.at, moment(_epoch_ms("start", start))) + _AHEAD
+        sync(Need([*names], None, _required(start), until, ids, due.fresh_after))
+    begins, ends = _bounds(start, end)
+    marks = (f"{_MARK}{operation} {begins} {ends} {key}" for operation in operations for key in due.keys)
+    mark_listed(store, dict.fromkeys(marks, read_at))
 
 
 def _trusted(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
@@ -208,7 +238,6 @@ class Marks:
     """What was read completely, and not too long ago: of a range everything, or one game or session, by operation."""
 
     def __init__(self, store: Store, fresh_after: datetime, now: datetime) -> None:
-        self._store = store
         self._ranges: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for name, at in _read.last_listed(store).items():
             if name.startswith(_MARK) and fresh_after <= at <= now:  # not by a clock that was ahead
@@ -224,11 +253,6 @@ class Marks:
             )
             for operation in operations
         )
-
-    def add(self, operations: Collection[str], keys: Collection[str], start: Any, end: Any, at: datetime) -> None:
-        begins, ends = _bounds(start, end)
-        names = (f"{_MARK}{name} {begins} {ends} {key}" for name in operations for key in keys)
-        mark_listed(self._store, dict.fromkeys(names, at))
 
 
 def _bounds(start: Any, end: Any) -> tuple[float, float]:
