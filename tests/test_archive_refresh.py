@@ -397,3 +397,15 @@ def test_a_query_that_needs_no_sync_writes_nothing(small: Service, small_archive
     lock.mkdir()
     assert frame.collect().height == rows
     assert small_archive.sql("select count(*) as rows from shots", refresh=True, **WHOLE).to_dicts() == [{"rows": rows}]
+
+
+def test_a_session_that_moved_to_another_game_is_found(small: Service, small_archive: sideline.Archive) -> None:
+    small_archive.sync(**WHOLE, progress=False)
+    before, after = [game for game in small.season.games if game.sessions][:2]
+    session = before.sessions[1]
+    before.sessions.remove(session)
+    after.sessions.append(session)
+    small.season.revision += 1
+    rows = small_archive.scan("shots", refresh=timedelta(0)).filter(session_id=session.id).collect()
+    assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
+    assert set(rows["game_id"]) == {after.id}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
 
-_COLUMNS = ("session_id", "game_id", "event_id", "starts_at")
+_COLUMNS = ("session_id", "game_id", "event_id", "starts_at", "status")
 """What is read of `coverage`."""
 
 _KEYS = ("session_id", "game_id")
@@ -186,8 +186,11 @@ def _read_due(
     read_at = min([due.at, *_trusted(store, operations, due.fresh_after, due.at)])
     ids = None if due.is_all else frozenset(key.removeprefix("=") for key in due.keys)
     games = _games(due.rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
-    if games is not None:
+    if ids is not None and games is not None:
         sync(Need([*names], games, None, None, None, due.fresh_after))
+        # What is no longer in its game may be in another.
+        games = _games(_read.coverage(store, _COLUMNS), ids)
+    if games is not None:
         # A game is read whenever it is.
         start = end = None
     else:
@@ -227,9 +230,9 @@ def _required(start: Any) -> Any:
 
 
 def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None:
-    """Return the games of ids of games and sessions; `None` if the archive does not know them all."""
-    games = {row["game_id"]: row["game_id"] for row in rows if row["game_id"] is not None}
-    games |= {row["session_id"]: row["game_id"] for row in rows if row["session_id"] is not None}
+    """Return the games of ids of games and sessions; `None` if the archive has not all of them now."""
+    stored = [row for row in rows if row["status"] != "withdrawn"]
+    games = {row[key]: row["game_id"] for key in ("game_id", "session_id") for row in stored if row[key] is not None}
     known_games = {games.get(key) for key in ids}
     return None if None in known_games else sorted(game for game in known_games if game is not None)
 
