@@ -244,7 +244,7 @@ def test_a_query_of_sql_with_a_hole_or_without_a_table_to_refresh_is_refused(lea
 
 
 SMALL: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
-WHOLE: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+SMALL_SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
 
@@ -298,11 +298,11 @@ def test_a_game_that_the_times_of_a_filter_exclude_is_found_by_another(small: Se
 @pytest.mark.parametrize("scope", ["range", "game"])
 def test_a_hole_that_a_later_sync_found_raises(small: Service, small_archive: sideline.Archive, scope: str) -> None:
     game = next(game for game in small.season.games if game.sessions)
-    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
     frame = frame if scope == "range" else frame.filter(session_id=game.sessions[-1].id)
     frame.collect()
     fault = small.faults.add("shots", path=game.sessions[-1].id, status=500)
-    assert not small_archive.sync(**WHOLE, correction_window=None, on_error="keep", progress=False).complete
+    assert not small_archive.sync(**SMALL_SPAN, correction_window=None, on_error="keep", progress=False).complete
     with pytest.raises(sideline.IncompleteError, match="shots/"):
         frame.collect()
     small.faults.remove(fault)
@@ -313,18 +313,18 @@ def test_a_hole_that_a_later_sync_found_raises(small: Service, small_archive: si
 
 
 def test_a_refreshed_table_has_the_columns_that_a_stored_one_has(small: Service, small_archive: sideline.Archive) -> None:
-    frame = small_archive.scan("box_score", refresh=True, **WHOLE)
+    frame = small_archive.scan("box_score", refresh=True, **SMALL_SPAN)
     with pytest.warns(UserWarning, match="scan it again for FGA3_OTD, FGA_OTD"):
         frame.collect()
     columns = small_archive.scan("box_score").collect_schema().names()
     assert {"FGA_OTD", "FGA3_OTD"} <= {*columns}
-    rows = small_archive.scan("box_score", refresh=True, **WHOLE).collect()
+    rows = small_archive.scan("box_score", refresh=True, **SMALL_SPAN).collect()
     assert rows.columns == columns
     assert rows["FGA_OTD"].null_count() < rows.height
 
 
 def test_the_age_of_what_a_slow_sync_read_counts_from_its_start(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
-    frame = small_archive.scan("shots", refresh=timedelta(minutes=10), **WHOLE)
+    frame = small_archive.scan("shots", refresh=timedelta(minutes=10), **SMALL_SPAN)
 
     def pass_time(body: Any) -> Any:
         clock.append(timedelta(minutes=8))
@@ -338,7 +338,7 @@ def test_the_age_of_what_a_slow_sync_read_counts_from_its_start(small: Service, 
 
 
 def test_a_body_is_not_trusted_for_longer_by_a_second_query(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
-    frame = small_archive.scan("player_stats", refresh=timedelta(minutes=10), **WHOLE)
+    frame = small_archive.scan("player_stats", refresh=timedelta(minutes=10), **SMALL_SPAN)
     session = next(game for game in small.season.games if game.sessions).sessions[0]
     frame.filter(session_id=session.id).collect()
     clock.append(timedelta(minutes=8))
@@ -351,7 +351,7 @@ def test_a_body_is_not_trusted_for_longer_by_a_second_query(small: Service, smal
 
 
 def test_what_a_clock_ahead_read_is_not_trusted(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
-    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
     frame.collect()
     clock.append(timedelta(days=-20))
     small.change.add_game()
@@ -362,7 +362,7 @@ def test_what_a_clock_ahead_read_is_not_trusted(small: Service, small_archive: s
 
 @pytest.mark.parametrize("way", ["scan", "sql"])
 def test_games_to_come_are_read_where_a_filter_has_no_end(small: Service, small_archive: sideline.Archive, way: str) -> None:
-    small_archive.sync(**WHOLE, progress=False)
+    small_archive.sync(**SMALL_SPAN, progress=False)
     game = next(game for game in small.season.games if not game.sessions)
     small.change.change_status(game.id, "POSTPONED")
     small.change.schedule_game(NOON + timedelta(days=4))
@@ -377,30 +377,30 @@ def test_games_to_come_are_read_where_a_filter_has_no_end(small: Service, small_
 def test_a_session_that_returns_within_the_age_is_read_again(small: Service, small_archive: sideline.Archive) -> None:
     game = next(game for game in small.season.games if game.sessions)
     session = game.sessions[1]
-    small_archive.sync(**WHOLE, progress=False)
+    small_archive.sync(**SMALL_SPAN, progress=False)
     game.sessions.remove(session)
     small.season.revision += 1
-    small_archive.sync(**WHOLE, progress=False)
+    small_archive.sync(**SMALL_SPAN, progress=False)
     assert small_archive.scan("shots").filter(session_id=session.id).collect().height == 0
     game.sessions.append(session)
     small.season.revision += 1
-    rows = small_archive.scan("shots", refresh=True, **WHOLE).filter(session_id=session.id).collect()
+    rows = small_archive.scan("shots", refresh=True, **SMALL_SPAN).filter(session_id=session.id).collect()
     assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
 
 
 def test_a_query_that_needs_no_sync_writes_nothing(small: Service, small_archive: sideline.Archive, tmp_path: Path) -> None:
-    frame = small_archive.scan("shots", refresh=True, **WHOLE)
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
     rows = frame.collect().height
     lock = tmp_path / "small" / "_refresh.lock"
     # A folder stands for one that cannot be written: root could write to any.
     lock.unlink()
     lock.mkdir()
     assert frame.collect().height == rows
-    assert small_archive.sql("select count(*) as rows from shots", refresh=True, **WHOLE).to_dicts() == [{"rows": rows}]
+    assert small_archive.sql("select count(*) as rows from shots", refresh=True, **SMALL_SPAN).to_dicts() == [{"rows": rows}]
 
 
 def test_a_session_that_moved_to_another_game_is_found(small: Service, small_archive: sideline.Archive) -> None:
-    small_archive.sync(**WHOLE, progress=False)
+    small_archive.sync(**SMALL_SPAN, progress=False)
     before, after = [game for game in small.season.games if game.sessions][:2]
     session = before.sessions[1]
     before.sessions.remove(session)

@@ -169,21 +169,21 @@ def _due(store: Store, operations: Collection[str], predicate: "polars.Expr | No
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
-    named = None if predicate is None else ids_of(predicate)
-    rows = [] if named is None and start is not None else _read.coverage(store, _COLUMNS)
+    ids = None if predicate is None else ids_of(predicate)
+    rows = [] if ids is None and start is not None else _read.coverage(store, _COLUMNS)
     if start is None:
         start = min((row["starts_at"] for row in rows if row["starts_at"] is not None), default=None)
-    keys = [_ALL] if named is None else [f"={key}" for key in named]
-    if not holes(store, _scope(operations, rows, named, start, end)):
+    keys = [_ALL] if ids is None else [f"={key}" for key in ids]
+    if not holes(store, _scope(operations, rows, ids, start, end)):
         keys = [key for key in keys if not marks.covers(operations, key, start, end)]
-    return _Due(keys, named is None, rows, start, end, fresh_after, at) if keys else None
+    return _Due(keys, ids is None, rows, start, end, fresh_after, at) if keys else None
 
 
 def _read_due(
     store: Store, names: Sequence[str], operations: Collection[str], due: _Due, sync: Callable[[Need], None]
 ) -> None:
     start, end = due.start, due.end
-    read_at = min([due.at, *_trusted(store, operations, due.fresh_after, due.at)])
+    read_at = min([due.at, *_fetch_times(store, operations, due.fresh_after, due.at)])
     ids = None if due.is_all else frozenset(key.removeprefix("=") for key in due.keys)
     games = _games(due.rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
     if ids is not None and games is not None:
@@ -203,11 +203,11 @@ def _read_due(
     mark_listed(store, dict.fromkeys(marks, read_at))
 
 
-def _trusted(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
+def _fetch_times(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
     """Return when the bodies were fetched that a sync trusts: what it reads is as old as the oldest of them."""
     rows = _read.coverage(store, ("operation", "fetched_at"))
-    wanted = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
-    times = (row["fetched_at"] for row in rows if row["operation"] in wanted)
+    requested_operations = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
+    times = (row["fetched_at"] for row in rows if row["operation"] in requested_operations)
     return [at for at in times if at is not None and fresh_after <= at <= latest]
 
 
@@ -215,12 +215,12 @@ def _scope(
     operations: Collection[str], rows: list[dict[str, Any]], ids: Collection[str] | None, start: Any, end: Any
 ) -> Scope:
     """Return that of whose holes a sync would tell: another sync may have found one since a mark."""
-    wanted = _plan.with_events(frozenset(operations))
+    requested_operations = _plan.with_events(frozenset(operations))
     if ids is not None:
         events = {row["event_id"] for row in rows if row["session_id"] in ids}
-        return Scope(game_ids={*ids, *events} - {None}, operations=wanted)
+        return Scope(game_ids={*ids, *events} - {None}, operations=requested_operations)
     first, last = (None if at is None else moment(_epoch_ms("start", at)) for at in (start, end))
-    return Scope(start=first, end=last, operations=wanted)
+    return Scope(start=first, end=last, operations=requested_operations)
 
 
 def _required(start: Any) -> Any:
@@ -231,8 +231,10 @@ def _required(start: Any) -> Any:
 
 def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None:
     """Return the games of ids of games and sessions; `None` if the archive has not all of them now."""
-    stored = [row for row in rows if row["status"] != "withdrawn"]
-    games = {row[key]: row["game_id"] for key in ("game_id", "session_id") for row in stored if row[key] is not None}
+    stored_rows = [row for row in rows if row["status"] != "withdrawn"]
+    games = {
+        row[key]: row["game_id"] for key in ("game_id", "session_id") for row in stored_rows if row[key] is not None
+    }
     known_games = {games.get(key) for key in ids}
     return None if None in known_games else sorted(game for game in known_games if game is not None)
 
@@ -252,7 +254,9 @@ class Marks:
         first, last = _bounds(start, end)
         return all(
             any(
-                begins <= first and last <= ends for one in (_ALL, key) for begins, ends in self._ranges[operation, one]
+                begins <= first and last <= ends
+                for scope in (_ALL, key)
+                for begins, ends in self._ranges[operation, scope]
             )
             for operation in operations
         )
