@@ -241,3 +241,171 @@ def test_a_query_of_sql_with_a_hole_or_without_a_table_to_refresh_is_refused(lea
     league.faults.add("shots", status=404, times=1)
     with pytest.raises(sideline.IncompleteSync):
         archive.sql("from shots", refresh=True, **SPAN)
+
+
+SMALL: dict[str, Any] = {"seed": 3, "teams": 2, "games": 4, "sessions": (2, 2), "possessions": 4, "practices": 1, "days": 20}
+SMALL_SPAN: dict[str, Any] = {"start": "2027-01-15", "end": "2027-04-01"}
+NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def small() -> Iterator[Service]:
+    """A short season that is read in a second, in the middle of which it is now."""
+    with Service(now=NOON.isoformat(), **SMALL) as league:
+        yield league
+
+
+@pytest.fixture
+def small_archive(tmp_path: Path, small: Service) -> Iterator[sideline.Archive]:
+    with sideline.Client(**small.client_options(), max_retries=0) as client:
+        yield sideline.Archive(tmp_path / "small", client)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[timedelta]:
+    """How far this machine's clock is ahead: the last value counts."""
+    offsets = [timedelta(0)]
+    for module in ("_refresh", "_ledger", "_sync"):
+        monkeypatch.setattr(f"sideline.archive.{module}.now", lambda: datetime.now(UTC) + offsets[-1])
+    return offsets
+
+
+def rows_of(league: Service, table: str, **keys: str) -> int:
+    return sum(all(row[key] == value for key, value in keys.items()) for row in league.truth()[table])
+
+
+def test_a_game_that_one_range_lacks_is_found_in_another(small: Service, small_archive: sideline.Archive) -> None:
+    game = [game for game in small.season.games if game.sessions][-1]
+    starts_at = datetime.fromtimestamp(game.start / 1000, UTC)
+
+    def count(days: int) -> int:
+        start = starts_at + timedelta(days=days)
+        frame = small_archive.scan("shots", refresh=True, start=start, end=start + timedelta(days=9))
+        return frame.filter(game_id=game.id).collect().height
+
+    assert count(-20) == 0
+    assert count(-3) == rows_of(small, "shots", game_id=game.id) > 0
+
+
+def test_a_game_that_the_times_of_a_filter_exclude_is_found_by_another(small: Service, small_archive: sideline.Archive) -> None:
+    game = [game for game in small.season.games if game.sessions][-1]
+    starts_at = datetime.fromtimestamp(game.start / 1000, UTC)
+    frame = small_archive.scan("shots", refresh=True).filter(game_id=game.id)
+    assert frame.filter(pl.col("occurred_at") >= starts_at + timedelta(days=3)).collect().height == 0
+    assert frame.filter(pl.col("occurred_at") >= starts_at - timedelta(days=1)).collect().height == rows_of(small, "shots", game_id=game.id) > 0
+
+
+@pytest.mark.parametrize("scope", ["range", "game"])
+def test_a_hole_that_a_later_sync_found_raises(small: Service, small_archive: sideline.Archive, scope: str) -> None:
+    game = next(game for game in small.season.games if game.sessions)
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
+    frame = frame if scope == "range" else frame.filter(session_id=game.sessions[-1].id)
+    frame.collect()
+    fault = small.faults.add("shots", path=game.sessions[-1].id, status=500)
+    assert not small_archive.sync(**SMALL_SPAN, correction_window=None, on_error="keep", progress=False).complete
+    with pytest.raises(sideline.IncompleteError, match="shots/"):
+        frame.collect()
+    small.faults.remove(fault)
+    assert frame.collect().height > 0
+    small.requests.clear()
+    frame.collect()
+    assert small.requests.counts() == {}
+
+
+def test_a_refreshed_table_has_the_columns_that_a_stored_one_has(small: Service, small_archive: sideline.Archive) -> None:
+    frame = small_archive.scan("box_score", refresh=True, **SMALL_SPAN)
+    with pytest.warns(UserWarning, match="scan it again for FGA3_OTD, FGA_OTD"):
+        frame.collect()
+    columns = small_archive.scan("box_score").collect_schema().names()
+    assert {"FGA_OTD", "FGA3_OTD"} <= {*columns}
+    rows = small_archive.scan("box_score", refresh=True, **SMALL_SPAN).collect()
+    assert rows.columns == columns
+    assert rows["FGA_OTD"].null_count() < rows.height
+
+
+def test_the_age_of_what_a_slow_sync_read_counts_from_its_start(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("shots", refresh=timedelta(minutes=10), **SMALL_SPAN)
+
+    def pass_time(body: Any) -> Any:
+        clock.append(timedelta(minutes=8))
+        return body
+
+    small.faults.add("shots", times=1, change=pass_time)
+    frame.collect()
+    small.change.add_game()
+    clock.append(timedelta(minutes=11))
+    assert frame.collect().height == rows_of(small, "shots")
+
+
+def test_a_body_is_not_trusted_for_longer_by_a_second_query(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("player_stats", refresh=timedelta(minutes=10), **SMALL_SPAN)
+    session = next(game for game in small.season.games if game.sessions).sessions[0]
+    frame.filter(session_id=session.id).collect()
+    clock.append(timedelta(minutes=8))
+    frame.collect()
+    small.change.correct_stat(session.id)
+    clock.append(timedelta(minutes=16))
+    small.requests.clear()
+    frame.collect()
+    assert small.requests.all("stats")
+
+
+def test_what_a_clock_ahead_read_is_not_trusted(small: Service, small_archive: sideline.Archive, clock: list[timedelta]) -> None:
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
+    frame.collect()
+    clock.append(timedelta(days=-20))
+    small.change.add_game()
+    small.requests.clear()
+    assert frame.collect().height == rows_of(small, "shots")
+    assert len(small.requests.all("shots")) > len(small.season.games[-1].sessions) > 0
+
+
+@pytest.mark.parametrize("way", ["scan", "sql"])
+def test_games_to_come_are_read_where_a_filter_has_no_end(small: Service, small_archive: sideline.Archive, way: str) -> None:
+    small_archive.sync(**SMALL_SPAN, progress=False)
+    game = next(game for game in small.season.games if not game.sessions)
+    small.change.change_status(game.id, "POSTPONED")
+    small.change.schedule_game(NOON + timedelta(days=4))
+    if way == "scan":
+        rows = small_archive.scan("games", refresh=timedelta(0)).filter(pl.col("tipoff_at") > NOON).collect().to_dicts()
+    else:
+        rows = small_archive.sql("from games where tipoff_at > timestamp '2027-03-01 12:00:00'", refresh=timedelta(0)).to_dicts()
+    assert len(rows) == 2
+    assert {str(row["status"]) for row in rows if row["game_id"] == game.id} == {"POSTPONED"}
+
+
+def test_a_session_that_returns_within_the_age_is_read_again(small: Service, small_archive: sideline.Archive) -> None:
+    game = next(game for game in small.season.games if game.sessions)
+    session = game.sessions[1]
+    small_archive.sync(**SMALL_SPAN, progress=False)
+    game.sessions.remove(session)
+    small.season.revision += 1
+    small_archive.sync(**SMALL_SPAN, progress=False)
+    assert small_archive.scan("shots").filter(session_id=session.id).collect().height == 0
+    game.sessions.append(session)
+    small.season.revision += 1
+    rows = small_archive.scan("shots", refresh=True, **SMALL_SPAN).filter(session_id=session.id).collect()
+    assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
+
+
+def test_a_query_that_needs_no_sync_writes_nothing(small: Service, small_archive: sideline.Archive, tmp_path: Path) -> None:
+    frame = small_archive.scan("shots", refresh=True, **SMALL_SPAN)
+    rows = frame.collect().height
+    lock = tmp_path / "small" / "_refresh.lock"
+    # A folder stands for one that cannot be written: root could write to any.
+    lock.unlink()
+    lock.mkdir()
+    assert frame.collect().height == rows
+    assert small_archive.sql("select count(*) as rows from shots", refresh=True, **SMALL_SPAN).to_dicts() == [{"rows": rows}]
+
+
+def test_a_session_that_moved_to_another_game_is_found(small: Service, small_archive: sideline.Archive) -> None:
+    small_archive.sync(**SMALL_SPAN, progress=False)
+    before, after = [game for game in small.season.games if game.sessions][:2]
+    session = before.sessions[1]
+    before.sessions.remove(session)
+    after.sessions.append(session)
+    small.season.revision += 1
+    rows = small_archive.scan("shots", refresh=timedelta(0)).filter(session_id=session.id).collect()
+    assert rows.height == rows_of(small, "shots", session_id=session.id) > 0
+    assert set(rows["game_id"]) == {after.id}

@@ -323,7 +323,7 @@ class Archive:
                 first syncs what its filter needs and the archive lacks, or has for longer and may have changed. A
                 filter by `game_id` or `session_id` syncs only these games. A second query sends nothing.
             start, end: the range to sync; never which rows return. By default that of the filter's times, else all
-                that the archive holds, until now.
+                that the archive holds. Without an end, until now; games and events a year ahead.
 
         With `refresh`, a hole in what the query needs raises `IncompleteSync` when it is collected. Warns of a table of
         sessions or games that is empty because no sync has requested it.
@@ -374,8 +374,7 @@ class Archive:
         """Bring the rows of the scope up to date, and return parts of them for an engine's tasks."""
         refresh = self._checked_refresh(True, scope.start, scope.end)
         assert refresh is not None
-        with _refresh.turn(self._store):
-            _refresh.bring_up_to_date(self._store, [table], scope.predicate(), refresh, self._sync_for_query)
+        _refresh.bring_up_to_date(self._store, [table], scope.predicate(), refresh, self._sync_for_query)
         return parts_of(self._store, table, scope.in_times(_to_datetime), columns, count)
 
     def delta(self, name: ArchiveTable) -> "deltalake.DeltaTable":
@@ -415,7 +414,7 @@ class Archive:
             memory_limit: how much memory DuckDB may use.
             refresh: how old a response may be; True is an hour. The tables that the query names are first synced for
                 the whole range, whatever its filter: a filter of `scan` saves requests.
-            start, end: the range to sync; by default all that the archive holds, until now.
+            start, end: the range to sync; by default all that the archive holds. Without an end as `scan`.
 
         >>> archive.sql("select count(distinct session_id) as sessions from stat_events").to_dicts()
         [{'sessions': 2}]
@@ -425,8 +424,7 @@ class Archive:
             tables = _refresh.refreshable(_sql.scope_of(query))
             if not tables:
                 raise ValueError("the query names no table that a sync refreshes: leave out refresh=")
-            with _refresh.turn(self._store):
-                _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
+            _refresh.bring_up_to_date(self._store, tables, None, checked_refresh, self._sync_for_query)
         return table_from_arrow("query", _sql.select(self._store, query, max_rows, wait, memory_limit))
 
     @names_damage

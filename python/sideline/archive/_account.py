@@ -113,6 +113,11 @@ def account(store: Store, streams: "list[pyarrow.Buffer]", scope: Scope) -> "pya
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def holes(store: Store, scope: Scope) -> list[Row]:
+    """Return what the archive lacks in a scope."""
+    return [row for row in _holes_and(store, ()).values() if scope.contains(row)]
+
+
 def _holes_and(store: Store, units: Sequence[str]) -> dict[str, Row]:
     """Return the rows of all holes of `coverage`, and of some units."""
     table = store.reopen("coverage")

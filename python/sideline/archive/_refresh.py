@@ -1,16 +1,21 @@
 """Brings an archive up to date for one query, and reads it then: a scan that requests what the archive lacks."""
 
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .._core import _epoch_ms
-from .._rows import library, terms
+from .._rows import library, stack_level, terms
 from . import _plan, _read
+from ._account import Scope, holes
 from ._ledger import READ, mark_listed
+from ._listing import moment
 from ._schemas import public_schema
 from ._store import Store, now
 
@@ -22,10 +27,25 @@ if TYPE_CHECKING:
 _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
 
+_COLUMNS = ("session_id", "game_id", "event_id", "starts_at", "status")
+"""What is read of `coverage`."""
+
 _KEYS = ("session_id", "game_id")
 
 _OF_A_GAME = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS, "game", "team_events"}
 """What a sync of games by their ids requests; it reads neither the schedule nor rosters."""
+
+_UPCOMING = {"schedule", "game", "team_events"}
+"""What lists games and events to come. Without an end, a range of others ends now."""
+
+_AHEAD = timedelta(days=366)
+"""How far ahead a range without an end reads games and events to come."""
+
+_MARK = f"{READ}/"
+"""How the names of marks begin. An operation, a range and a key follow."""
+
+_ALL = ""
+"""The key of everything. That of a game or session is its id, after an equals sign."""
 
 _TURNS_OF_THREADS: dict[str, Lock] = {}
 
@@ -49,6 +69,19 @@ class Need(NamedTuple):
     fresh_after: datetime
 
 
+class _Due(NamedTuple):
+    """The keys that a query needs read, and when it began."""
+
+    keys: list[str]
+    is_all: bool
+    rows: list[dict[str, Any]]
+    """Those of `coverage`, if there are ids."""
+    start: Any
+    end: Any
+    fresh_after: datetime
+    at: datetime
+
+
 def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]) -> "polars.LazyFrame":
     """Return a table lazily. `sync` is called at each collection whose rows may be missing or older than allowed."""
     pl = library("polars", "archive")
@@ -56,14 +89,17 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
         raise ValueError(f"{name} cannot be refreshed: it is the archive's own; scan it without refresh=")
     from polars.io.plugins import register_io_source
 
-    types = pl.from_arrow(public_schema(name).empty_table()).schema
+    public = pl.from_arrow(public_schema(name).empty_table()).schema
+    types = _read.scan(store, name).collect_schema() if store.has(name) else public
 
     def rows(
         columns: list[str] | None, predicate: "polars.Expr | None", limit: int | None, _: int | None
     ) -> "Iterator[polars.DataFrame]":
-        with turn(store):
-            bring_up_to_date(store, [name], predicate, refresh, sync)
-        frame = _read.scan(store, name).select(list(types))
+        bring_up_to_date(store, [name], predicate, refresh, sync)
+        frame = _read.scan(store, name)
+        if new := [column for column in frame.collect_schema() if column not in types]:
+            warnings.warn(f"{name} has more columns now: scan it again for {', '.join(new)}", stacklevel=stack_level())
+        frame = frame.select(list(types))
         if limit is not None:
             # A limit with a predicate counts the rows before it.
             frame = frame.head(limit)
@@ -116,33 +152,75 @@ def bring_up_to_date(
 ) -> None:
     """Sync what rows of the tables may match the predicate, unless all of it was read recently enough."""
     operations = sorted(_plan.operations(names))
-    fresh_after = now() - refresh.max_age
-    marks = Marks(store, fresh_after)
+    # What needs no sync needs no lock either: a folder may be one that only others can write.
+    if _due(store, operations, predicate, refresh) is None:
+        return
+    with turn(store):
+        due = _due(store, operations, predicate, refresh)
+        if due is not None:
+            _read_due(store, names, operations, due, sync)
+
+
+def _due(store: Store, operations: Collection[str], predicate: "polars.Expr | None", refresh: Refresh) -> _Due | None:
+    """Return what a query needs that was not read recently enough, or has a hole; `None` if it needs no sync."""
+    at = now()
+    fresh_after = at - refresh.max_age
+    marks = Marks(store, fresh_after, at)
     start, end = refresh.start, refresh.end
     if start is None and predicate is not None:
         start, end = dates(predicate)
-    if start is not None and marks.covers(operations, start, end):
-        return
-    rows = _read.coverage(store, ("session_id", "game_id", "starts_at"))
-    if start is None:
-        starts = [row["starts_at"] for row in rows if row["starts_at"] is not None]
-        start = min(starts, default=None)
-        if start is not None and marks.covers(operations, start, end):
-            return
     ids = None if predicate is None else ids_of(predicate)
-    if ids is not None:
-        ids = {key for key in ids if not marks.has(operations, key)}
-        if not ids:
-            return
-        games = _games(rows, ids) if _OF_A_GAME.issuperset(operations) else None
-        if games is not None:
-            sync(Need([*names], games, None, None, None, fresh_after))
-        else:
-            sync(Need([*names], None, _required(start), end, frozenset(ids), fresh_after))
-        marks.add(operations, ids)
+    rows = [] if ids is None and start is not None else _read.coverage(store, _COLUMNS)
+    if start is None:
+        start = min((row["starts_at"] for row in rows if row["starts_at"] is not None), default=None)
+    keys = [_ALL] if ids is None else [f"={key}" for key in ids]
+    if not holes(store, _scope(operations, rows, ids, start, end)):
+        keys = [key for key in keys if not marks.covers(operations, key, start, end)]
+    return _Due(keys, ids is None, rows, start, end, fresh_after, at) if keys else None
+
+
+def _read_due(
+    store: Store, names: Sequence[str], operations: Collection[str], due: _Due, sync: Callable[[Need], None]
+) -> None:
+    start, end = due.start, due.end
+    read_at = min([due.at, *_fetch_times(store, operations, due.fresh_after, due.at)])
+    ids = None if due.is_all else frozenset(key.removeprefix("=") for key in due.keys)
+    games = _games(due.rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
+    if ids is not None and games is not None:
+        sync(Need([*names], games, None, None, None, due.fresh_after))
+        # What is no longer in its game may be in another.
+        games = _games(_read.coverage(store, _COLUMNS), ids)
+    if games is not None:
+        # A game is read whenever it is.
+        start = end = None
     else:
-        sync(Need([*names], None, _required(start), end, None, fresh_after))
-        marks.add(operations, [_range(start, end)])
+        until = end
+        if end is None and not _UPCOMING.isdisjoint(operations) and start is not None:
+            until = max(due.at, moment(_epoch_ms("start", start))) + _AHEAD
+        sync(Need([*names], None, _required(start), until, ids, due.fresh_after))
+    begins, ends = _bounds(start, end)
+    marks = (f"{_MARK}{operation} {begins} {ends} {key}" for operation in operations for key in due.keys)
+    mark_listed(store, dict.fromkeys(marks, read_at))
+
+
+def _fetch_times(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
+    """Return when the bodies were fetched that a sync trusts: what it reads is as old as the oldest of them."""
+    rows = _read.coverage(store, ("operation", "fetched_at"))
+    requested_operations = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
+    times = (row["fetched_at"] for row in rows if row["operation"] in requested_operations)
+    return [at for at in times if at is not None and fresh_after <= at <= latest]
+
+
+def _scope(
+    operations: Collection[str], rows: list[dict[str, Any]], ids: Collection[str] | None, start: Any, end: Any
+) -> Scope:
+    """Return that of whose holes a sync would tell: another sync may have found one since a mark."""
+    requested_operations = _plan.with_events(frozenset(operations))
+    if ids is not None:
+        events = {row["event_id"] for row in rows if row["session_id"] in ids}
+        return Scope(game_ids={*ids, *events} - {None}, operations=requested_operations)
+    first, last = (None if at is None else moment(_epoch_ms("start", at)) for at in (start, end))
+    return Scope(start=first, end=last, operations=requested_operations)
 
 
 def _required(start: Any) -> Any:
@@ -152,51 +230,40 @@ def _required(start: Any) -> Any:
 
 
 def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None:
-    """Return the games of ids of games and sessions; `None` if the archive does not know them all."""
-    games = {row["game_id"]: row["game_id"] for row in rows if row["game_id"] is not None}
-    games |= {row["session_id"]: row["game_id"] for row in rows if row["session_id"] is not None}
+    """Return the games of ids of games and sessions; `None` if the archive has not all of them now."""
+    stored_rows = [row for row in rows if row["status"] != "withdrawn"]
+    games = {
+        row[key]: row["game_id"] for key in ("game_id", "session_id") for row in stored_rows if row[key] is not None
+    }
     known_games = {games.get(key) for key in ids}
     return None if None in known_games else sorted(game for game in known_games if game is not None)
 
 
 class Marks:
-    """What was read completely, and not too long ago: ranges, games and sessions, by operation."""
+    """What was read completely, and not too long ago: of a range everything, or one game or session, by operation."""
 
-    def __init__(self, store: Store, fresh_after: datetime) -> None:
-        self._store = store
-        times = _read.last_listed(store)
-        self._fresh = {name for name, at in times.items() if name.startswith(READ) and at >= fresh_after}
+    def __init__(self, store: Store, fresh_after: datetime, now: datetime) -> None:
+        self._ranges: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        for name, at in _read.last_listed(store).items():
+            if name.startswith(_MARK) and fresh_after <= at <= now:  # not by a clock that was ahead
+                operation, begins, ends, key = name.removeprefix(_MARK).split(" ", 3)
+                self._ranges[operation, key].append((float(begins), float(ends)))
 
-    def has(self, operations: Collection[str], scope: str) -> bool:
-        return all(f"{READ}{operation}/{scope}" in self._fresh for operation in operations)
-
-    def covers(self, operations: Collection[str], start: Any, end: Any) -> bool:
-        """Return whether a range was read. Without an end it ended when it was read."""
-        first, last = _bounds(_range(start, end))
-
-        def is_covered(operation: str) -> bool:
-            prefix = f"{READ}{operation}/range "
-            ranges = (_bounds(name.rpartition("/")[2]) for name in self._fresh if name.startswith(prefix))
-            return any(
-                begins <= first and (last is None if ends is None else last is not None and last <= ends)
-                for begins, ends in ranges
+    def covers(self, operations: Collection[str], key: str, start: Any, end: Any) -> bool:
+        """Return whether all rows of a key in a range were read. Without an end it ended when it was read."""
+        first, last = _bounds(start, end)
+        return all(
+            any(
+                begins <= first and last <= ends
+                for scope in (_ALL, key)
+                for begins, ends in self._ranges[operation, scope]
             )
-
-        return all(map(is_covered, operations))
-
-    def add(self, operations: Collection[str], scopes: Collection[str]) -> None:
-        at = now()
-        mark_listed(self._store, {f"{READ}{operation}/{scope}": at for operation in operations for scope in scopes})
+            for operation in operations
+        )
 
 
-def _range(start: Any, end: Any) -> str:
-    last = "" if end is None else f"{_epoch_ms('end', end):.0f}"
-    return f"range {_epoch_ms('start', start):.0f} {last}"
-
-
-def _bounds(scope: str) -> tuple[int, int | None]:
-    _, first, last = scope.split(" ")
-    return int(first), int(last) if last else None
+def _bounds(start: Any, end: Any) -> tuple[float, float]:
+    return -inf if start is None else _epoch_ms("start", start), inf if end is None else _epoch_ms("end", end)
 
 
 def ids_of(predicate: "polars.Expr") -> set[str] | None:

@@ -19,7 +19,7 @@ from ._discovery import Discovery
 from ._fetch import Fetched, Outcome, fetch, read
 from ._leases import PART_COUNT, Leases, leases
 from ._ledger import mark_listed, remove_holes, update_facts, update_holes
-from ._life import RESERVED_SEQUENCE, Observation, State, after, is_lacking, state_of
+from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state_of
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._packed import pack
@@ -400,7 +400,7 @@ class Sync:
 
     def _is_due(self, unit: Unit) -> bool:
         stored = None if unit.name in self._ledger.interrupted_units else self._known.get(unit.name)
-        return not self._is_fresh(stored) and _plan.is_due(unit, stored, self._context.clock, self._window)
+        return not self._is_fresh(unit, stored) and _plan.is_due(unit, stored, self._context.clock, self._window)
 
     def _is_known(self, name: str) -> bool:
         return name in self._known or name in self._ledger.interrupted_units
@@ -414,10 +414,14 @@ class Sync:
         only = self._only
         return only is None or event.id in only or any(session.id in only for session in event.sessions)
 
-    def _is_fresh(self, stored: Row | None) -> bool:
-        if stored is None or self._fresh_after is None or is_lacking(stored["status"]):
+    def _is_fresh(self, unit: Unit, stored: Row | None) -> bool:
+        """Return whether its last response is trusted: a recent one that agrees with what lists it now."""
+        if stored is None or self._fresh_after is None or stored["fetched_at"] is None:
             return False
-        return stored["fetched_at"] is not None and bool(stored["fetched_at"] >= self._fresh_after)
+        if stored["status"] not in (COMPLETE if unit.is_linked else (*COMPLETE, "unavailable")):
+            return False
+        # A time to come is of a clock that was ahead.
+        return stored["game_id"] == unit.game_id and bool(self._fresh_after <= stored["fetched_at"] <= now())
 
     def _known_units_within(self, event: Event) -> list[Unit]:
         return _plan.known_units_within(event, self._wanted, self._known.values())
