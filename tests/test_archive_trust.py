@@ -231,6 +231,32 @@ def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline
     assert (snapshot(archive, tables), archive.info().holes) == (before, [])
 
 
+def test_a_body_of_another_team_game_or_session_is_a_hole_and_never_stored(tmp_path: Path) -> None:
+    """A hole keeps what is stored, and the next sync requests the body again."""
+    with Service(now=NOW, features=Features(play_by_play=True), **SIZE) as league, sideline.Client(**league.client_options()) as client:
+        team, other_team = (team.id for team in league.season.teams)
+        game, other_game = [game for game in league.season.games if game.sessions][:2]
+        session, other_session = game.sessions[0].id, other_game.sessions[0].id
+        tables = ("players", "team", "play_by_play", "locations")
+        archive = sideline.Archive(tmp_path, client)
+
+        def spoil() -> None:
+            league.faults.add("roster", path=f"/teams/{team}$", change=lambda body: {**body, "id": other_team})
+            league.faults.add("play_by_play", path=game.id, change_bytes=lambda body: body.replace(game.id.encode(), other_game.id.encode()))
+            league.faults.add("locations", path=session, change_bytes=lambda body: body.replace(session.encode(), other_session.encode()))
+
+        span = {"tables": ("players", "play_by_play", "locations")}
+        spoil()
+        units = {f"roster/{team}", f"play_by_play/{game.id}", f"locations/{session}"}
+        assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+        league.faults.clear()
+        sync(archive, **span)
+        assert untrue(archive, league, tables) == {}
+        spoil()
+        assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+        assert untrue(archive, league, tables) == {}
+
+
 # 3. The league's `Date` and a sequence order bodies, not this machine's clock.
 
 
