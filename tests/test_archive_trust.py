@@ -693,6 +693,52 @@ def test_an_event_that_lists_no_session_any_more_loses_them_in_the_second_sync(a
     assert archive.info().holes == []
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"home_team_id": None, "away_team_id": None},
+        {"home_team_id": 998, "away_team_id": 999},
+        {"home_team_id": "home"},
+        {"tipoff_at": None},
+    ],
+    ids=str,
+)
+def test_a_game_that_only_the_schedule_has_is_stored_whatever_its_entry_says(archive: sideline.Archive, league: Service, entry: Json) -> None:
+    game = league.season.games[0]
+    with league.season.lock:
+        game.is_listed = False
+        league.season.revision += 1
+
+    def edited(body: Json) -> Json:
+        return {"games": [{**one, **entry} if one["event_id"] == game.id else one for one in body["games"]]}
+
+    league.faults.add("schedule", change=edited)
+    report = sync(archive, tables=("games", "shots"))
+    sessions = [session.id for session in game.sessions]
+    assert set(archive.to_arrow("shots")["session_id"].to_pylist()) >= set(sessions)
+    is_malformed = entry == {"home_team_id": "home"}
+    assert {hole["unit"] for hole in report.holes} == ({f"event/{game.id}"} if is_malformed else set())
+    if not is_malformed:
+        assert game.id in archive.to_arrow("games")["game_id"].to_pylist()
+        # Otherwise it would be in no table of a season.
+        league.faults.add("game", path=game.id, status=503)
+        assert {hole["unit"] for hole in sync(archive, tables=("games", "shots")).holes} == {f"game/{game.id}"}
+
+
+def test_a_game_without_teams_is_only_of_the_teams_that_it_has(tmp_path: Path) -> None:
+    with Service(now=NOW, **{**SIZE, "teams": 4}) as league, sideline.Client(**league.client_options()) as client:
+        game = league.season.games[0]
+        others = {team.id for team in league.season.teams} - {game.home_id, game.away_id}
+        with league.season.lock:
+            game.is_listed = False
+            league.season.revision += 1
+        league.faults.add("schedule", change=lambda body: {"games": [{**one, "home_team_id": None, "away_team_id": None} for one in body["games"]]})
+        for number, teams in enumerate((others, {game.home_id})):
+            archive = sideline.Archive(tmp_path / str(number), client)
+            sync(archive, team_ids=sorted(teams))
+            assert (game.id in archive.to_arrow("shots")["game_id"].to_pylist()) == (teams != others)
+
+
 # 8. A malformed entry is a hole of its own, and everything else goes on.
 
 MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {

@@ -69,6 +69,8 @@ class Discovery:
         self.games: Packed[Game] = Packed()
         self.teams: dict[int, tuple[bytes, Received]] = {}
         self.team_ids: list[int] = []
+        self._selected_teams: frozenset[int] | None = None
+        """The teams whose games are wanted; `None`: all."""
         self._were_teams_requested = False
 
     @property
@@ -111,6 +113,7 @@ class Discovery:
         if (team_ids is None or with_teams) and not self._were_teams_requested:
             self._read_teams()
         self.team_ids = list(self.teams if team_ids is None else team_ids)
+        self._selected_teams = None if team_ids is None else frozenset(team_ids)
         schedules: Iterable[tuple[Unit, Payload | None, Iterator[bytes]]] = self._request([of_schedule])
         if team_ids is None and not self.teams:
             # Without the list of teams, the games name them.
@@ -151,7 +154,6 @@ class Discovery:
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
         """Yield parts of the schedule, without settled games."""
-        mine = set(self.team_ids)
         elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
         for position, part in _batches(elements):
             listing = _listing.games(part, _received(payload, unit), position)
@@ -159,16 +161,21 @@ class Discovery:
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
                 trim()
-            self.games.update((game.id, game) for game in listing.games if set(game.teams) & mine)
+            self.games.update((game.id, game) for game in listing.games if self._is_selected(game))
             yield listing
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
         for event in self._games(game_ids).values():
-            if isinstance(event, Event):
-                self._add(event)
-            else:
+            if not isinstance(event, Event):
                 self.missing_games.append(event)
+            elif self._is_selected(event):
+                self._add(event)
+
+    def _is_selected(self, entry: Event | Game) -> bool:
+        """Return whether it may be of a selected team: a game without its two teams may be of any."""
+        wanted = self._selected_teams
+        return wanted is None or len(entry.teams) < len(("home", "away")) or not wanted.isdisjoint(entry.teams)
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
         """Return the games that moved out of the range, and those that could not be read."""

@@ -19,6 +19,8 @@ _MAX_EVENT_LENGTH = timedelta(days=1)
 _MAX_DIGITS = 19
 """Of a number of 64 bits."""
 
+_SIDES = ("home_team_id", "away_team_id")
+
 _LINKS = {
     "stats": "_stats",
     "stats_details": "_stats_details",
@@ -130,7 +132,7 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
             continue
         tipoff_at, wrong = _time(item, "tipoff_at")
         body, status = fragment("schedule", raw), str(item.get("status")).upper()
-        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, problem=wrong))
+        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, wrong or _wrong_team(item)))
     return listing
 
 
@@ -265,8 +267,14 @@ def _session_id(item: object) -> tuple[str | None, str]:
 
 
 def _teams(item: Mapping[str, Any]) -> tuple[int, ...]:
-    sides = (number(item.get(side)) for side in ("home_team_id", "away_team_id"))
+    sides = (number(item.get(side)) for side in _SIDES)
     return tuple(side for side in sides if side)
+
+
+def _wrong_team(item: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the teams of a game. One that is null is not known yet."""
+    wrong = [(side, item[side]) for side in _SIDES if item.get(side) and number(item[side]) is None]
+    return next((f"{side} is {str(value)[:40]!r}, not the id of a team" for side, value in wrong), None)
 
 
 def _span(item: Mapping[str, Any]) -> tuple[datetime | None, datetime | None, str | None]:

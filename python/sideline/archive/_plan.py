@@ -320,13 +320,10 @@ def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: dateti
 
 def early_games(games: Iterable[Game], event_ids: Collection[str], clock: datetime) -> list[str]:
     """Return the ids of games of the schedule that are in no team's events because they were not played."""
-    return [
-        game.id
-        for game in games
-        if game.id not in event_ids and game.tipoff_at is not None and not _is_due(game, clock)
-    ]
+    return [game.id for game in games if game.id not in event_ids and not _is_due(game, clock)]
 
 
 def _is_due(game: Game, clock: datetime) -> bool:
-    is_over = game.tipoff_at is not None and game.tipoff_at + MIN_SETTLED_TIME <= clock
+    # One without a tip-off may have been played.
+    is_over = game.tipoff_at is None or game.tipoff_at + MIN_SETTLED_TIME <= clock
     return is_over and game.status not in _NOT_PLAYED
