@@ -739,6 +739,61 @@ def test_a_game_without_teams_is_only_of_the_teams_that_it_has(tmp_path: Path) -
             assert (game.id in archive.to_arrow("shots")["game_id"].to_pylist()) == (teams != others)
 
 
+@pytest.mark.parametrize("is_stored", [False, True], ids=["new", "stored"])
+@pytest.mark.parametrize("team", [0, 1])
+@pytest.mark.parametrize("listed", [0, 1])
+def test_a_session_that_one_of_two_lists_has_is_there(archive: sideline.Archive, league: Service, team: int, listed: int, *, is_stored: bool) -> None:
+    """Settled or not: the game of the first list is older than the correction window, and not read again."""
+    game = league.season.games[0]
+    if is_stored:
+        archive.sync(**SPAN)
+
+    def edited(body: Json) -> Json:
+        return {"events": [{**event, "results": event["results"][:listed]} if event["id"] == game.id else event for event in body["events"]]}
+
+    league.faults.add("team_events", path=f"/teams/{league.season.teams[team].id}/events", change=edited)
+    for _ in range(3):
+        report = archive.sync(**SPAN)
+        assert (untrue(archive, league), report.holes) == ({}, [])
+    assert not archive.sync(**SPAN).corrections.num_rows
+    sessions = [session.id for session in game.sessions]
+    league.faults.clear()
+    league.faults.add("team_events", change=edited)
+    archive.sync(**SPAN, on_error="keep")
+    archive.sync(**SPAN, on_error="keep")
+    assert {one for one in sessions if one in archive.to_arrow("shots")["session_id"].to_pylist()} == set(sessions[:listed])
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_session_that_a_list_has_in_one_of_two_versions_of_its_event_is_there(archive: sideline.Archive, league: Service, *, is_first: bool) -> None:
+    def doubled(body: Json) -> Json:
+        event = {**body["events"][0], "results": []}
+        return {"events": [event, *body["events"]] if is_first else [*body["events"], event]}
+
+    league.faults.add("team_events", change=doubled)
+    for _ in range(2):
+        assert archive.sync(**SPAN).complete
+        assert untrue(archive, league) == {}
+
+
+def test_an_id_of_two_practices_is_a_hole_with_the_sessions_of_both(tmp_path: Path) -> None:
+    with Service(now=NOW, **{**SIZE, "practices": 2}) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path, client)
+        first, second = [event for event in league.season.events if not event.is_game]
+        assert first.home_id != second.home_id
+
+        def renamed(body: Json) -> Json:
+            return {"events": [{**event, "id": first.id} if event["id"] == second.id else event for event in body["events"]]}
+
+        league.faults.add("team_events", change=renamed)
+        for _ in range(2):
+            assert [hole["unit"] for hole in archive.sync(**SPAN, on_error="keep").holes] == [f"event/{first.id}"]
+            assert set(untrue(archive, league)) == {"events", "sessions", "location_windows"}
+        league.faults.clear()
+        archive.sync(**SPAN)
+        assert untrue(archive, league) == {}
+
+
 # 8. A malformed entry is a hole of its own, and everything else goes on.
 
 MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {

@@ -131,6 +131,7 @@ class Discovery:
         for unit, payload, elements in self._request(requests, max_concurrency):
             self._note(unit, payload, self._read_events(unit, payload, elements))
             trim()
+        self._add_settled_versions()
         # After the events: a game that none of them is needs a request of its own. Both would take twice the memory.
         if self._settled_entries is not None:
             self._settled_entries.forget_units()
@@ -147,10 +148,17 @@ class Discovery:
             listing = _listing.events(part, unit.team_id, received, position)
             listing.is_empty = not listing.events
             if self._settled_entries is not None:
-                listing.events = self._settled_entries.drop_settled(listing.events, self.clock)
+                listing.events = self._settled_entries.drop_settled(listing.events, self.events, self.clock)
             for event in listing.events:
                 self._add(event)
             yield listing
+
+    def _add_settled_versions(self) -> None:
+        """Add the version of an event that was dropped as settled before another list had another one."""
+        for stored in () if self._settled_entries is None else self._settled_entries.versions(self.events):
+            event = self.events.pop(stored.id)
+            self._add(replace(stored, received=event.received))
+            self._add(event)
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
         """Yield parts of the schedule, without settled games."""
@@ -329,20 +337,24 @@ class Discovery:
         self._parents[unit.name] = Parent(frozenset(ids), is_whole, is_empty)
 
     def _add(self, event: Event) -> None:
-        """Record an event. If two lists have it, the readable one counts."""
+        """Record an event. If two lists have it, the last readable one counts, with the sessions of both."""
+        before = self.events.get(event.id)
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
         has_no_results = not event.are_sessions_known and not event.has_results
         if event.problem is not None and not (is_upcoming and has_no_results):
-            operation = "game" if event.is_game else "team_events"
-            game_id = event.id if event.is_game else None
-            unit = Unit(operation, event.id, game_id=game_id, is_malformed=True)
-            self._problem(unit, event.problem, event.body, event.received)
-            if event.id in self.events:
-                return
-            self.unstorable.add(event.id)
+            self._problem(_malformed(event), event.problem, event.body, event.received)
+            if before is None:
+                self.unstorable.add(event.id)
+            else:
+                event, before = before, event
         else:
             self.readable.add(event.id)
             self.unstorable.discard(event.id)
+        if before is not None:
+            if (event.is_game, event.team_id) != (before.is_game, before.team_id):
+                text = "two lists have an event of this id, of different teams or kinds"
+                self._problem(_malformed(event), text, event.body, event.received)
+            event = _listing.united(event, before)
         self.events[event.id] = event
 
     def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
@@ -359,6 +371,11 @@ class Discovery:
                 error=f"DecodeError: {text}",
             )
         )
+
+
+def _malformed(event: Event) -> Unit:
+    game_id = event.id if event.is_game else None
+    return Unit("game" if event.is_game else "team_events", event.id, game_id=game_id, is_malformed=True)
 
 
 def _received(payload: Payload | None, unit: Unit | None = None) -> Received:

@@ -6,7 +6,7 @@ An entry that cannot be read is a problem of its own, and does not affect the ot
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from sys import intern
 from typing import Any, NamedTuple
@@ -187,6 +187,21 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     )
 
 
+def united(event: Event, other: Event) -> Event:
+    """Return an event with the sessions that only another list's version of it has."""
+    ids = {session.id for session in event.sessions}
+    more = tuple(session for session in other.sessions if session.id not in ids)
+    if not more:
+        return event
+    if not event.are_sessions_known:
+        return replace(event, sessions=(*event.sessions, *more))
+    item, other_item = (json.loads(element(one.is_game, one.body)) for one in (event, other))
+    ids = {session.id for session in more}
+    item["results"] += [result for result in other_item["results"] if _session_id(result)[0] in ids]
+    [whole] = events([json.dumps(item).encode()], event.received.team_id, event.received).events
+    return whole
+
+
 class _Results(NamedTuple):
     """What an event says of its sessions."""
 
@@ -229,6 +244,11 @@ def fragment(operation: str, raw: bytes) -> bytes:
     """Return a list's entry as a body of its own, in the shape of the operation's responses."""
     root = {"teams": b"teams", "schedule": b"games", "team_events": b"events"}.get(operation)
     return raw if root is None else b'{"%s":[%s]}' % (root, raw)
+
+
+def element(is_game: bool, body: bytes) -> bytes:
+    """Return the list's entry of which `fragment` made the body of an event."""
+    return body if is_game else body[len(b'{"events":[') : -len(b"]}")]
 
 
 def number(value: object) -> int | None:
