@@ -631,6 +631,25 @@ def test_an_entry_whose_row_would_be_another_one_is_written(change: dict[str, An
     assert not is_settled(unit, row, at + 2 * week, None), "a window without an end"
 
 
+@pytest.mark.parametrize("with_locations", [True, False], ids=["at once", "after a sync without locations"])
+def test_positions_are_requested_again_when_their_session_has_other_times(archive: sideline.Archive, league: Service, *, with_locations: bool) -> None:
+    """The event of a settled game ends as before, but its first session ended later."""
+    span = span_with("locations")
+    archive.sync(**span)
+    session = league.season.games[0].sessions[0]
+    with league.season.lock:
+        session.end += 3 * 60_000
+        league.season.revision += 1
+    if not with_locations:
+        archive.sync(**SPAN)
+    assert set(untrue(archive, league, ("locations",))) == {"locations"}
+    archive.sync(**span)
+    assert untrue(archive, league, (*FEW, "locations")) == {}
+    league.requests.clear()
+    archive.sync(**span)
+    assert not any(session.id in request.target for request in league.requests.all())
+
+
 # 6. Ids are compared as the type that tables use.
 
 

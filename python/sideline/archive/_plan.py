@@ -293,7 +293,8 @@ def _since(
             yield Observation.LAST_LOOK
     if unit.is_linked:
         yield Observation.FIRST_LINK
-    if stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
+    has_moved = unit.operation == "locations" and (stored["start"], stored["end"]) != (unit.start, unit.end)
+    if has_moved or stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
         yield Observation.NEW_DATE
 
 

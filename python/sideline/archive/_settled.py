@@ -13,7 +13,7 @@ from .._rows import library
 from . import _arrow, _plan
 from ._body import body_id
 from ._life import COMPLETE
-from ._listing import Event, Game, Received, element, events as listed_in
+from ._listing import Event, Game, Received, Session, element, events as listed_in
 from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._raw import interrupted_units
@@ -34,7 +34,7 @@ _FILES_BETWEEN_TRIMS = 4
 
 _COLUMNS = (
     *("operation", "unit", "status", "body_id", "sequence", "team_id", "event_id"),
-    *("starts_at", "over_at", "planned_at", "linked", "final"),
+    *("starts_at", "over_at", "planned_at", "linked", "final", "start", "end"),
 )
 
 
@@ -42,7 +42,7 @@ class _Units(NamedTuple):
     """The units of events of a month."""
 
     units: "pyarrow.Array"
-    """Names of the settled ones."""
+    """Names of the settled ones; of locations with the times of their session."""
     is_unavailable: "pyarrow.Array"
     """Whether each must not have a link: one that has is requested again."""
     events: "pyarrow.Array"
@@ -177,7 +177,8 @@ class Settled:
         """Yield the name of each unit of an event, as `_plan.units_within` does, and whether it is linked."""
         for session in event.sessions:
             for operation in self._session_operations:
-                yield f"{operation}/{session.id}", operation in session.links
+                times = _times(session) if operation == "locations" else ""
+                yield f"{operation}/{session.id}{times}", operation in session.links
         if event.is_game and event.sessions:
             for operation in self._game_operations:
                 yield f"{operation}/{event.id}", False
@@ -229,11 +230,24 @@ class Settled:
         is_settled = pc.and_(pc.and_(is_unit, is_ok), pc.and_(pc.and_(is_ended, pc.invert(is_too_early)), is_current))
         counts = pc.value_counts(_arrow.whole(rows["event_id"].filter(is_unit)))
         return _Units(
-            _arrow.whole(rows["unit"].filter(is_settled)),
+            _arrow.whole(_with_times(rows).filter(is_settled)),
             _arrow.whole(is_unavailable.filter(is_settled)),
             counts.field("values"),
             counts.field("counts"),
         )
+
+
+def _times(session: Session) -> str:
+    times = (session.start, session.end)
+    return "".join(" " if at is None else f" {round(at.timestamp() * 1e6)}" for at in times)
+
+
+def _with_times(rows: "pyarrow.Table") -> Any:
+    """Return the names of units, those of locations with the times of their session."""
+    pc: Any = library("pyarrow.compute", "archive")
+    ends = [pc.coalesce(_microseconds(rows[name]).cast("string"), _text("")) for name in ("start", "end")]
+    joined = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
+    return pc.if_else(pc.equal(rows["operation"], _text("locations")), joined, rows["unit"])
 
 
 def _microseconds(times: Any) -> Any:
