@@ -728,10 +728,10 @@ def test_a_game_that_only_the_schedule_has_is_stored_whatever_its_entry_says(arc
         game.is_listed = False
         league.season.revision += 1
 
-    def edited(body: Json) -> Json:
-        return {"games": [{**one, **entry} if one["event_id"] == game.id else one for one in body["games"]]}
+    def edit_entry(body: Json) -> Json:
+        return {"games": [{**row, **entry} if row["event_id"] == game.id else row for row in body["games"]]}
 
-    league.faults.add("schedule", change=edited)
+    league.faults.add("schedule", change=edit_entry)
     report = sync(archive, tables=("games", "shots"))
     sessions = [session.id for session in game.sessions]
     assert set(archive.to_arrow("shots")["session_id"].to_pylist()) >= set(sessions)
@@ -751,7 +751,7 @@ def test_a_game_without_teams_is_only_of_the_teams_that_it_has(tmp_path: Path) -
         with league.season.lock:
             game.is_listed = False
             league.season.revision += 1
-        league.faults.add("schedule", change=lambda body: {"games": [{**one, "home_team_id": None, "away_team_id": None} for one in body["games"]]})
+        league.faults.add("schedule", change=lambda body: {"games": [{**row, "home_team_id": None, "away_team_id": None} for row in body["games"]]})
         for number, teams in enumerate((others, {game.home_id})):
             archive = sideline.Archive(tmp_path / str(number), client)
             sync(archive, team_ids=sorted(teams))
@@ -760,36 +760,36 @@ def test_a_game_without_teams_is_only_of_the_teams_that_it_has(tmp_path: Path) -
 
 @pytest.mark.parametrize("is_stored", [False, True], ids=["new", "stored"])
 @pytest.mark.parametrize("team", [0, 1])
-@pytest.mark.parametrize("listed", [0, 1])
-def test_a_session_that_one_of_two_lists_has_is_there(archive: sideline.Archive, league: Service, team: int, listed: int, *, is_stored: bool) -> None:
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_session_that_one_of_two_lists_has_is_there(archive: sideline.Archive, league: Service, team: int, count: int, *, is_stored: bool) -> None:
     """Settled or not: the game of the first list is older than the correction window, and not read again."""
     game = league.season.games[0]
     if is_stored:
         archive.sync(**SPAN)
 
-    def edited(body: Json) -> Json:
-        return {"events": [{**event, "results": event["results"][:listed]} if event["id"] == game.id else event for event in body["events"]]}
+    def edit_entry(body: Json) -> Json:
+        return {"events": [{**event, "results": event["results"][:count]} if event["id"] == game.id else event for event in body["events"]]}
 
-    league.faults.add("team_events", path=f"/teams/{league.season.teams[team].id}/events", change=edited)
+    league.faults.add("team_events", path=f"/teams/{league.season.teams[team].id}/events", change=edit_entry)
     for _ in range(3):
         report = archive.sync(**SPAN)
         assert (untrue(archive, league), report.holes) == ({}, [])
     assert not archive.sync(**SPAN).corrections.num_rows
     sessions = [session.id for session in game.sessions]
     league.faults.clear()
-    league.faults.add("team_events", change=edited)
+    league.faults.add("team_events", change=edit_entry)
     archive.sync(**SPAN, on_error="keep")
     archive.sync(**SPAN, on_error="keep")
-    assert {one for one in sessions if one in archive.to_arrow("shots")["session_id"].to_pylist()} == set(sessions[:listed])
+    assert {session for session in sessions if session in archive.to_arrow("shots")["session_id"].to_pylist()} == set(sessions[:count])
 
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_a_session_that_a_list_has_in_one_of_two_versions_of_its_event_is_there(archive: sideline.Archive, league: Service, *, is_first: bool) -> None:
-    def doubled(body: Json) -> Json:
+    def repeat(body: Json) -> Json:
         event = {**body["events"][0], "results": []}
         return {"events": [event, *body["events"]] if is_first else [*body["events"], event]}
 
-    league.faults.add("team_events", change=doubled)
+    league.faults.add("team_events", change=repeat)
     for _ in range(2):
         assert archive.sync(**SPAN).complete
         assert untrue(archive, league) == {}
@@ -801,10 +801,10 @@ def test_an_id_of_two_practices_is_a_hole_with_the_sessions_of_both(tmp_path: Pa
         first, second = [event for event in league.season.events if not event.is_game]
         assert first.home_id != second.home_id
 
-        def renamed(body: Json) -> Json:
+        def rename(body: Json) -> Json:
             return {"events": [{**event, "id": first.id} if event["id"] == second.id else event for event in body["events"]]}
 
-        league.faults.add("team_events", change=renamed)
+        league.faults.add("team_events", change=rename)
         for _ in range(2):
             assert [hole["unit"] for hole in archive.sync(**SPAN, on_error="keep").holes] == [f"event/{first.id}"]
             assert set(untrue(archive, league)) == {"events", "sessions", "location_windows"}

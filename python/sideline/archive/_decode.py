@@ -71,8 +71,8 @@ def check_key(unit: Unit, raw: bytes) -> None:
         return
     key = RESOURCES[unit.operation].key
     # With the keys of the plan, the decoder would return those.
-    found = Payload.from_bytes(cast("Operation", unit.operation), raw).table(table, columns=[key]).to_arrow()[key]
-    others = [value for value in found.unique().to_pylist() if value not in (None, unit.key)]
+    keys = Payload.from_bytes(cast("Operation", unit.operation), raw).table(table, columns=[key]).to_arrow()[key]
+    others = [value for value in keys.unique().to_pylist() if value not in (None, unit.key)]
     if others:
         raise DecodeError(f"{unit.operation}: the body has the {key} {others[0]}, not {unit.key}")
 

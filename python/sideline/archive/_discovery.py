@@ -155,9 +155,9 @@ class Discovery:
 
     def _add_settled_versions(self) -> None:
         """Add the version of an event that was dropped as settled before another list had another one."""
-        for stored in () if self._settled_entries is None else self._settled_entries.versions(self.events):
-            event = self.events.pop(stored.id)
-            self._add(replace(stored, received=event.received))
+        for version in () if self._settled_entries is None else self._settled_entries.versions(self.events):
+            event = self.events.pop(version.id)
+            self._add(replace(version, received=event.received))
             self._add(event)
 
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
@@ -182,8 +182,8 @@ class Discovery:
 
     def _is_selected(self, entry: Event | Game) -> bool:
         """Return whether it may be of a selected team: a game without its two teams may be of any."""
-        wanted = self._selected_teams
-        return wanted is None or len(entry.teams) < len(("home", "away")) or not wanted.isdisjoint(entry.teams)
+        teams = self._selected_teams
+        return teams is None or len(entry.teams) < len(("home", "away")) or not teams.isdisjoint(entry.teams)
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
         """Return the games that moved out of the range, and those that could not be read."""
@@ -342,7 +342,7 @@ class Discovery:
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
         has_no_results = not event.are_sessions_known and not event.has_results
         if event.problem is not None and not (is_upcoming and has_no_results):
-            self._problem(_malformed(event), event.problem, event.body, event.received)
+            self._problem(_problem_unit(event), event.problem, event.body, event.received)
             if before is None:
                 self.unstorable.add(event.id)
             else:
@@ -353,8 +353,8 @@ class Discovery:
         if before is not None:
             if (event.is_game, event.team_id) != (before.is_game, before.team_id):
                 text = "two lists have an event of this id, of different teams or kinds"
-                self._problem(_malformed(event), text, event.body, event.received)
-            event = _listing.united(event, before)
+                self._problem(_problem_unit(event), text, event.body, event.received)
+            event = _listing.unite(event, before)
         self.events[event.id] = event
 
     def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
@@ -373,7 +373,7 @@ class Discovery:
         )
 
 
-def _malformed(event: Event) -> Unit:
+def _problem_unit(event: Event) -> Unit:
     game_id = event.id if event.is_game else None
     return Unit("game" if event.is_game else "team_events", event.id, game_id=game_id, is_malformed=True)
 

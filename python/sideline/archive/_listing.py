@@ -132,7 +132,7 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
             continue
         tipoff_at, wrong = _time(item, "tipoff_at")
         body, status = fragment("schedule", raw), str(item.get("status")).upper()
-        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, wrong or _wrong_team(item)))
+        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, wrong or _team_problem(item)))
     return listing
 
 
@@ -187,7 +187,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     )
 
 
-def united(event: Event, other: Event) -> Event:
+def unite(event: Event, other: Event) -> Event:
     """Return an event with the sessions that only another list's version of it has."""
     ids = {session.id for session in event.sessions}
     more = tuple(session for session in other.sessions if session.id not in ids)
@@ -195,11 +195,11 @@ def united(event: Event, other: Event) -> Event:
         return event
     if not event.are_sessions_known:
         return replace(event, sessions=(*event.sessions, *more))
-    item, other_item = (json.loads(element(one.is_game, one.body)) for one in (event, other))
+    item, other_item = (json.loads(element(version.is_game, version.body)) for version in (event, other))
     ids = {session.id for session in more}
     item["results"] += [result for result in other_item["results"] if _session_id(result)[0] in ids]
-    [whole] = events([json.dumps(item).encode()], event.received.team_id, event.received).events
-    return whole
+    [union] = events([json.dumps(item).encode()], event.received.team_id, event.received).events
+    return union
 
 
 class _Results(NamedTuple):
@@ -291,10 +291,10 @@ def _teams(item: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(side for side in sides if side)
 
 
-def _wrong_team(item: Mapping[str, Any]) -> str | None:
+def _team_problem(item: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the teams of a game. One that is null is not known yet."""
-    wrong = [(side, item[side]) for side in _SIDES if item.get(side) and number(item[side]) is None]
-    return next((f"{side} is {str(value)[:40]!r}, not the id of a team" for side, value in wrong), None)
+    sides = [side for side in _SIDES if item.get(side) and number(item[side]) is None]
+    return next((f"{side} is {str(item[side])[:40]!r}, not the id of a team" for side in sides), None)
 
 
 def _span(item: Mapping[str, Any]) -> tuple[datetime | None, datetime | None, str | None]:

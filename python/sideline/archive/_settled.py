@@ -246,8 +246,8 @@ def _with_times(rows: "pyarrow.Table") -> Any:
     """Return the names of units, those of locations with the times of their session."""
     pc: Any = library("pyarrow.compute", "archive")
     ends = [pc.coalesce(_microseconds(rows[name]).cast("string"), _text("")) for name in ("start", "end")]
-    joined = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
-    return pc.if_else(pc.equal(rows["operation"], _text("locations")), joined, rows["unit"])
+    names = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
+    return pc.if_else(pc.equal(rows["operation"], _text("locations")), names, rows["unit"])
 
 
 def _microseconds(times: Any) -> Any:

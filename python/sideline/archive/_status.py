@@ -184,8 +184,8 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
             game_ids = set(chunk["game_id"])
             units = [*lists, *(row for row in units_of(of_part or (), game_ids) if row["unit"] not in names)]
             is_of_chunk = pl.col("game_id").is_in(chunk["game_id"].implode())
-            rows, listed = (frame.filter(is_of_chunk).to_dicts() for frame in (schedule, sessions))
-            yield _games(units, rows, listed, existing_ids), units
+            rows, listings = (frame.filter(is_of_chunk).to_dicts() for frame in (schedule, sessions))
+            yield _games(units, rows, listings, existing_ids), units
 
 
 def _interrupted_units(store: Store) -> set[str]:
@@ -281,7 +281,7 @@ class _Judge:
             # A sync of other tables listed them.
             unit_verdicts += [(verdict, f"{operation}/{key}: {reason}") for key in game.sessions if key not in ids]
         unit_verdicts += [
-            ("provisional", f"{name}: its session has other times now") for name in _moved(game, of_table)
+            ("provisional", f"{name}: its session has other times now") for name in _with_other_times(game, of_table)
         ]
         unit_verdicts += [("degraded", concern) for concern in game.concerns]
         is_checked = _is_checked(operation, game)
@@ -405,7 +405,7 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
     return verdict, "nothing of it is stored: sync again" if has_sessions else "its event lists no session"
 
 
-def _moved(game: _Game, of_table: Iterable[Row]) -> list[str]:
+def _with_other_times(game: _Game, of_table: Iterable[Row]) -> list[str]:
     """Return the units of positions that were requested for other times than those of their session."""
     return [
         row["unit"]
