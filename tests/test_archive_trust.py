@@ -231,6 +231,32 @@ def test_a_200_without_data_is_a_hole_and_never_replaces_a_row(archive: sideline
     assert (snapshot(archive, tables), archive.info().holes) == (before, [])
 
 
+def test_a_body_of_another_team_game_or_session_is_a_hole_and_never_stored(tmp_path: Path) -> None:
+    """A hole keeps what is stored, and the next sync requests the body again."""
+    with Service(now=NOW, features=Features(play_by_play=True), **SIZE) as league, sideline.Client(**league.client_options()) as client:
+        team, other_team = (team.id for team in league.season.teams)
+        game, other_game = [game for game in league.season.games if game.sessions][:2]
+        session, other_session = game.sessions[0].id, other_game.sessions[0].id
+        tables = ("players", "team", "play_by_play", "locations")
+        archive = sideline.Archive(tmp_path, client)
+
+        def spoil() -> None:
+            league.faults.add("roster", path=f"/teams/{team}$", change=lambda body: {**body, "id": other_team})
+            league.faults.add("play_by_play", path=game.id, change_bytes=lambda body: body.replace(game.id.encode(), other_game.id.encode()))
+            league.faults.add("locations", path=session, change_bytes=lambda body: body.replace(session.encode(), other_session.encode()))
+
+        span = {"tables": ("players", "play_by_play", "locations")}
+        spoil()
+        units = {f"roster/{team}", f"play_by_play/{game.id}", f"locations/{session}"}
+        assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+        league.faults.clear()
+        sync(archive, **span)
+        assert untrue(archive, league, tables) == {}
+        spoil()
+        assert {hole["unit"] for hole in sync(archive, **span).holes} == units
+        assert untrue(archive, league, tables) == {}
+
+
 # 3. The league's `Date` and a sequence order bodies, not this machine's clock.
 
 
@@ -605,6 +631,25 @@ def test_an_entry_whose_row_would_be_another_one_is_written(change: dict[str, An
     assert not is_settled(unit, row, at + 2 * week, None), "a window without an end"
 
 
+@pytest.mark.parametrize("with_locations", [True, False], ids=["at once", "after a sync without locations"])
+def test_positions_are_requested_again_when_their_session_has_other_times(archive: sideline.Archive, league: Service, *, with_locations: bool) -> None:
+    """The event of a settled game ends as before, but its first session ended later."""
+    span = span_with("locations")
+    archive.sync(**span)
+    session = league.season.games[0].sessions[0]
+    with league.season.lock:
+        session.end += 3 * 60_000
+        league.season.revision += 1
+    if not with_locations:
+        archive.sync(**SPAN)
+    assert set(untrue(archive, league, ("locations",))) == {"locations"}
+    archive.sync(**span)
+    assert untrue(archive, league, (*FEW, "locations")) == {}
+    league.requests.clear()
+    archive.sync(**span)
+    assert not any(session.id in request.target for request in league.requests.all())
+
+
 # 6. Ids are compared as the type that tables use.
 
 
@@ -665,6 +710,107 @@ def test_an_event_that_lists_no_session_any_more_loses_them_in_the_second_sync(a
     assert sync(archive).complete
     assert archive.scan("shots").filter(game_id=game.id).collect().is_empty()
     assert archive.info().holes == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"home_team_id": None, "away_team_id": None},
+        {"home_team_id": 998, "away_team_id": 999},
+        {"home_team_id": "home"},
+        {"tipoff_at": None},
+    ],
+    ids=str,
+)
+def test_a_game_that_only_the_schedule_has_is_stored_whatever_its_entry_says(archive: sideline.Archive, league: Service, entry: Json) -> None:
+    game = league.season.games[0]
+    with league.season.lock:
+        game.is_listed = False
+        league.season.revision += 1
+
+    def edit_entry(body: Json) -> Json:
+        return {"games": [{**row, **entry} if row["event_id"] == game.id else row for row in body["games"]]}
+
+    league.faults.add("schedule", change=edit_entry)
+    report = sync(archive, tables=("games", "shots"))
+    sessions = [session.id for session in game.sessions]
+    assert set(archive.to_arrow("shots")["session_id"].to_pylist()) >= set(sessions)
+    is_malformed = entry == {"home_team_id": "home"}
+    assert {hole["unit"] for hole in report.holes} == ({f"event/{game.id}"} if is_malformed else set())
+    if not is_malformed:
+        assert game.id in archive.to_arrow("games")["game_id"].to_pylist()
+        # Otherwise it would be in no table of a season.
+        league.faults.add("game", path=game.id, status=503)
+        assert {hole["unit"] for hole in sync(archive, tables=("games", "shots")).holes} == {f"game/{game.id}"}
+
+
+def test_a_game_without_teams_is_only_of_the_teams_that_it_has(tmp_path: Path) -> None:
+    with Service(now=NOW, **{**SIZE, "teams": 4}) as league, sideline.Client(**league.client_options()) as client:
+        game = league.season.games[0]
+        others = {team.id for team in league.season.teams} - {game.home_id, game.away_id}
+        with league.season.lock:
+            game.is_listed = False
+            league.season.revision += 1
+        league.faults.add("schedule", change=lambda body: {"games": [{**row, "home_team_id": None, "away_team_id": None} for row in body["games"]]})
+        for number, teams in enumerate((others, {game.home_id})):
+            archive = sideline.Archive(tmp_path / str(number), client)
+            sync(archive, team_ids=sorted(teams))
+            assert (game.id in archive.to_arrow("shots")["game_id"].to_pylist()) == (teams != others)
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["new", "stored"])
+@pytest.mark.parametrize("team", [0, 1])
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_session_that_one_of_two_lists_has_is_there(archive: sideline.Archive, league: Service, team: int, count: int, *, is_stored: bool) -> None:
+    """Settled or not: the game of the first list is older than the correction window, and not read again."""
+    game = league.season.games[0]
+    if is_stored:
+        archive.sync(**SPAN)
+
+    def edit_entry(body: Json) -> Json:
+        return {"events": [{**event, "results": event["results"][:count]} if event["id"] == game.id else event for event in body["events"]]}
+
+    league.faults.add("team_events", path=f"/teams/{league.season.teams[team].id}/events", change=edit_entry)
+    for _ in range(3):
+        report = archive.sync(**SPAN)
+        assert (untrue(archive, league), report.holes) == ({}, [])
+    assert not archive.sync(**SPAN).corrections.num_rows
+    sessions = [session.id for session in game.sessions]
+    league.faults.clear()
+    league.faults.add("team_events", change=edit_entry)
+    archive.sync(**SPAN, on_error="keep")
+    archive.sync(**SPAN, on_error="keep")
+    assert {session for session in sessions if session in archive.to_arrow("shots")["session_id"].to_pylist()} == set(sessions[:count])
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_session_that_a_list_has_in_one_of_two_versions_of_its_event_is_there(archive: sideline.Archive, league: Service, *, is_first: bool) -> None:
+    def repeat(body: Json) -> Json:
+        event = {**body["events"][0], "results": []}
+        return {"events": [event, *body["events"]] if is_first else [*body["events"], event]}
+
+    league.faults.add("team_events", change=repeat)
+    for _ in range(2):
+        assert archive.sync(**SPAN).complete
+        assert untrue(archive, league) == {}
+
+
+def test_an_id_of_two_practices_is_a_hole_with_the_sessions_of_both(tmp_path: Path) -> None:
+    with Service(now=NOW, **{**SIZE, "practices": 2}) as league, sideline.Client(**league.client_options()) as client:
+        archive = sideline.Archive(tmp_path, client)
+        first, second = [event for event in league.season.events if not event.is_game]
+        assert first.home_id != second.home_id
+
+        def rename(body: Json) -> Json:
+            return {"events": [{**event, "id": first.id} if event["id"] == second.id else event for event in body["events"]]}
+
+        league.faults.add("team_events", change=rename)
+        for _ in range(2):
+            assert [hole["unit"] for hole in archive.sync(**SPAN, on_error="keep").holes] == [f"event/{first.id}"]
+            assert set(untrue(archive, league)) == {"events", "sessions", "location_windows"}
+        league.faults.clear()
+        archive.sync(**SPAN)
+        assert untrue(archive, league) == {}
 
 
 # 8. A malformed entry is a hole of its own, and everything else goes on.

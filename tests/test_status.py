@@ -341,3 +341,46 @@ def test_a_table_has_the_worst_verdict_of_its_sessions(tmp_path: Path, skip: int
         [game] = [event.id for event in service.season.games if event.sessions]
         assert verdicts(archive, "player_stats")[game][0] == expected
         assert verdicts(archive, "stat_events")[game][0] == "available"
+
+
+def test_a_listed_session_that_a_sync_of_other_tables_left_out_is_not_available(tmp_path: Path) -> None:
+    """New or returned: no unit of it was requested."""
+    with Service(**SIZE | {"sessions": (2, 2), "games": 1}) as service:
+        [game] = [event for event in service.season.games if event.sessions]
+        session = game.sessions[0]
+
+        def change(is_listed: bool) -> None:
+            with service.season.lock:
+                game.sessions = [session, *game.sessions] if is_listed else game.sessions[1:]
+                service.season.revision += 1
+
+        change(is_listed=False)
+        archive = synced(service, tmp_path / "season", tables=("player_stats",))
+        assert verdicts(archive, "player_stats")[game.id][0] == "available"
+        change(is_listed=True)
+        late = ("late", [f"stats/{session.id}: nothing of it is stored: sync again"])
+        for tables in (("shots", "games"), ("events",)):
+            synced(service, tmp_path / "season", tables=tables)
+            assert verdicts(archive, "player_stats")[game.id] == late
+        assert verdicts(archive, "shots")[game.id][0] == "available"
+        synced(service, tmp_path / "season")
+        assert verdicts(archive, "player_stats")[game.id][0] == "available"
+        change(is_listed=False)
+        synced(service, tmp_path / "season")
+        assert verdicts(archive, "player_stats")[game.id][0] == "available"
+        change(is_listed=True)
+        synced(service, tmp_path / "season", tables=("shots",))
+        assert verdicts(archive, "player_stats")[game.id] == late
+
+
+def test_positions_of_a_session_with_other_times_are_not_available(tmp_path: Path) -> None:
+    with Service(**SIZE | {"sessions": (2, 2), "games": 1}) as service:
+        [game] = [event for event in service.season.games if event.sessions]
+        archive = synced(service, tmp_path / "season", tables=("locations",))
+        assert verdicts(archive, "locations")[game.id][0] == "available"
+        with service.season.lock:
+            game.sessions[0].end += 60_000
+            service.season.revision += 1
+        synced(service, tmp_path / "season", tables=("events",))
+        reason = f"locations/{game.sessions[0].id}: its session has other times now"
+        assert verdicts(archive, "locations")[game.id] == ("provisional", [reason])

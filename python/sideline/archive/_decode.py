@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from .._client import Operation
+from .._client import Operation, TableName
 from .._core import Payload, Table, _batch_table, _contents
 from .._rows import library
 from ..errors import DecodeError
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 MACHINE_ERRORS = (ImportError, MemoryError)
 """Errors that concern the machine. Any other decoding error concerns only its body."""
+
+_OWN_KEYS: Mapping[str, tuple[TableName, bytes]] = {
+    "roster": ("team", b"id"),
+    "play_by_play": ("play_by_play", b"gameId"),
+    "ball_screens": ("ball_screens", b"gameId"),
+    "locations": ("locations", b"sid"),
+}
+"""The operations whose bodies name what they are of: the table with it, and its name in the body."""
 
 
 def decode_tables(unit: Unit, raw: bytes, names: Sequence[str] = ()) -> "dict[str, pyarrow.Table]":
@@ -36,6 +44,7 @@ def count_rows(unit: Unit, raw: bytes) -> tuple[dict[str, int], list[str]]:
 
     Raises the errors of `decode_tables`.
     """
+    check_key(unit, raw)
     payload = _payload(unit, raw)
     counts: dict[str, int] = {}
     extra_columns: list[str] = []
@@ -49,6 +58,23 @@ def count_rows(unit: Unit, raw: bytes) -> tuple[dict[str, int], list[str]]:
         counts[name] = count
         extra_columns += extra
     return counts, extra_columns
+
+
+def check_key(unit: Unit, raw: bytes) -> None:
+    """Raise `DecodeError` if a body says that it is of another team, game or session than was requested."""
+    if unit.operation not in _OWN_KEYS:
+        return
+    table, name = _OWN_KEYS[unit.operation]
+    if raw.count(b'"%s"' % name) == sum(
+        raw.count(b'"%s":%s"%s"' % (name, gap, unit.id.encode())) for gap in (b"", b" ")
+    ):
+        return
+    key = RESOURCES[unit.operation].key
+    # With the keys of the plan, the decoder would return those.
+    keys = Payload.from_bytes(cast("Operation", unit.operation), raw).table(table, columns=[key]).to_arrow()[key]
+    others = [value for value in keys.unique().to_pylist() if value not in (None, unit.key)]
+    if others:
+        raise DecodeError(f"{unit.operation}: the body has the {key} {others[0]}, not {unit.key}")
 
 
 def decode_together(name: str, bodies: Iterable[tuple[Unit, bytes]]) -> "pyarrow.Table":

@@ -69,6 +69,8 @@ class Discovery:
         self.games: Packed[Game] = Packed()
         self.teams: dict[int, tuple[bytes, Received]] = {}
         self.team_ids: list[int] = []
+        self._selected_teams: frozenset[int] | None = None
+        """The teams whose games are wanted; `None`: all."""
         self._were_teams_requested = False
 
     @property
@@ -111,6 +113,7 @@ class Discovery:
         if (team_ids is None or with_teams) and not self._were_teams_requested:
             self._read_teams()
         self.team_ids = list(self.teams if team_ids is None else team_ids)
+        self._selected_teams = None if team_ids is None else frozenset(team_ids)
         schedules: Iterable[tuple[Unit, Payload | None, Iterator[bytes]]] = self._request([of_schedule])
         if team_ids is None and not self.teams:
             # Without the list of teams, the games name them.
@@ -128,6 +131,7 @@ class Discovery:
         for unit, payload, elements in self._request(requests, max_concurrency):
             self._note(unit, payload, self._read_events(unit, payload, elements))
             trim()
+        self._add_settled_versions()
         # After the events: a game that none of them is needs a request of its own. Both would take twice the memory.
         if self._settled_entries is not None:
             self._settled_entries.forget_units()
@@ -144,14 +148,20 @@ class Discovery:
             listing = _listing.events(part, unit.team_id, received, position)
             listing.is_empty = not listing.events
             if self._settled_entries is not None:
-                listing.events = self._settled_entries.drop_settled(listing.events, self.clock)
+                listing.events = self._settled_entries.drop_settled(listing.events, self.events, self.clock)
             for event in listing.events:
                 self._add(event)
             yield listing
 
+    def _add_settled_versions(self) -> None:
+        """Add the version of an event that was dropped as settled before another list had another one."""
+        for version in () if self._settled_entries is None else self._settled_entries.versions(self.events):
+            event = self.events.pop(version.id)
+            self._add(replace(version, received=event.received))
+            self._add(event)
+
     def _read_schedule(self, unit: Unit, payload: Payload | None) -> Iterator[Listing]:
         """Yield parts of the schedule, without settled games."""
-        mine = set(self.team_ids)
         elements = iter(()) if payload is None else elements_of(payload, "games") or iter(())
         for position, part in _batches(elements):
             listing = _listing.games(part, _received(payload, unit), position)
@@ -159,16 +169,21 @@ class Discovery:
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
                 trim()
-            self.games.update((game.id, game) for game in listing.games if set(game.teams) & mine)
+            self.games.update((game.id, game) for game in listing.games if self._is_selected(game))
             yield listing
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
         for event in self._games(game_ids).values():
-            if isinstance(event, Event):
-                self._add(event)
-            else:
+            if not isinstance(event, Event):
                 self.missing_games.append(event)
+            elif self._is_selected(event):
+                self._add(event)
+
+    def _is_selected(self, entry: Event | Game) -> bool:
+        """Return whether it may be of a selected team: a game without its two teams may be of any."""
+        teams = self._selected_teams
+        return teams is None or len(entry.teams) < len(("home", "away")) or not teams.isdisjoint(entry.teams)
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
         """Return the games that moved out of the range, and those that could not be read."""
@@ -322,20 +337,24 @@ class Discovery:
         self._parents[unit.name] = Parent(frozenset(ids), is_whole, is_empty)
 
     def _add(self, event: Event) -> None:
-        """Record an event. If two lists have it, the readable one counts."""
+        """Record an event. If two lists have it, the last readable one counts, with the sessions of both."""
+        before = self.events.get(event.id)
         is_upcoming = event.starts_at is not None and event.starts_at > self.clock
         has_no_results = not event.are_sessions_known and not event.has_results
         if event.problem is not None and not (is_upcoming and has_no_results):
-            operation = "game" if event.is_game else "team_events"
-            game_id = event.id if event.is_game else None
-            unit = Unit(operation, event.id, game_id=game_id, is_malformed=True)
-            self._problem(unit, event.problem, event.body, event.received)
-            if event.id in self.events:
-                return
-            self.unstorable.add(event.id)
+            self._problem(_problem_unit(event), event.problem, event.body, event.received)
+            if before is None:
+                self.unstorable.add(event.id)
+            else:
+                event, before = before, event
         else:
             self.readable.add(event.id)
             self.unstorable.discard(event.id)
+        if before is not None:
+            if (event.is_game, event.team_id) != (before.is_game, before.team_id):
+                text = "two lists have an event of this id, of different teams or kinds"
+                self._problem(_problem_unit(event), text, event.body, event.received)
+            event = _listing.unite(event, before)
         self.events[event.id] = event
 
     def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
@@ -352,6 +371,11 @@ class Discovery:
                 error=f"DecodeError: {text}",
             )
         )
+
+
+def _problem_unit(event: Event) -> Unit:
+    game_id = event.id if event.is_game else None
+    return Unit("game" if event.is_game else "team_events", event.id, game_id=game_id, is_malformed=True)
 
 
 def _received(payload: Payload | None, unit: Unit | None = None) -> Received:

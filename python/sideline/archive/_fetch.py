@@ -24,7 +24,7 @@ from ..errors import (
     TransportError,
 )
 from ._body import Body
-from ._decode import MACHINE_ERRORS, count_rows, decode_tables, empty_tables
+from ._decode import MACHINE_ERRORS, check_key, count_rows, decode_tables, empty_tables
 from ._life import COMPLETE, Observation, State, after
 from ._packed import pack, unpack
 from ._plan import RESOURCES, Unit
@@ -120,6 +120,7 @@ def read(
     )
     try:
         if unit.operation == "locations":
+            check_key(unit, raw)
             rows = decode_tables(unit, raw)["locations"]
             outcome.counts, outcome.rows_of_locations = {"locations": rows.num_rows}, pack(rows)
         else:

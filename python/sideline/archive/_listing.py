@@ -6,7 +6,7 @@ An entry that cannot be read is a problem of its own, and does not affect the ot
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from sys import intern
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ _MAX_EVENT_LENGTH = timedelta(days=1)
 
 _MAX_DIGITS = 19
 """Of a number of 64 bits."""
+
+_SIDES = ("home_team_id", "away_team_id")
 
 _LINKS = {
     "stats": "_stats",
@@ -130,7 +132,7 @@ def games(elements: Iterable[bytes], received: Received, first: int = 0) -> List
             continue
         tipoff_at, wrong = _time(item, "tipoff_at")
         body, status = fragment("schedule", raw), str(item.get("status")).upper()
-        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, problem=wrong))
+        listing.games.append(Game(key, body, received, tipoff_at, _teams(item), status, wrong or _team_problem(item)))
     return listing
 
 
@@ -185,6 +187,21 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     )
 
 
+def unite(event: Event, other: Event) -> Event:
+    """Return an event with the sessions that only another list's version of it has."""
+    ids = {session.id for session in event.sessions}
+    more = tuple(session for session in other.sessions if session.id not in ids)
+    if not more:
+        return event
+    if not event.are_sessions_known:
+        return replace(event, sessions=(*event.sessions, *more))
+    item, other_item = (json.loads(element(version.is_game, version.body)) for version in (event, other))
+    ids = {session.id for session in more}
+    item["results"] += [result for result in other_item["results"] if _session_id(result)[0] in ids]
+    [union] = events([json.dumps(item).encode()], event.received.team_id, event.received).events
+    return union
+
+
 class _Results(NamedTuple):
     """What an event says of its sessions."""
 
@@ -229,6 +246,11 @@ def fragment(operation: str, raw: bytes) -> bytes:
     return raw if root is None else b'{"%s":[%s]}' % (root, raw)
 
 
+def element(is_game: bool, body: bytes) -> bytes:
+    """Return the list's entry of which `fragment` made the body of an event."""
+    return body if is_game else body[len(b'{"events":[') : -len(b"]}")]
+
+
 def number(value: object) -> int | None:
     """Return a team id as a number; the wire may send a string."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
@@ -265,8 +287,14 @@ def _session_id(item: object) -> tuple[str | None, str]:
 
 
 def _teams(item: Mapping[str, Any]) -> tuple[int, ...]:
-    sides = (number(item.get(side)) for side in ("home_team_id", "away_team_id"))
+    sides = (number(item.get(side)) for side in _SIDES)
     return tuple(side for side in sides if side)
+
+
+def _team_problem(item: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the teams of a game. One that is null is not known yet."""
+    sides = [side for side in _SIDES if item.get(side) and number(item[side]) is None]
+    return next((f"{side} is {str(item[side])[:40]!r}, not the id of a team" for side in sides), None)
 
 
 def _span(item: Mapping[str, Any]) -> tuple[datetime | None, datetime | None, str | None]:

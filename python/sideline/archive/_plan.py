@@ -293,7 +293,8 @@ def _since(
             yield Observation.LAST_LOOK
     if unit.is_linked:
         yield Observation.FIRST_LINK
-    if stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
+    has_moved = unit.operation == "locations" and (stored["start"], stored["end"]) != (unit.start, unit.end)
+    if has_moved or stored["game_id"] != unit.game_id or stored["over_at"] != unit.over_at:
         yield Observation.NEW_DATE
 
 
@@ -320,13 +321,10 @@ def unlisted_games(games: Iterable[Game], listed: Collection[str], clock: dateti
 
 def early_games(games: Iterable[Game], event_ids: Collection[str], clock: datetime) -> list[str]:
     """Return the ids of games of the schedule that are in no team's events because they were not played."""
-    return [
-        game.id
-        for game in games
-        if game.id not in event_ids and game.tipoff_at is not None and not _is_due(game, clock)
-    ]
+    return [game.id for game in games if game.id not in event_ids and not _is_due(game, clock)]
 
 
 def _is_due(game: Game, clock: datetime) -> bool:
-    is_over = game.tipoff_at is not None and game.tipoff_at + MIN_SETTLED_TIME <= clock
+    # One without a tip-off may have been played.
+    is_over = game.tipoff_at is None or game.tipoff_at + MIN_SETTLED_TIME <= clock
     return is_over and game.status not in _NOT_PLAYED

@@ -4,6 +4,7 @@ A season has thousands of them. They are compared as Arrow arrays, one month at 
 with the season. Every other entry goes through `_plan`, which decides the same for it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,13 +13,14 @@ from .._rows import library
 from . import _arrow, _plan
 from ._body import body_id
 from ._life import COMPLETE
-from ._listing import Event, Game
+from ._listing import Event, Game, Received, Session, element, events as listed_in
 from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._raw import interrupted_units
-from ._read import coverage_of, to_views
+from ._read import bodies, coverage_of, to_views
 from ._schemas import MONTH, internal_schemas
 from ._store import Store
+from ._stored_bodies import entry
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,7 +34,7 @@ _FILES_BETWEEN_TRIMS = 4
 
 _COLUMNS = (
     *("operation", "unit", "status", "body_id", "sequence", "team_id", "event_id"),
-    *("starts_at", "over_at", "planned_at", "linked", "final"),
+    *("starts_at", "over_at", "planned_at", "linked", "final", "start", "end"),
 )
 
 
@@ -40,7 +42,7 @@ class _Units(NamedTuple):
     """The units of events of a month."""
 
     units: "pyarrow.Array"
-    """Names of the settled ones."""
+    """Names of the settled ones; of locations with the times of their session."""
     is_unavailable: "pyarrow.Array"
     """Whether each must not have a link: one that has is requested again."""
     events: "pyarrow.Array"
@@ -93,14 +95,28 @@ class Settled:
         self._entries.clear()
         trim()
 
-    def drop_settled(self, events: Sequence[Event], clock: datetime) -> list[Event]:
-        """Return those of a part of a list of events that are not settled."""
+    def drop_settled(self, events: Sequence[Event], unsettled_events: Collection[str], clock: datetime) -> list[Event]:
+        """Return those of a part of a list of events that are not settled. Of several versions none is dropped."""
+        counts = Counter(event.id for event in events)
+        single = [event for event in events if counts[event.id] == 1 and event.id not in unsettled_events]
         settled_ids: set[str] = set()
-        for month, group in _by_month((_plan.of_event(event).month, event) for event in events).items():
+        for month, group in _by_month((_plan.of_event(event).month, event) for event in single).items():
             self._read(month, clock)
             settled_ids |= self._settled_events(self._entries[month], self._units[month], group)
         self._add([event for event in events if event.id in settled_ids])
         return [event for event in events if event.id not in settled_ids]
+
+    def versions(self, unsettled_events: Collection[str]) -> Iterator[Event]:
+        """Yield the stored version of each unsettled event that another list has in settled form."""
+        ids = self.listed_events(unsettled_events)
+        names = [f"{operation}/{key}" for key in ids for operation in ("game", "team_events")]
+        rows = coverage_of(self._store, self._table, names) if names else []
+        by_entry = {entry(row["unit"], row["sequence"]): row for row in rows if row["status"] in COMPLETE}
+        months = {row[MONTH].partition("-lists")[0] for row in by_entry.values()}
+        for body in bodies(self._store, entries=by_entry, months=months):
+            row = by_entry[body["entry"]]
+            raw = element(row["operation"] == "game", body["body"])
+            yield from listed_in([raw], row["team_id"], Received(body["stored_at"])).events
 
     def drop_settled_games(
         self, games: Sequence[Game], unsettled_events: Collection[str], clock: datetime
@@ -161,7 +177,8 @@ class Settled:
         """Yield the name of each unit of an event, as `_plan.units_within` does, and whether it is linked."""
         for session in event.sessions:
             for operation in self._session_operations:
-                yield f"{operation}/{session.id}", operation in session.links
+                times = _times(session) if operation == "locations" else ""
+                yield f"{operation}/{session.id}{times}", operation in session.links
         if event.is_game and event.sessions:
             for operation in self._game_operations:
                 yield f"{operation}/{event.id}", False
@@ -213,11 +230,24 @@ class Settled:
         is_settled = pc.and_(pc.and_(is_unit, is_ok), pc.and_(pc.and_(is_ended, pc.invert(is_too_early)), is_current))
         counts = pc.value_counts(_arrow.whole(rows["event_id"].filter(is_unit)))
         return _Units(
-            _arrow.whole(rows["unit"].filter(is_settled)),
+            _arrow.whole(_with_times(rows).filter(is_settled)),
             _arrow.whole(is_unavailable.filter(is_settled)),
             counts.field("values"),
             counts.field("counts"),
         )
+
+
+def _times(session: Session) -> str:
+    times = (session.start, session.end)
+    return "".join(" " if at is None else f" {round(at.timestamp() * 1e6)}" for at in times)
+
+
+def _with_times(rows: "pyarrow.Table") -> Any:
+    """Return the names of units, those of locations with the times of their session."""
+    pc: Any = library("pyarrow.compute", "archive")
+    ends = [pc.coalesce(_microseconds(rows[name]).cast("string"), _text("")) for name in ("start", "end")]
+    names = pc.binary_join_element_wise(rows["unit"], *ends, _text(" "))
+    return pc.if_else(pc.equal(rows["operation"], _text("locations")), names, rows["unit"])
 
 
 def _microseconds(times: Any) -> Any:
@@ -238,9 +268,9 @@ def _is_one_of(column: Any, values: Iterable[str]) -> Any:
 
 def _by_month(pairs: "Iterable[tuple[str, Any]]") -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for month, entry in pairs:
+    for month, item in pairs:
         if month != UNDATED:
-            groups.setdefault(month, []).append(entry)
+            groups.setdefault(month, []).append(item)
     return groups
 
 

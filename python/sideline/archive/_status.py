@@ -47,6 +47,8 @@ _COLUMNS = (
     *("body_id", "sequence", "stored_at", "event_id", "starts_at", "over_at", "teams", "final", "planned_at"),
 )
 
+_SESSION_COLUMNS = ("game_id", "session_id", "started_at", "ended_at")
+
 _SCHEDULE_COLUMNS = ("game_id", "tipoff_at", "status", "home_team_id", "away_team_id")
 
 
@@ -61,6 +63,8 @@ class _Game:
     status: str = ""
     units: list[Row] = field(default_factory=list)
     """Its rows of `coverage`."""
+    sessions: dict[str, tuple[datetime | None, datetime | None]] = field(default_factory=dict)
+    """The sessions that its event lists, with their times."""
     concerns: list[str] = field(default_factory=list)
     """Why its sessions may be incomplete or outdated."""
 
@@ -169,6 +173,7 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
     names = {row["unit"] for row in lists}
     schedule = _read.scan(store, "games").select(*_SCHEDULE_COLUMNS).collect()
     of_games = ledger.filter(pl.col("game_id").is_not_null() & ~is_malformed)
+    sessions = _read.scan(store, "sessions").select(*_SESSION_COLUMNS).drop_nulls("game_id").collect()
     is_practice = (pl.col("operation") == "team_events") & pl.col("body_id").is_not_null()
     practices = ledger.filter(is_practice)["unit"].str.strip_prefix("team_events/")
     existing_ids = {*of_games["game_id"], *schedule["game_id"], *practices}
@@ -178,8 +183,9 @@ def _parts(store: Store, ledger: "polars.DataFrame") -> Iterator[tuple[list[_Gam
         for chunk in part["game_id"].to_frame().iter_slices(_GAMES_AT_ONCE):
             game_ids = set(chunk["game_id"])
             units = [*lists, *(row for row in units_of(of_part or (), game_ids) if row["unit"] not in names)]
-            rows = schedule.filter(pl.col("game_id").is_in(chunk["game_id"].implode())).to_dicts()
-            yield _games(units, rows, existing_ids), units
+            is_of_chunk = pl.col("game_id").is_in(chunk["game_id"].implode())
+            rows, listings = (frame.filter(is_of_chunk).to_dicts() for frame in (schedule, sessions))
+            yield _games(units, rows, listings, existing_ids), units
 
 
 def _interrupted_units(store: Store) -> set[str]:
@@ -267,8 +273,16 @@ class _Judge:
         if any(verdict != "withdrawn" for verdict, _ in unit_verdicts):
             # Withdrawn sessions leave no row behind.
             unit_verdicts = [one for one in unit_verdicts if one[0] != "withdrawn"]
+        verdict, reason = _without_units(game, operation, delay, self.clock)
         if not unit_verdicts:
-            unit_verdicts = [_without_units(game, operation, delay, self.clock)]
+            unit_verdicts = [(verdict, reason)]
+        elif RESOURCES[operation].key == "session_id":
+            ids = {row["session_id"] for row in of_table if row["status"] != "withdrawn"}
+            # A sync of other tables listed them.
+            unit_verdicts += [(verdict, f"{operation}/{key}: {reason}") for key in game.sessions if key not in ids]
+        unit_verdicts += [
+            ("provisional", f"{name}: its session has other times now") for name in _with_other_times(game, of_table)
+        ]
         unit_verdicts += [("degraded", concern) for concern in game.concerns]
         is_checked = _is_checked(operation, game)
         listed = [row["listed_at"] for row in of_table if row["status"] != "withdrawn"]
@@ -391,6 +405,16 @@ def _without_units(game: _Game, operation: str, delay: timedelta | None, clock: 
     return verdict, "nothing of it is stored: sync again" if has_sessions else "its event lists no session"
 
 
+def _with_other_times(game: _Game, of_table: Iterable[Row]) -> list[str]:
+    """Return the units of positions that were requested for other times than those of their session."""
+    return [
+        row["unit"]
+        for row in of_table
+        if row["operation"] == "locations"
+        and (row["start"], row["end"]) != game.sessions.get(row["session_id"], (row["start"], row["end"]))
+    ]
+
+
 def _waiting(game: _Game, clock: datetime) -> str:
     if game.starts_at is not None and game.starts_at > clock:
         return f"starts at {game.starts_at:%Y-%m-%d %H:%M} UTC"
@@ -399,8 +423,10 @@ def _waiting(game: _Game, clock: datetime) -> str:
     return f"over since {game.over_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _games(units: Sequence[Row], schedule: Iterable[Row], existing_ids: Collection[str]) -> list[_Game]:
-    """Return the games of the schedule and of `coverage`, with their units and concerns.
+def _games(
+    units: Sequence[Row], schedule: Iterable[Row], sessions: Iterable[Row], existing_ids: Collection[str]
+) -> list[_Game]:
+    """Return the games of the schedule and of `coverage`, with their units, sessions and concerns.
 
     `existing_ids`: the ids of all games and practices of the archive.
     """
@@ -420,6 +446,9 @@ def _games(units: Sequence[Row], schedule: Iterable[Row], existing_ids: Collecti
             game.over_at = row["over_at"]
             game.starts_at = row["starts_at"] or game.starts_at
             game.teams = tuple(row["teams"] or ()) or game.teams
+    for row in sessions:
+        if (listing := games.get(row["game_id"])) is not None:
+            listing.sessions[row["session_id"]] = (row["started_at"], row["ended_at"])
     for game in games.values():
         if all(row["operation"] != "game" for row in game.units):
             game.over_at = _latest(*(row["over_at"] for row in game.units)) or (

@@ -65,9 +65,13 @@ def orphaned_events(
 def missing_events(stored: Iterable[Row], lists: Lists) -> dict[str, Observation]:
     """Return the events that no list has any more, with what the lists say about each."""
     found: dict[str, Observation] = {}
+    # A practice may be in the list of another team now.
+    listed_ids = frozenset().union(*(parent.ids for parent in lists.teams.values() if parent is not None))
     for row in stored:
         event_id = event_of(row)
         if event_id is None or event_id in found or row["status"] == "withdrawn" or not lists.covers(row):
+            continue
+        if event_id in listed_ids:
             continue
         parents = [lists.teams.get(team) for team in row["teams"] or () if team in lists.teams]
         if not parents:
