@@ -124,9 +124,9 @@ def test_errors_without_a_response_have_the_cause_that_the_network_reported() ->
     assert isinstance(late.value.__cause__, TimeoutError)
     with sideline.Simulator(seed=7, teams=4, games=8) as service:
         plain = service.base_url.replace("http:", "https:")
-        with sideline.Client(username="u", secret="s", base_url=plain, max_retries=0) as client, pytest.raises(sideline.ConnectError) as refused:
+        with sideline.Client(username="u", secret="s", base_url=plain, max_retries=0) as client, pytest.raises(sideline.ConnectError) as tls_error:
             client.teams()
-    assert isinstance(refused.value.__cause__, ssl.SSLError)
+    assert isinstance(tls_error.value.__cause__, ssl.SSLError)
 
 
 def test_an_error_document_in_the_place_of_a_token_is_that_error(teams) -> None:

@@ -86,15 +86,15 @@ fn attach(
 }
 
 /// What the system or TLS reported: an `OSError` with its number where it has one, or an `ssl.SSLError`.
-fn cause(py: Python<'_>, unanswered: &RequestError, source: Option<&(dyn StdError + 'static)>) -> Option<PyErr> {
-    let text = unanswered.cause()?.to_string();
+fn cause(py: Python<'_>, error: &RequestError, source: Option<&(dyn StdError + 'static)>) -> Option<PyErr> {
+    let text = error.cause()?.to_string();
     let sources = successors(source, |&source| source.source());
     let system: Vec<&io::Error> = sources.filter_map(|source| source.downcast_ref()).collect();
-    if let Some(number) = system.iter().find_map(|error| error.raw_os_error()) {
+    if let Some(number) = system.iter().find_map(|system_error| system_error.raw_os_error()) {
         return Some(PyOSError::new_err((number, without_number(&text))));
     }
-    let is_tls = || system.iter().any(|error| innermost(error).kind() == io::ErrorKind::InvalidData);
-    match unanswered.kind {
+    let is_tls = || system.iter().any(|system_error| innermost(system_error).kind() == io::ErrorKind::InvalidData);
+    match error.kind {
         RequestErrorKind::Timeout => Some(PyTimeoutError::new_err(text)),
         RequestErrorKind::Certificate => Some(tls_error(py, text)),
         RequestErrorKind::Connect if is_tls() => Some(tls_error(py, text)),

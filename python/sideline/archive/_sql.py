@@ -96,12 +96,12 @@ def select(
     with connection:
         for lock in _LOCKS:
             connection.execute(f"set {lock}")
-        finished = Event()
+        end_of_query = Event()
 
         def interrupt() -> None:
-            finished.wait(min(timeout, TIMEOUT_MAX))
+            end_of_query.wait(min(timeout, TIMEOUT_MAX))
             # An interrupt before the statement runs has no effect.
-            while not finished.wait(0.01):
+            while not end_of_query.wait(0.01):
                 connection.interrupt()
 
         timer = Thread(target=interrupt, daemon=True)
@@ -124,7 +124,7 @@ def select(
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         finally:
-            finished.set()
+            end_of_query.set()
             timer.join()
         if any(name in query.lower() for name in missing_names):
             scope = read_scope(connection, query)
