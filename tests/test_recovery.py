@@ -317,11 +317,7 @@ def test_the_score_so_far_of_sessions_is_not_summed(path: str, second: Service, 
     assert [(row["TEAM_SCORE"], row["OPPOSING_TEAM_SCORE"]) for row in totals] == [(87, 88)] * 2
 
 
-<<<<<<< HEAD
-def team_remover(team_id: int, parts: str) -> Callable[[Any], Any]:
-=======
 def remove_part(team_id: int, parts: str) -> Callable[[Any], Any]:
->>>>>>> livers
     """A change of a body: it lacks the lines or the values of a team."""
 
     def change(body: dict[str, Any]) -> dict[str, Any]:
@@ -338,11 +334,7 @@ def remove_part(team_id: int, parts: str) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("parts", ["team", "values"])
 def test_a_response_without_a_team_or_its_values_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
     game, score = start(second), sideline.LiveBoxScore()
-<<<<<<< HEAD
-    second.faults.add("catch_up", times=4, change=team_remover(game.event.team_ids[1], parts))
-=======
     second.faults.add("catch_up", times=4, change=remove_part(game.event.team_ids[1], parts))
->>>>>>> livers
     with client.live(game.event.id, **QUICK) as stream:
         take_until(stream, is_connected)
         game.play(20)
@@ -368,11 +360,7 @@ def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: 
         score.feed_all(take_until(stream, is_connected))
         snapshot = game.snapshot()
         only_totals = [team | {"player_stats": [line for line in team["player_stats"] if line["id"] == 0]} for team in snapshot["teams"]]
-<<<<<<< HEAD
-        for document in (team_remover(game.event.team_ids[1], parts)(snapshot), snapshot | {"teams": only_totals}):
-=======
         for document in (remove_part(game.event.team_ids[1], parts)(snapshot), snapshot | {"teams": only_totals}):
->>>>>>> livers
             second.live.send_event(document)
             score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
             assert score.stale

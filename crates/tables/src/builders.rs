@@ -20,17 +20,6 @@ pub(super) struct ColumnBuilders {
 }
 
 impl ColumnBuilders {
-    /// With room for so many columns of each usual type: growing takes a twentieth of the time of a small body.
-    pub(crate) fn with_capacity(columns: usize) -> Self {
-        ColumnBuilders {
-            ints: Vec::with_capacity(columns),
-            floats: Vec::with_capacity(columns),
-            texts: Vec::with_capacity(columns),
-            categories: Vec::with_capacity(columns),
-            ..ColumnBuilders::default()
-        }
-    }
-
     /// Reads a value in its most common form. Returns `false` and leaves the cursor if it has another form.
     #[inline(always)]
     pub(crate) fn push_common(&mut self, op: &Op, cursor: &mut Cursor) -> bool {

@@ -60,7 +60,7 @@ pub(super) fn run<'a>(
 
 /// The builders of a plan's columns, with room for so many elements of each level.
 fn builders(cells: &[(ColumnRef, usize)], elements: impl Fn(usize) -> usize) -> ColumnBuilders {
-    let mut builders = ColumnBuilders::with_capacity(cells.len());
+    let mut builders = ColumnBuilders::default();
     for (cell, level) in cells {
         let elements = elements(*level);
         let items = elements.saturating_mul(4);

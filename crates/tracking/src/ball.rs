@@ -129,10 +129,6 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
     let mut contacts: Vec<Contact> = Vec::new();
     for i in 0..ball.len() {
         let t_ms = ball.t_ms[i];
-        // Who had the ball while nobody saw it is unknown.
-        if i > 0 && t_ms - ball.t_ms[i - 1] > MAX_GAP_MS {
-            contacts.extend(holder.take());
-        }
         cursor.advance(t_ms);
         let beside = |track: usize| cursor.position(track, t_ms).map(|(x, y)| (ball.x[i] - x, ball.y[i] - y));
         let distance = |track: usize| beside(track).map_or(f64::INFINITY, |(x, y)| x.hypot(y));
@@ -141,7 +137,9 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
         let nearest = nearest.min_by(|a, b| a.0.total_cmp(&b.0)).filter(|near| near.0 <= MAX_START_M && !is_high);
         if let Some(contact) = &mut holder {
             let metres = distance(contact.track);
-            let is_held = metres <= MAX_HOLD_M && !is_high;
+            // Who had the ball while nobody saw it is unknown.
+            let is_seen = t_ms - ball.t_ms[i - 1] <= MAX_GAP_MS;
+            let is_held = metres <= MAX_HOLD_M && !is_high && is_seen;
             let is_taken = nearest.is_some_and(|(_, player)| player.0 != contact.track && metres > MAX_START_M);
             if is_held && !is_taken {
                 // A touch ends when the ball was last close.
