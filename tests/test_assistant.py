@@ -21,8 +21,6 @@ from assistants import COMMAND, Assistant, anyio, assistant, reply_of
 from needs import library, needs
 
 import sideline
-from sideline._companions.archived import ArchivedSeason
-from sideline._companions.verdicts import Verdicts
 
 pytestmark = [pytest.mark.filterwarnings("ignore::sideline.SchemaDriftWarning"), pytest.mark.timeout(180)]
 
@@ -445,8 +443,8 @@ def test_the_server_ends_with_its_input(root: Path) -> None:
 
 def test_games_of_an_archive_that_was_synced_by_id_are_listed(service: sideline.Simulator, games: list[str], tmp_path: Path) -> None:
     with service.client() as client:
-        archive = sideline.Archive(tmp_path / "by-id", client)
-        archive.sync(game_ids=games[:1], progress=False)
-        [row] = ArchivedSeason(archive, Verdicts(archive), positions=False).games(None, None).rows
+        sideline.Archive(tmp_path / "by-id", client).sync(game_ids=games[:1], progress=False)
+    with assistant(tmp_path / "by-id", tmp_path) as server:
+        [row] = server.call("games").rows
     assert (row["game_id"], row["status"]) == (games[0], None)
     assert row["tipoff_at"] is not None
