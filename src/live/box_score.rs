@@ -2,9 +2,8 @@
 //! corrections replace earlier values; late and duplicate messages are ignored (tests/specification.md, facts 8). Pure: times are
 //! those of the items.
 
-use super::gap_reason::GapReason;
 use super::item::{Item, Notice, Update};
-use super::rows::{self, Names, Problem, Row, RowsKind, TEAM_LINE_ID};
+use super::rows::{self, Names, Problem, Row, RowsKind};
 use super::staleness::Staleness;
 use crate::config::Sport;
 use crate::error::{Error, Result};
@@ -20,6 +19,8 @@ use std::time::{Duration, SystemTime};
 use tables::Context;
 use tables::from_rows::{floats, from_columns, integers, texts};
 
+/// The player id of a team's own line.
+const TEAM_LINE_ID: i64 = 0;
 /// Number of problems that are kept.
 const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
@@ -60,7 +61,6 @@ struct TeamLines {
 struct ScoreLine {
     names: Names,
     version: Option<i64>,
-    occurred_at: Option<i64>,
     cells: BTreeMap<String, Cell>,
 }
 
@@ -117,9 +117,6 @@ impl BoxScore {
         match item {
             Item::Update(update) => self.feed_update(update, Origin::Stream, update.received_at),
             Item::Notice(notice) => {
-                if matches!(notice, Notice::Gap { reason: GapReason::Restarted, .. }) {
-                    self.forget_versions();
-                }
                 let gap = self.staleness.newest_gap().unwrap_or(self.items);
                 let confirmed_until = self.staleness.notice(notice, self.items).unwrap_or(0);
                 self.feed_notice(notice, Origin::Request { gap, confirmed_until })
@@ -141,10 +138,7 @@ impl BoxScore {
     /// Applies an update that was received, or requested, at this time.
     fn feed_update(&mut self, update: &Update, origin: Origin, at: SystemTime) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        if origin == Origin::Stream && read.is_complete(self.rows().filter(Row::has_counts).map(|row| row.player())) {
-            if self.staleness.newest_gap().is_some() {
-                self.forget_versions();
-            }
+        if read.is_complete() && origin == Origin::Stream {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
@@ -190,11 +184,6 @@ impl BoxScore {
             changed |= line.apply(row, read.kind, origin, from);
         }
         changed
-    }
-
-    /// The next versions may be those of a counter that restarted.
-    fn forget_versions(&mut self) {
-        self.teams.values_mut().flat_map(|team| team.lines.values_mut()).for_each(|line| line.version = None);
     }
 
     fn leave_out(&mut self, problem: Problem, at: SystemTime) {
@@ -275,8 +264,7 @@ impl BoxScore {
             let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
             let names = self.roster.get(player_id).filter(|_| !is_named).unwrap_or(&line.names);
             let (team_name, player_id, version) = (team.name.clone(), *player_id, line.version);
-            let (names, stats) = (names.clone(), line.values());
-            Row { team_id, team_name, player_id, names, version, stats, ..Row::default() }
+            Row { team_id, team_name, player_id, names: names.clone(), version, stats: line.values() }
         })
     }
 
@@ -300,16 +288,12 @@ impl ScoreLine {
         self.names.update(row.names);
         let has_versions = row.version.is_some() && self.version.is_some();
         // Without versions, the later message wins. A change of an equal version is a duplicate, whereas a whole line may have
-        // more codes. A lower version that is much later, of no earlier event, is that of a counter that restarted.
-        let last = self.cells.values().map(|cell| cell.from.at).max();
-        let is_later = last.is_some() && from.at.checked_sub(MAX_LAG) > last;
-        let is_restarted = is_later && row.occurred_at.or(self.occurred_at) >= self.occurred_at;
-        let is_outdated = |(new, known)| (new < known && !is_restarted) || (new == known && kind == RowsKind::Change);
+        // more codes.
+        let is_outdated = |(new, known)| new < known || (new == known && kind == RowsKind::Change);
         if row.version.zip(self.version).is_some_and(is_outdated) {
             return false;
         }
         self.version = row.version.or(self.version);
-        self.occurred_at = self.occurred_at.max(row.occurred_at);
         if kind == RowsKind::Change {
             self.change(row.stats, from);
             return true;

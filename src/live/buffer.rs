@@ -79,8 +79,7 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let queue = Queue::new(options.buffer, options.max_buffer_bytes);
-        let inner = BufferState { queue, ..BufferState::default() };
+        let inner = BufferState { queue: Queue::new(options.buffer), ..BufferState::default() };
         Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
@@ -266,7 +265,7 @@ impl Buffer {
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
-        inner.queue = Queue::default();
+        inner.queue = Queue::new(self.options.buffer);
         inner.end = Some(None);
     }
 

@@ -3,7 +3,7 @@
 
 use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
-use super::rows::{self, Rows, TEAM_LINE_ID};
+use super::rows::{self, Rows};
 use crate::config::Sport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,8 +55,6 @@ pub(super) struct OpenGaps {
     delivered_values: BTreeSet<(CellKey, Option<u64>)>,
     /// The last of them of each cell, and when it was delivered.
     last_delivered: BTreeMap<CellKey, (Option<f64>, Duration)>,
-    /// The players' cells that are not zero, of whom a complete state has lines.
-    counts: BTreeSet<CellKey>,
 }
 
 #[derive(Debug)]
@@ -100,35 +98,15 @@ impl OpenGaps {
 
     /// Reads an update that the reader took; returns the gaps that it closes.
     pub(super) fn take_update(&mut self, update: &Update, now: Duration) -> Vec<Notice> {
-        let Some(read) = rows::read(update.raw(), self.sport) else { return Vec::new() };
-        self.count(&read);
-        match self.updates {
-            _ if self.gaps.is_empty() => {}
-            Updates::Changes => self.remember(read, now),
-            Updates::Snapshots if read.is_complete(self.players()) => {
-                return self.close(self.gaps.len(), &[update.clone()].into(), None);
-            }
-            Updates::Snapshots => {}
+        if self.gaps.is_empty() {
+            return Vec::new();
+        }
+        match rows::read(update.raw(), self.sport) {
+            Some(read) if self.updates == Updates::Changes => self.remember(read, now),
+            Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
+            _ => {}
         }
         Vec::new()
-    }
-
-    /// The players of whom a complete state has lines.
-    fn players(&self) -> impl Iterator<Item = (i64, i64)> {
-        self.counts.iter().map(|(team, player, _)| (*team, *player))
-    }
-
-    fn count(&mut self, read: &Rows) {
-        for row in &read.rows {
-            for (code, value) in row.stats.iter().filter(|_| row.player_id != TEAM_LINE_ID) {
-                let key = (row.team_id, row.player_id, code.clone());
-                if value.is_none_or(|value| value == 0.0) {
-                    self.counts.remove(&key);
-                } else if self.counts.len() < MAX_CELLS {
-                    self.counts.insert(key);
-                }
-            }
-        }
     }
 
     fn remember(&mut self, read: Rows, now: Duration) {
@@ -160,9 +138,6 @@ impl OpenGaps {
         // An empty state does not tell: it waits as long as one of rows with versions.
         let has_versions = rows.rows.iter().all(|row| row.version.is_some());
         let has_unreadable_rows = !rows.problems.is_empty();
-        // Before the first action nothing has a line.
-        let is_complete = rows.has_lines(self.players()) || (rows.rows.is_empty() && self.counts.is_empty());
-        self.count(&rows);
         let cells = cells_of(rows);
         // The gaps before it are older than the state.
         let earlier_state = self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at));
@@ -171,11 +146,11 @@ impl OpenGaps {
             false => earlier_state.map(|last| last.sent_at),
         };
         let is_later = |open: &&TakenGap| Some(open.taken_at) <= later_than;
-        let closed = if missing.is_empty() && is_complete { self.gaps.iter().take_while(is_later).count() } else { 0 };
+        let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
         let updates: Arc<[Update]> = [update].into();
         let mut notices = self.close(closed, &updates, Some(requested_at));
         let Some(open) = self.gaps.first() else { return notices };
-        if missing.is_empty() || !(is_complete || has_unreadable_rows) {
+        if missing.is_empty() {
             missing.push(STATS.into());
         }
         notices.push(Notice::Recovering {
@@ -185,8 +160,7 @@ impl OpenGaps {
             requested_at,
         });
         // Where only time is missing, each attempt may be the last one.
-        let is_news =
-            (is_complete && missing == [STATS]) || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
+        let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
         self.last_state = Some(LastState { sent_at, cells, has_unreadable_rows, missing });
         self.try_again(now, jitter);

@@ -62,14 +62,7 @@ impl Game {
             let version = has_versions.then_some(change.version);
             json!({ "id": change.player, "version": version, "stats": { "PTS": points } })
         };
-        let rows: Vec<Value> = self.points(until).values().map(row).collect();
-        let other =
-            rows.first().map(|_| json!({ "id": PLAYERS[0], "version": has_versions.then_some(1), "stats": {} }));
-        json!([
-            { "id": TEAM, "name": "T", "player_stats": rows },
-            // It does nothing.
-            { "id": TEAM + 1, "name": "U", "player_stats": other.into_iter().collect::<Value>() },
-        ])
+        json!([{ "id": TEAM, "name": "T", "player_stats": self.points(until).values().map(row).collect::<Value>() }])
     }
 
     /// A body of `catch_up`; with `has_invalid_row`, one row is unreadable.
@@ -78,10 +71,7 @@ impl Game {
             let points = if has_invalid_row && change.player == PLAYERS[0] { json!("x") } else { json!(change.points) };
             json!({ "tid": TEAM.to_string(), "pid": change.player.to_string(), "totalStats": { "PTS": points } })
         };
-        let mut rows: Vec<Value> = self.points(until).values().map(row).collect();
-        // The other team does nothing.
-        let other = json!({ "tid": (TEAM + 1).to_string(), "pid": PLAYERS[0].to_string(), "totalStats": {} });
-        rows.extend(rows.first().map(|_| other));
+        let rows = self.points(until).values().map(row).collect::<Value>();
         json!({ "stats": rows, "details": [] }).to_string()
     }
 }
