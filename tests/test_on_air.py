@@ -92,8 +92,8 @@ class Game:
 
 
 @contextmanager
-def games(**options: Any) -> Iterator[tuple[Game, sideline.Client]]:
-    features = Features(subscription_token=True, **({"catch_up": True, "catch_up_lines": "all"} | options))
+def games() -> Iterator[tuple[Game, sideline.Client]]:
+    features = Features(subscription_token=True, catch_up=True, catch_up_lines="all")
     with (
         Service(seed=1, teams=2, games=1, practices=0, upcoming=0, sessions=(2, 2), features=features) as service,
         sideline.Client(**service.client_options()) as client,
@@ -249,7 +249,7 @@ def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise ValueError("no view")
 
-    with on_air() as (_, page):
+    with on_air() as (game, page):
         monkeypatch.setattr(page._game, "view", fail)
         monkeypatch.setattr("threading.excepthook", lambda _: None)
         with pytest.raises(ValueError, match="no view"):
@@ -288,54 +288,6 @@ def test_a_restarted_feed_is_right_within_ten_seconds_and_stale_until_then(tmp_p
                     assert time.monotonic() < start + 10
                     time.sleep(0.02)
                 assert (fields["home_points"], fields["away_points"]) == (game.points(game.home), game.points(game.away))
-
-
-def points_said_to_be_live(page: LivePage, seconds: float) -> set[tuple[Any, Any]]:
-    end, seen = time.monotonic() + seconds, set()
-    while time.monotonic() < end:
-        fields = score(page)
-        if fields["verdict"] != "stale":
-            seen.add((fields["home_points"], fields["away_points"]))
-        time.sleep(0.02)
-    return seen
-
-
-@pytest.mark.parametrize("options", [{}, {"catch_up_lines": "players"}, {"catch_up": False}])
-@pytest.mark.parametrize("is_quiet", [False, True])
-def test_a_new_feed_is_live_once_the_plays_before_its_connection_are_there(options: dict[str, Any], is_quiet: bool) -> None:
-    with games(**options) as (game, client):
-        game.play_to(2)
-        box = sideline.LiveBoxScore()
-        for team in (game.home, game.away):
-            box.seed(client.team_game_stats(team, game_id=game.id))
-        game.play_to(5)
-        failure = game.service.faults.add("catch_up", times=4, status=503, body={})
-        with client.live(game.id, retry_wait=0.05).serve(box, feed=True) as page:
-            game.service.live.wait_for_connections(1)
-            if not is_quiet:
-                game.play_to(6)
-            game.summary()
-            assert points_said_to_be_live(page, 5.0) == {(game.points(game.home), game.points(game.away))}
-            assert get(page, "/healthz")[0] == 200
-        assert failure.count == 4, "a call and its three retries"
-
-
-@pytest.mark.parametrize("options", [{"recover": "off"}, {}])
-def test_a_new_feed_that_cannot_know_the_plays_before_it_is_stale_until_a_complete_state(options: dict[str, Any]) -> None:
-    with games() as (game, client):
-        game.service.faults.add("catch_up", status=403, body={})
-        game.service.faults.add("game", status=404, body={})
-        with client.live(game.id, **options).serve(feed=True) as page:
-            game.service.live.wait_for_connections(1)
-            game.play_to(3)
-            assert points_said_to_be_live(page, 3.0) == set()
-            assert get(page, "/healthz")[0] == 503
-            if not options:
-                assert any("not recovered: status 404" in notice["text"] for notice in page_state(page)["notices"])
-            teams = [{"id": team, "name": "T", "player_stats": [{"id": 0, "version": 10**6, "stats": {"PTS": 9}}]} for team in (game.home, game.away)]
-            game.service.live.send({"home_team_id": game.home, "away_team_id": game.away, "teams": teams}, source="broadcastsummary")
-            until(lambda: score(page)["verdict"] == "live")
-            assert (score(page)["home_points"], get(page, "/healthz")[0]) == (9, 200)
 
 
 # The delay.

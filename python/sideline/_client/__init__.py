@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         size_of as size_of,
         sport_of as sport_of,
         sport_of_score as sport_of_score,
-        state_of as state_of,
         store_of as store_of,
         table_from_arrow as table_from_arrow,
         take_rows as take_rows,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
         OnError as OnError,
         Operation as Operation,
         Sport as Sport,
-        StateRequest as StateRequest,
         SyncTable as SyncTable,
         TableName as TableName,
         Time as Time,
@@ -84,7 +82,7 @@ else:
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
                 "is_entered jersey_numbers_of keep_alive options_of planned_units refusal_of shape_of size_of sport_of "
-                "sport_of_score state_of store_of table_from_arrow take_rows title_of units_of waits with_texts"
+                "sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",
@@ -101,7 +99,7 @@ else:
             "timeout": "Timeout call_limits",
             "types": (
                 "ArchiveTable CatchUpResource Duration Environment GameIds Id Ids Many OnError Operation Sport "
-                "StateRequest SyncTable TableName Time"
+                "SyncTable TableName Time"
             ),
         },
     )

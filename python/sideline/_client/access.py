@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..live import LiveBoxScore, LiveStream
     from .base import BaseClient
     from .client import Client
-    from .types import Sport, StateRequest
+    from .types import Sport
 
     # Otherwise the bound is compiled, and the first `compile` of a process takes a millisecond.
     _C = TypeVar("_C", bound=BaseClient)
@@ -91,11 +91,6 @@ def jersey_numbers_of(score: "LiveBoxScore") -> "Mapping[int, str | None]":
 def game_of(stream: "LiveStream") -> str | None:
     """Return the id of a stream's game, if it is known."""
     return stream._game_id
-
-
-def state_of(stream: "LiveStream") -> "StateRequest | None":
-    """Return how the state of a stream's game is requested; `None`: it is a replay."""
-    return stream._state_request
 
 
 def title_of(stream: "LiveStream") -> str:

@@ -14,7 +14,7 @@ else:
     streams = LazyModule("sideline.live")
 from .._core import CoreClient, Update, _event_stream, _live
 from .arguments import as_seconds
-from .types import Duration, StateRequest
+from .types import Duration
 
 __all__ = ["Streams"]
 
@@ -109,7 +109,6 @@ class Streams:
         'Connected'
         >>> stream.close()
         """
-        pause = self._pause_of(recover, notices=notices)
         options = {
             "silence_limit": as_seconds(silence_limit),
             "retry_wait": as_seconds(retry_wait),
@@ -122,13 +121,12 @@ class Streams:
             "quiet_after": as_seconds(quiet_after),
             "give_up_on": list(give_up_on),
             "last_event_id": last_event_id,
-            "recover_pause": pause,
+            "recover_pause": self._pause_of(recover, notices=notices),
         }
         from ..live import LiveStream
 
         core = _event_stream(self._core, "live_stats", {"schedule_id": schedule_id, "mock": mock}, options)
-        state = StateRequest(self._core, is_snapshot=True, pause=pause)
-        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id), state)
+        return LiveStream(core, f"live_stats {schedule_id}", str(schedule_id))
 
     def live(
         self,
@@ -190,7 +188,6 @@ class Streams:
                 "last_seq": last_seq,
                 "broadcast_summary_level": broadcast_summary_level,
             }
-            pause = self._pause_of(recover, notices=notices)
             options = {
                 "silence_limit": as_seconds(silence_limit),
                 "retry_wait": as_seconds(retry_wait),
@@ -210,5 +207,4 @@ class Streams:
         finally:
             # A traceback with locals must not show it.
             del token
-        state = StateRequest(self._core, is_snapshot=False, pause=None if game_id is None else pause)
-        return LiveStream(core, f"live {game_id or 'by token'}", None if game_id is None else str(game_id), state)
+        return LiveStream(core, f"live {game_id or 'by token'}", None if game_id is None else str(game_id))

@@ -2,26 +2,15 @@
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._core import CoreClient, Table
+from .._core import Table
 
 Time: TypeAlias = datetime | date | str | int
 """An aware `datetime`, a `date`, an ISO 8601 string (a date alone means midnight UTC) or epoch milliseconds."""
 
 Duration: TypeAlias = float | timedelta
 """Seconds, or a `timedelta`."""
-
-
-class StateRequest(NamedTuple):
-    """How the state of a stream's game is requested."""
-
-    client: CoreClient
-    is_snapshot: bool
-    """Whether it is an event of `live_stats`."""
-    pause: float | None
-    """Seconds between two requests, at least; `None`: nothing is requested."""
-
 
 if TYPE_CHECKING:
     from uuid import UUID

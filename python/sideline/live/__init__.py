@@ -10,7 +10,6 @@ _display.py     a stream in a notebook, or as lines
 _terminal.py    a scoreboard in a terminal
 _watched.py     a watched game, with a delay
 _page.py        a scoreboard in a browser, and the feed
-_start.py       what happened before a feed's first connection
 _feed.py        the score as JSON, CSV and XML
 _court_svg.py   half a court as a drawing
 """

@@ -29,7 +29,6 @@ from ._box_score import LiveBoxScore
 from ._court_svg import half_court
 from ._feed import plain
 from ._scoreboard import GameView
-from ._start import StartRecovery
 from ._terminal import follow
 from ._watched import WatchedGame
 
@@ -158,7 +157,6 @@ class LivePage:
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()
-        self._start = StartRecovery(stream, self._game.current, self._game.add, self._stopped.wait)
         self._news = News()
         self._publish()
         self._server = Server(options, self._news, self._game, self._settings)
@@ -166,8 +164,7 @@ class LivePage:
             Thread(target=self._server.serve_forever, args=(0.1,), name="sideline page", daemon=True),
             Thread(target=self._follow, name="sideline page's stream", daemon=True),
         ]
-        # The second one may begin a third.
-        for thread in tuple(self._threads):
+        for thread in self._threads:
             thread.start()
         atexit.register(self.close)
 
@@ -211,9 +208,8 @@ class LivePage:
         self._stopped.set()
         self._server.shutdown()
         self._server.server_close()
-        # The last to begin may wait for a response.
         for thread in self._threads:
-            thread.join(CLOSE_TIMEOUT)
+            thread.join()
         if not is_entered(self._stream):
             self._stream.close()
 
@@ -233,10 +229,6 @@ class LivePage:
 
     def _add(self, item: object) -> None:
         self._game.add(item)
-        if self._listener.has_feed and self._start.add(item):
-            thread = Thread(target=self._start.run, name="sideline page's start", daemon=True)
-            thread.start()
-            self._threads.append(thread)
         if self._on_item is not None:
             self._on_item(item)
 

@@ -8,7 +8,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Literal, Self
 
-from .._client import Duration, StateRequest, as_seconds
+from .._client import Duration, as_seconds
 from .._core import CoreStream, Table, Update
 from .._lazy import LazyModule
 from .._rows import facts_html
@@ -70,13 +70,10 @@ class LiveStream(Generic[Item]):
     'closed'
     """
 
-    def __init__(
-        self, core: CoreStream, title: str, game_id: str | None = None, state: StateRequest | None = None
-    ) -> None:
+    def __init__(self, core: CoreStream, title: str, game_id: str | None = None) -> None:
         self._core = core
         self._title = title
         self._game_id = game_id
-        self._state_request = state
         self._life = _Life(core)
         if "opentelemetry.metrics" in modules:
             from .._companions import observe_stream

@@ -12,7 +12,7 @@ from .._core import Update
 from ._box_score import LiveBoxScore
 from ._display import add_counted
 from ._feed import Document, documents, feed_rows, row_names, score_fields
-from ._notices import Connected, Recovered
+from ._notices import Connected
 from ._scoreboard import GameView, Scoreboard
 from ._stats import StreamStats
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._streams import LiveStream
 
 SETTLE_TIME = 2.0
-"""Seconds after the first connection within which the service may resend what happened before it."""
+"""Seconds after the first connection within which the service resends what happened before it."""
 
 
 class Received(NamedTuple):
@@ -42,7 +42,7 @@ class Start:
 
     def add(self, item: object) -> None:
         """Add an item of the stream."""
-        self._has_updates = self._has_updates or isinstance(item, (Update, Recovered))
+        self._has_updates = self._has_updates or isinstance(item, Update)
         if self._connected_at is None and isinstance(item, Connected):
             self._connected_at = self._now()
 
@@ -65,7 +65,7 @@ class WatchedGame:
         self._game_id = game_of(stream)
         sport = sport_of_score(score)
         # Of this moment, which the delay does not change.
-        self.current = LiveBoxScore(sport=sport) if delay_s else score
+        self._current = LiveBoxScore(sport=sport) if delay_s else score
         self._current_start = Start(now)
         self._start = Start(now) if delay_s else self._current_start
         # Codes that only some bodies have are in the box score, and not in the feed.
@@ -86,7 +86,7 @@ class WatchedGame:
         with self._lock:
             self._current_start.add(item)
             if self._delay_s:
-                self.current.feed(item)
+                self._current.feed(item)
                 stream = self._stream
                 self._waiting.append(Received(self._now() + self._delay_s, item, stream.state, stream.stats))
             else:
@@ -151,7 +151,7 @@ class WatchedGame:
         """Return whether the stream is connected, read and not stale, and its figures, both of this moment."""
         with self._lock:
             stats, last = self._stream.stats, core_of_stream(self._stream).last
-            is_current = self._current_start.is_over and not self.current.stale
+            is_current = self._current_start.is_over and not self._current.stale
             figures: dict[str, float | str | None] = {
                 "lag_s": stats.lag,
                 "open_gaps": stats.open_gaps,
