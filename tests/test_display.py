@@ -24,7 +24,7 @@ import sideline
 from sideline.live._display import View, describe_notice
 from streams import HEAD, Server, server
 
-OVERSIZED = "an oversized message of 20000000 bytes was skipped: max_event_bytes is 16777216"
+OVERSIZED_REASON = "an oversized message of 20000000 bytes was skipped: max_event_bytes is 16777216"
 
 
 def stats(player: int, points: int, version: int) -> bytes:
@@ -159,7 +159,7 @@ assert "IPython" not in sys.modules
             for reason, dropped, line in (
                 ("damaged", None, "12:00:00Z to 12:00:00Z: messages may be missing (damaged)"),
                 ("torn", None, "12:00:00Z to 12:00:00Z: messages may be missing (torn)"),
-                (OVERSIZED, 1, f"12:00:00Z to 12:00:00Z: messages may be missing ({OVERSIZED})"),
+                (OVERSIZED_REASON, 1, f"12:00:00Z to 12:00:00Z: messages may be missing ({OVERSIZED_REASON})"),
                 ("\x1b[31m\n" + "x" * 200, None, "12:00:00Z to 12:00:00Z: messages may be missing (\\x1b[31m\\n" + "x" * 113 + "…)"),
             )
         ),

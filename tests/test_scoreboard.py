@@ -145,8 +145,8 @@ def test_a_position_on_the_court_is_moved_to_the_hoops_frame() -> None:
 
 
 def test_a_shot_with_an_endless_clock_has_none() -> None:
-    [one] = view(summary(), shot(HOME, 11, 5, game_clock="9" * 310))["shots"]
-    assert one["text"] == "Ada Lane, 2 points, made, H1"
+    [row] = view(summary(), shot(HOME, 11, 5, game_clock="9" * 310))["shots"]
+    assert row["text"] == "Ada Lane, 2 points, made, H1"
 
 
 def test_shots_of_a_whole_document_are_shown() -> None:
