@@ -12,7 +12,6 @@ import pytest
 
 import sideline
 from sideline.live import Side
-from sideline.live._situation import clock_seconds, clock_text
 
 AT = datetime(2027, 3, 1, 12, 0, 5, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -115,7 +114,6 @@ def test_the_clock_is_that_of_the_service_and_its_seconds(clock: str, seconds: f
 def test_a_clock_that_is_too_long_is_none(clock: str) -> None:
     score = score_of(update({"game_clock": "9:00"}), update({"period": "Q2", "game_clock": clock}))
     assert (score.period, score.clock, score.clock_s) == ("Q2", None, None)
-    assert (clock_seconds(clock), clock_text(clock)) == (None, None)
 
 
 def clock_message(at: int | None, period: str, clock: str, home: int, seq: int | None = None) -> sideline.Update:

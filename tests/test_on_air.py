@@ -249,7 +249,7 @@ def test_a_view_that_fails_ends_the_reader_and_every_wait(monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise ValueError("no view")
 
-    with on_air() as (game, page):
+    with on_air() as (_, page):
         monkeypatch.setattr(page._game, "view", fail)
         monkeypatch.setattr("threading.excepthook", lambda _: None)
         with pytest.raises(ValueError, match="no view"):
