@@ -62,7 +62,7 @@ help:
 	@echo "make check   what a change needs: format, lint, types, unit tests"
 	@echo "make test    everything that proves a promise of the documentation"
 	@echo "make test-all  the same with larger numbers, Spark, a soak, packaging, mutants"
-	@echo "make extended  the Python tests that only make test-all runs (an hour; Java 17)"
+	@echo "make extended  the Python tests that only make test-all runs (Java 17)"
 	@echo "make lint    rustfmt, clippy, ruff, mypy, vulture, zizmor, cargo-deny"
 	@echo "make msrv    compile with the oldest Rust that Cargo.toml promises (rustup)"
 	@echo "make licences  write THIRD-PARTY-LICENSES.txt (cargo-about)"

@@ -1,4 +1,5 @@
-//! Text that is safe to show: whatever a peer, a library or a URL contains, without secrets and control characters, and short.
+//! Text that is safe to show: whatever a peer, a library or a URL contains, without secrets and control characters, and
+//! short.
 //!
 //! A [`Scrubbed`] is made by a [`Scrubber`], which knows the client's secrets, where the text enters. Errors, logs,
 //! payloads and their pickles hold peer text only in this form.

@@ -163,7 +163,7 @@ def outcome(client: sideline.Client, path: str, call: str = "get") -> Outcome:
 def has_own_answer(client: sideline.Client, path: str) -> bool:
     """Whether a request gets its own response. It may notice only by sending that its peer has closed the connection.
 
-    Twice a server on a busy machine may take longer than the cases' limit, too.
+    A server on a busy machine may take longer than the cases' limit, too. It is requested again twice.
     """
     got = outcome(client, path)
     for _ in range(2):

@@ -233,7 +233,7 @@ def test_a_feed_whose_reader_has_failed_is_not_live(options: dict[str, float], m
         until(lambda: score(page)["verdict"] == "stale", 2)
         assert (score(page)["stale"], get(page, "/feed.json")[1]["Sideline-Stale"]) == (True, "true")
         status, _, body = get(page, "/healthz")
-        assert (status, json.loads(body)["error"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "the page reads no more: OSError")
+        assert (status, json.loads(body)["error"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "the page no longer reads the stream: OSError")
         assert TOKEN.encode() not in body
         with pytest.raises(OSError, match="No space left"):
             page.wait(5)

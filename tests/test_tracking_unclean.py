@@ -142,5 +142,5 @@ def test_seconds_are_no_milliseconds() -> None:
     frame = locations(standing(FIVES, 60))
     with pytest.raises(ValueError, match="the column t has seconds"):
         sideline.Tracking(frame.with_columns(pl.col("t").dt.epoch("s")))
-    with pytest.raises(ValueError, match="seconds"):
+    with pytest.raises(ValueError, match="the time of row is in seconds"):
         sideline.Tracking(frame).window({"session_id": "S", "t": int(START.timestamp()) + 30})

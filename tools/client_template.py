@@ -204,7 +204,7 @@ class AsyncClient(BaseClient):
         all are null for one who did not (`did_not_play`).
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
-        session could not be read.
+        session could not be read, and the error of a team's sums if no session has the team either.
 
         >>> box = await client.box_score(game_id)
         >>> box.column_names[:8]

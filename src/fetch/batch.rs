@@ -281,7 +281,8 @@ impl Batch {
         }
     }
 
-    /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be restarting.
+    /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
+    /// restarting.
     async fn fetch(&self, call: &Call, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
         loop {
             let fetched = run_counted(&self.transport, call, attempts).await;

@@ -1,4 +1,14 @@
 //! Several requests as one result.
+//!
+//! | file | content |
+//! |---|---|
+//! | `plan` | a request for many ids, as units |
+//! | `batch` | units fetched concurrently |
+//! | `coverage` | the status of each unit |
+//! | `concat_tables` | the tables of many payloads as one |
+//! | `merge_json` | several responses as one JSON document |
+//! | `drift` | unknown fields, recorded for a client |
+//! | `location_windows` | several windows of locations as one table, each decoded separately |
 
 mod batch;
 mod concat_tables;
@@ -137,7 +147,8 @@ impl Payload {
         self.resource.map_or(Vec::new(), |r| r.tables.iter().map(|t| t.name).collect())
     }
 
-    /// Decodes one table (`None`: the first); `columns` selects what is built. Returns at least one batch; all have one schema.
+    /// Decodes one table (`None`: the first); `columns` selects what is built. Returns at least one batch; all have one
+    /// schema.
     pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();

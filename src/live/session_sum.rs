@@ -4,9 +4,6 @@ use super::rows::{self, Row, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Codes of the score so far, which is no count: the last session has that of the game.
-const SCORES: [&str; 2] = ["TEAM_SCORE", "OPPOSING_TEAM_SCORE"];
-
 /// The sum of the sessions that were added: the newest names of each line, and the sums of its codes.
 #[derive(Default)]
 pub(super) struct SessionSum {
@@ -23,7 +20,8 @@ impl SessionSum {
             sum.names.update(row.names);
             self.team_names.extend(row.team_name.map(|name| (row.team_id, name)));
             for (code, value) in row.stats {
-                let is_score = SCORES.contains(&code.as_str());
+                // The score so far is no count: the last session has that of the game.
+                let is_score = matches!(code.as_str(), "TEAM_SCORE" | "OPPOSING_TEAM_SCORE");
                 let (sum, value) = (stats.entry(code).or_default(), value.unwrap_or_default());
                 *sum = if is_score { sum.max(value) } else { *sum + value };
             }

@@ -1,4 +1,5 @@
-//! What an operation takes, as data: argument conversion, pickling, both Python clients and the documentation follow from it.
+//! What an operation takes, as data: argument conversion, pickling, both Python clients and the documentation follow
+//! from it.
 
 /// The values that an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

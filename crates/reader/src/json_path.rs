@@ -1,4 +1,5 @@
-//! The JSON path of a byte offset. It reads the body again from its start, so that only errors pay for tracking the path.
+//! The JSON path of a byte offset. It reads the body again from its start, so that only errors pay for tracking the
+//! path.
 
 use super::{Body, Cursor};
 use std::ops::Range;
@@ -11,7 +12,8 @@ enum PathStep {
     Element(usize),
 }
 
-/// The path, such as `$.teams[0].id`, of the value that starts at or contains `offset`. The body may be broken anywhere.
+/// The path, such as `$.teams[0].id`, of the value that starts at or contains `offset`. The body may be broken
+/// anywhere.
 pub fn at(body: &Body, offset: usize) -> String {
     let bytes = body.padded();
     let steps = Cursor::new(&bytes).map(|cursor| steps_to(cursor, offset)).unwrap_or_default();

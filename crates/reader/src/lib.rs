@@ -1,4 +1,13 @@
 //! The reader of JSON: one cursor over a padded body, for tables, Python dicts, the schema check and the live streams.
+//!
+//! | file | content |
+//! |---|---|
+//! | `body` | a body's bytes and padding, and whether they were validated |
+//! | `cursor` | the position in a body, and the only code that reads it through pointers |
+//! | `number`, `text`, `any_value`, `simd` | reading numbers and strings |
+//! | `skip` | passing over values, with or without validating them |
+//! | `value` | a value of any kind, for what no declaration describes |
+//! | `error`, `json_path` | what is wrong with a body, and where |
 
 #![allow(clippy::len_without_is_empty, reason = "a cursor and a span are measured, never asked whether they are empty")]
 

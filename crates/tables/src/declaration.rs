@@ -1,9 +1,10 @@
 //! The language in which a resource declares its tables. A declaration is `const` data; the Arrow schema, the decoder,
 //! the unknown-field report, projection, `SCHEMAS`, the documentation page and the test oracle all derive from it.
 //!
-//! Paths look like `teams[].player_stats[].stats{}[]`: `.` is a member, `[]` each element of an array, `[?]` the same but a
-//! value that is not an array counts as its only element, `{}` each value of an object whose keys are data. Paths start at the
-//! *document*, which [`Resource::roots`] locates, so that one declaration serves `{"teams": [..]}` and a bare team.
+//! Paths look like `teams[].player_stats[].stats{}[]`: `.` is a member, `[]` each element of an array, `[?]` the same
+//! but a value that is not an array counts as its only element, `{}` each value of an object whose keys are data. Paths
+//! start at the *document*, which [`Resource::roots`] locates, so that one declaration serves `{"teams": [..]}` and a
+//! bare team.
 
 use crate::Context;
 use crate::plan_cache::PlanCache;

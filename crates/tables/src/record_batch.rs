@@ -1,4 +1,4 @@
-//! From filled builders to a record batch: repeats values above the row level, fills request values, computes derived columns.
+//! From filled builders to a record batch: repeats values above the row level, fills request values, derives columns.
 
 use super::builders::ColumnBuilders;
 use super::columns::{Categories, Lists, MapEntries, Numbers, Texts};
@@ -171,7 +171,8 @@ fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<Arra
     Ok(new_null_array(planned.field.data_type(), rows))
 }
 
-/// A column's array with one value for each row. Above the row level, `ends` holds for each element the row after its last.
+/// A column's array with one value for each row. Above the row level, `ends` holds for each element the row after its
+/// last.
 fn column(
     builders: &mut ColumnBuilders,
     cell: ColumnRef,

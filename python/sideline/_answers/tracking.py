@@ -20,9 +20,6 @@ _FOOTBALL_SIZE = (24.384, 54.864, None)
 _TIMES = (("occurred_at", True), ("timestamp", True), ("start_timestamp", True), ("t", False))
 """Columns with the time of a row, and whether it is in the clock of the events."""
 
-_SECONDS = range(10**9, 10**10)
-"""Times that would be of this century in seconds; in milliseconds they are in the first months of 1970."""
-
 _MAX_RATE_HZ = 200.0
 
 
@@ -275,8 +272,6 @@ class Tracking:
         around = _milliseconds("before", before), _milliseconds("after", after)
         session, game = (None if record.get(name) is None else str(record[name]) for name in ("session_id", "game_id"))
         at = time if isinstance(time, int) else _epoch_ms("row", time)
-        if at in _SECONDS:
-            raise ValueError(f"the time of row is {at}, which are seconds; it must be a time, or epoch milliseconds")
         core = self._core.window((session, game), (at, is_event_time), around)
         if core is None:
             raise ValueError(f"row is of session {session}, which has no positions here")

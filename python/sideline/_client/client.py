@@ -1352,7 +1352,7 @@ class Client(BaseClient):
         all are null for one who did not (`did_not_play`).
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
-        session could not be read.
+        session could not be read, and the error of a team's sums if no session has the team either.
 
         >>> box = client.box_score(game_id)
         >>> box.column_names[:8]

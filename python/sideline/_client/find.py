@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._core import Payload, Table
+from ..errors import IncompleteError, NotFound
 
 if TYPE_CHECKING:
     from ..batch import BaseBatch
-    from ..errors import NotFound
     from .types import Ids
 
 LOOKUP_LIMITS = (None, None, 10.0)
@@ -110,8 +110,6 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
 
     Raises `IncompleteError` for a session without them: its positions cannot be requested.
     """
-    from ..errors import IncompleteError
-
     spans = dict[str, tuple[Any, Any]]()
     windows = game.table("location_windows").to_dicts()
     sessions = game.table("sessions").to_dicts()
@@ -126,15 +124,13 @@ def tracked_spans(game: Payload) -> list[tuple[str, Any, Any]]:
     if timeless_ids := sorted({session["session_id"] for session in sessions} - spans.keys()):
         raise IncompleteError(
             f"{', '.join(timeless_ids)}: no start or no end, so the positions cannot be requested. Build a "
-            "sideline.Tracking of the other sessions, or ask again once the service has their times"
+            "sideline.Tracking of the other sessions, or request it again once the service has their times"
         )
     return [(session_id, start, end) for session_id, (start, end) in spans.items()]
 
 
 def check_teams(errors: Mapping[int | str, Exception], box: Table) -> None:
     """Raise the error of a team without a row, unless the service has no box score of it."""
-    from ..errors import NotFound
-
     present = set(map(str, box["team_id"]))
     for team, error in errors.items():
         if str(team) not in present and not isinstance(error, NotFound):

@@ -65,6 +65,7 @@ def check_key(unit: Unit, raw: bytes) -> None:
     if unit.operation not in _OWN_KEYS:
         return
     table, name = _OWN_KEYS[unit.operation]
+    # Locations repeat their session in each row: counting takes a fraction of the time of decoding.
     if raw.count(b'"%s"' % name) == sum(
         raw.count(b'"%s":%s"%s"' % (name, gap, unit.id.encode())) for gap in (b"", b" ")
     ):

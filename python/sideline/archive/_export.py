@@ -22,6 +22,7 @@ from ._store import Store
 
 if TYPE_CHECKING:
     import pyarrow
+    from deltalake import DeltaTable
 
     from .._companions import Pseudonyms
 
@@ -113,21 +114,21 @@ class _Export:
         now, version = current_state(self._store)
         for name in self._tables:
             self._ensure(name, self._deliverable(name, public_schema(name).empty_table()).schema)
-        # A copy that the archive was restored from may have had other bodies of the same numbers.
         earlier_units = {
-            unit: at
-            for unit, at in ({} if self._is_restored else self._earlier_units).items()
-            if unit.partition("/")[0] not in self._new_operations
+            unit: at for unit, at in self._earlier_units.items() if unit.partition("/")[0] not in self._new_operations
         }
+        if self._is_restored:
+            # Its bodies may have the numbers of other ones in the target, so everything is exported again.
+            earlier_units = {}
         # Everything that is replaced is deleted first: a practice that is a game now has its rows in another unit.
         stale = (unit for unit in self._earlier_units if earlier_units.get(unit, -1) != now.get(unit, 0))
         self._delete(sorted(stale))
         if self._is_restored:
             self._target.run(f"delete from {UNITS_TABLE}")
         units = self._write_units(earlier_units, now)
-        self._target.run(
-            f"update {SOURCE_TABLE} set version = {version}, committed_at = {_committed_at(self._store, version)}"
-        )
+        coverage = self._store.open("coverage")
+        committed_at = 0 if coverage is None else _commit_time(coverage, version)
+        self._target.run(f"update {SOURCE_TABLE} set version = {version}, committed_at = {committed_at}")
         for name, column in GROUPED_TABLES.items():
             if name in self._tables:
                 self._write_groups(name, column)
@@ -294,13 +295,10 @@ def _own_units(store: Store, units: dict[str, int], pseudonyms: "Pseudonyms | No
     return {names[unit]: sequence for unit, sequence in units.items()}
 
 
-def _committed_at(store: Store, version: int) -> int:
-    """Return when a version of the archive was committed, in epoch milliseconds; 0 if its log no longer has it."""
-    table = store.open("coverage")
-    entries = [] if table is None else table.history(table.version() - version + 1 if version <= table.version() else 1)
-    return next(
-        (int(item["timestamp"]) for item in entries if item.get("version") == version and "timestamp" in item), 0
-    )
+def _commit_time(table: "DeltaTable", version: int) -> int:
+    """Return when a version of a table was committed, in epoch milliseconds; 0 if the log no longer has it."""
+    entries = table.history(table.version() - version + 1)
+    return next((int(item.get("timestamp", 0)) for item in entries if item.get("version") == version), 0)
 
 
 def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None") -> tuple[dict[str, int], bool]:
@@ -337,6 +335,7 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
     rows = target.read(f"select unit, sequence from {UNITS_TABLE}")
     units = dict(zip(rows["unit"].to_pylist(), rows["sequence"].to_pylist(), strict=True))
     version = state["version"]
-    is_earlier = coverage is not None and version > coverage.version()
-    committed_at = 0 if is_earlier else _committed_at(store, version)
-    return units, is_earlier or 0 < committed_at != state["committed_at"] > 0
+    if coverage is None or version > coverage.version():
+        return units, coverage is not None
+    committed_at = _commit_time(coverage, version)
+    return units, 0 < committed_at != state["committed_at"] > 0

@@ -28,7 +28,7 @@ _MARGIN = timedelta(days=1)
 """How far from a row's time the start of its game may lie."""
 
 _COLUMNS = ("session_id", "game_id", "event_id", "starts_at", "status")
-"""What is read of `coverage`."""
+"""Columns of `coverage` that are read."""
 
 _KEYS = ("session_id", "game_id")
 
@@ -36,13 +36,13 @@ _OF_A_GAME = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS, "game", "team_e
 """What a sync of games by their ids requests; it reads neither the schedule nor rosters."""
 
 _UPCOMING = {"schedule", "game", "team_events"}
-"""What lists games and events to come. Without an end, a range of others ends now."""
+"""Operations that list upcoming games and events. A range of the others without an end ends now."""
 
 _AHEAD = timedelta(days=366)
-"""How far ahead a range without an end reads games and events to come."""
+"""How far ahead upcoming games and events are read in a range without an end."""
 
 _MARK = f"{READ}/"
-"""How the names of marks begin. An operation, a range and a key follow."""
+"""Prefix of the name of a mark, before its operation, range and key."""
 
 _ALL = ""
 """The key of everything. That of a game or session is its id, after an equals sign."""
@@ -70,12 +70,12 @@ class Need(NamedTuple):
 
 
 class _Due(NamedTuple):
-    """The keys that a query needs read, and when it began."""
+    """What a query needs that must be read first, and when the query began."""
 
     keys: list[str]
     is_all: bool
     rows: list[dict[str, Any]]
-    """Those of `coverage`, if there are ids."""
+    """Rows of `coverage`; none if a range suffices."""
     start: Any
     end: Any
     fresh_after: datetime
@@ -188,10 +188,10 @@ def _read_due(
     games = _games(due.rows, ids) if ids is not None and _OF_A_GAME.issuperset(operations) else None
     if ids is not None and games is not None:
         sync(Need([*names], games, None, None, None, due.fresh_after))
-        # What is no longer in its game may be in another.
+        # A session that is no longer in its game may be in another.
         games = _games(_read.coverage(store, _COLUMNS), ids)
     if games is not None:
-        # A game is read whenever it is.
+        # A game that is read by its id is read whatever its time.
         start = end = None
     else:
         until = end
@@ -204,7 +204,7 @@ def _read_due(
 
 
 def _fetch_times(store: Store, operations: Collection[str], fresh_after: datetime, latest: datetime) -> list[datetime]:
-    """Return when the bodies were fetched that a sync trusts: what it reads is as old as the oldest of them."""
+    """Return when the bodies that a sync trusts were fetched: its rows are as old as the oldest of them."""
     rows = _read.coverage(store, ("operation", "fetched_at"))
     requested_operations = {*_plan.SESSION_OPERATIONS, *_plan.GAME_OPERATIONS}.intersection(operations)
     times = (row["fetched_at"] for row in rows if row["operation"] in requested_operations)
@@ -214,7 +214,7 @@ def _fetch_times(store: Store, operations: Collection[str], fresh_after: datetim
 def _scope(
     operations: Collection[str], rows: list[dict[str, Any]], ids: Collection[str] | None, start: Any, end: Any
 ) -> Scope:
-    """Return that of whose holes a sync would tell: another sync may have found one since a mark."""
+    """Return the scope in which a hole voids the marks: another sync may have found one since."""
     requested_operations = _plan.with_events(frozenset(operations))
     if ids is not None:
         events = {row["event_id"] for row in rows if row["session_id"] in ids}
@@ -242,10 +242,11 @@ def _games(rows: list[dict[str, Any]], ids: Collection[str]) -> list[str] | None
 class Marks:
     """What was read completely, and not too long ago: of a range everything, or one game or session, by operation."""
 
-    def __init__(self, store: Store, fresh_after: datetime, now: datetime) -> None:
+    def __init__(self, store: Store, fresh_after: datetime, at: datetime) -> None:
         self._ranges: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-        for name, at in _read.last_listed(store).items():
-            if name.startswith(_MARK) and fresh_after <= at <= now:  # not by a clock that was ahead
+        for name, read_at in _read.last_listed(store).items():
+            # A later time comes from a clock that was ahead.
+            if name.startswith(_MARK) and fresh_after <= read_at <= at:
                 operation, begins, ends, key = name.removeprefix(_MARK).split(" ", 3)
                 self._ranges[operation, key].append((float(begins), float(ends)))
 

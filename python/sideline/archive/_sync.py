@@ -420,7 +420,7 @@ class Sync:
             return False
         if stored["status"] not in (COMPLETE if unit.is_linked else (*COMPLETE, "unavailable")):
             return False
-        # A time to come is of a clock that was ahead.
+        # A time in the future comes from a clock that was ahead.
         return stored["game_id"] == unit.game_id and bool(self._fresh_after <= stored["fetched_at"] <= now())
 
     def _known_units_within(self, event: Event) -> list[Unit]:

@@ -61,7 +61,7 @@ class LiveBoxScore:
             self._read_situation(item)
         elif not isinstance(item, NOTICES):
             return False
-        # A final gap comes later again than the gap itself.
+        # A final gap repeats one that came before.
         elif isinstance(item, Gap) and not item.is_final:
             self._situation.forget()
         return self._core.feed(item)

@@ -202,10 +202,9 @@ def describe_notice(notice: object) -> str:
         case Gap(start, end, reason):
             until = format_clock(end) if end else "the end"
             text = visible(shorten(reason, 120))
-            # A final one says itself what is missing.
-            return (
-                f"{format_clock(start)} to {until}: {text if notice.is_final else f'messages may be missing ({text})'}"
-            )
+            # The reason of a final one states what is missing.
+            missing = text if notice.is_final else f"messages may be missing ({text})"
+            return f"{format_clock(start)} to {until}: {missing}"
         case Recovered(Gap(start, end)):
             return f"{format_clock(start)} to {format_clock(end) if end else 'the end'}: recovered"
         case Recovering(Gap(start, end), missing=missing):

@@ -79,7 +79,7 @@ class WatchedGame:
         self._version = 0
         self._documents: tuple[object, dict[str, Document]] = None, {}
         self.error: BaseException | None = None
-        """What ended the reader of the stream: nothing more is taken, though the stream may be open."""
+        """What ended the reader: no item is taken any more, although the stream may be open."""
 
     def add(self, item: object) -> None:
         """Take an item that was received now."""
@@ -161,8 +161,8 @@ class WatchedGame:
                 "since_update_s": None if last is None else max(0.0, (datetime.now(UTC) - last).total_seconds()),
             }
             if self.error is not None:
-                # Its text may hold anything.
-                figures["error"] = f"the page reads no more: {type(self.error).__name__}"
+                # Its text may contain a secret.
+                figures["error"] = f"the page no longer reads the stream: {type(self.error).__name__}"
             return is_current and self.error is None and self._stream.state == "connected", figures
 
 

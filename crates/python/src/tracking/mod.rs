@@ -177,6 +177,10 @@ impl CoreTracking {
     ) -> PyResult<Option<Self>> {
         errors::guard(py, || {
             let ((session_id, game_id), (t_ms, is_event_time)) = (session, time);
+            if read::is_seconds(t_ms) {
+                let message = "the time of row is in seconds; it must be a time, or epoch milliseconds";
+                return Err(PyValueError::new_err(message));
+            }
             let moment = Moment { t_ms: Some(t_ms), is_event_time, ..Moment::default() };
             let row = EventRow { session_id, game_id, moment, ..EventRow::default() };
             let Some(entry) = row.session(&self.sessions) else { return Ok(None) };

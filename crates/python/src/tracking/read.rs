@@ -123,7 +123,7 @@ impl Columns<'_> {
 }
 
 /// Whether a time would be of this century in seconds; in milliseconds it is in the first months of 1970.
-fn is_seconds(time: i64) -> bool {
+pub(super) fn is_seconds(time: i64) -> bool {
     (1_000_000_000..10_000_000_000).contains(&time)
 }
 

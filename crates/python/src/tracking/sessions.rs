@@ -50,8 +50,8 @@ impl EventRow {
         nearest(sessions, self.game_id.as_deref(), self.moment.t_ms?)
     }
 
-    /// The points of a shot; of one without, those that its result and kind give.
-    pub(super) fn points(&self) -> Option<i64> {
+    /// The points of a shot; if it has none, those that its result and kind give.
+    pub(super) fn scored_points(&self) -> Option<i64> {
         self.points.or(match (self.is_make?, self.is_three) {
             (false, _) => Some(0),
             (true, is_three) => is_three.map(|is_three| 2 + i64::from(is_three)),

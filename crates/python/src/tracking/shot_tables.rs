@@ -123,14 +123,14 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
     }
     for response in find_defenders(sessions, shots, 0.0) {
         let (Some(attacker), Ok(defender)) = (response.row.moment.player_id, response.defender) else { continue };
-        let (Some(is_make), Some(points)) = (response.row.is_make, response.row.points()) else { continue };
+        let (Some(is_make), Some(points)) = (response.row.is_make, response.row.scored_points()) else { continue };
         let pair = pairs.entry((attacker, defender.defender_id)).or_default();
         pair.team_id = pair.team_id.or(response.row.team_id);
         pair.shots += 1;
         pair.makes += u64::from(is_make);
         pair.points += points;
     }
-    // A part of the time is not the time.
+    // Without the possessions of one session, the sum would be a part of the time only.
     let has_possessions = sessions.iter().all(|entry| !entry.session.possessions.is_empty());
     let guarding = |pair: &Pair| has_possessions.then(|| pair.guarding.unwrap_or_default());
     let mean_distance = |sum: Guarding| (sum.seconds > 0.0).then(|| sum.metre_seconds / sum.seconds);

@@ -13,7 +13,7 @@ use tracking::spacing::{Shape, by_frame as shapes_by_frame, by_possession};
 
 type Batch = Result<RecordBatch, String>;
 
-/// The touches of each session; an error names what is missing. Without its time, a shot and the rebound would be a pass.
+/// The touches of each session; an error names what is missing. A shot without a time would look like a pass to the rebounder.
 fn session_touches<'a>(
     sessions: &'a [RecordedSession],
     shots: &[EventRow],
@@ -43,10 +43,8 @@ fn explain(entry: &RecordedSession, reason: Reason) -> String {
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
         }
         Reason::ClockUnknown => {
-            let times = "the clocks of the shots and of the positions could not be compared";
-            format!(
-                "clock_unknown: session {id}: {times}; without shots, Tracking has touches and passes of all but shots"
-            )
+            let problem = "the clocks of its shots and positions could not be compared";
+            format!("clock_unknown: session {id}: {problem}; build a Tracking without shots to ignore them")
         }
         _ => format!("no_ball: session {id} has no positions of the ball, which touches and passes need"),
     }
