@@ -119,8 +119,7 @@ impl BatchState {
         }
     }
 
-    /// Returns whether the credentials are suspected. A unit with a response continues: its next request may clear the
-    /// suspicion.
+    /// Whether the credentials are suspected. A unit with a response continues: its next request may clear that.
     fn store(&mut self, place: usize, ended: UnitOutcome, counters: &Counters) -> bool {
         self.record_outcome(place, &ended);
         counters.rows.fetch_add(ended.covered.rows, Ordering::Relaxed);

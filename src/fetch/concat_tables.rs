@@ -1,5 +1,4 @@
-//! The tables of many payloads as one, in order. Each stays a batch of its own: concatenating them would need twice the
-//! memory.
+//! The tables of many payloads as one, in order. Each stays a batch: concatenating would need twice the memory.
 
 use super::Payload;
 use super::location_windows::{unexpected, with_one_dictionary};

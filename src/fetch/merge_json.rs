@@ -90,8 +90,7 @@ fn events<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
     new.map(|event| Cow::Borrowed(event.raw())).collect()
 }
 
-/// Locations by (t, tag, player). Adjacent windows share the instant between them: the later one leaves out what the
-/// earlier one has.
+/// Locations by (t, tag, player). Of the instant between adjacent windows the later one leaves out what the earlier has.
 fn locations<'a>(parts: &[JsonPart<'a>]) -> Vec<Cow<'a, [u8]>> {
     let mut before = HashSet::new();
     let mut joined = Vec::new();

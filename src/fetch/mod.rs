@@ -147,8 +147,7 @@ impl Payload {
         self.resource.map_or(Vec::new(), |r| r.tables.iter().map(|t| t.name).collect())
     }
 
-    /// Decodes one table (`None`: the first); `columns` selects what is built. Returns at least one batch; all have one
-    /// schema.
+    /// Decodes one table (`None`: the first); `columns` selects what is built. At least one batch; all have one schema.
     pub fn table(&self, name: Option<&str>, columns: Option<&[String]>) -> Result<Vec<RecordBatch>> {
         let resource = self.with_tables()?;
         let name = name.or_else(|| resource.tables.first().map(|table| table.name)).unwrap_or_default();

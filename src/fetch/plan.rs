@@ -1,5 +1,4 @@
-//! A request for many ids as units: one operation for one id, in the order of the ids. All arguments are checked here,
-//! before anything is sent.
+//! A request for many ids as units: one operation for one id, in their order. All arguments are checked here, first.
 
 use super::Payload;
 use crate::config::Config;

@@ -28,8 +28,7 @@ impl SessionSum {
         }
     }
 
-    /// A body of `stats` for the whole game. Its lines have no version, because those of sessions do not count the messages of
-    /// a game.
+    /// A body of `stats` for the whole game. Its lines have no version: those of sessions do not count a game's messages.
     pub(super) fn into_body(self) -> String {
         let row = |(row, stats): (Row, BTreeMap<String, f64>)| Row {
             team_name: self.team_names.get(&row.team_id).cloned(),

@@ -78,8 +78,7 @@ impl Stream {
         };
     }
 
-    /// Takes the next item, if there is one; a recorded stream writes it to the journal first. An error is the journal's, and then
-    /// nothing was taken.
+    /// Takes the next item, if there is one, and records it. After an error, which is the journal's, nothing was taken.
     pub fn take(&self) -> Result<Taken> {
         // Locked until the item is written, so that the journal has the order in which two readers took items.
         let mut recording = self.recording();
@@ -120,8 +119,7 @@ impl Stream {
         self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the stream in any state, and discards the items that were not taken. An error is the journal's, whose last items
-    /// could not be written.
+    /// Closes the stream in any state, and discards the items that were not taken. An error is that of the journal's last items.
     pub fn close(&self) -> Result<()> {
         let mut recording = self.recording();
         self.buffer.close();

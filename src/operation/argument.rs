@@ -1,5 +1,4 @@
-//! What an operation takes, as data: argument conversion, pickling, both Python clients and the documentation follow
-//! from it.
+//! What an operation takes, as data, from which argument conversion, pickling, both Python clients and pages follow.
 
 /// The values that an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,8 +71,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Arguments by name; a list is repeated for each element. `get` takes `path`, then each parameter of the query under
-/// its own name.
+/// Arguments by name; a list is repeated for each element. `get` takes `path` and the query's parameters by name.
 pub type Arguments = Vec<(String, Value)>;
 
 /// How to merge the responses of a call.

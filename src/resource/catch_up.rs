@@ -57,8 +57,7 @@ struct Choice {
     needs: Vec<&'static str>,
 }
 
-/// Every choice of parts, in every order: sixty-four. Made at once, so that no lock is needed later that a fork might
-/// leave locked.
+/// Every choice of parts, in every order: sixty-four. Made at once: a lock could be left locked by a fork.
 static CHOICES: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     let mut choices = vec![Choice::of(&[])];
     let mut next = 0;

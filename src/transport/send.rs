@@ -26,8 +26,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) enum Purpose<'a> {
     /// A call, whose attempts are counted even if it fails.
     Call(&'a Attempts<'a>),
-    /// A live stream. It goes ahead of calls, and fails if an attempt has no response for this long. Time in the queue does
-    /// not count.
+    /// A live stream. It goes ahead of calls, and fails if an attempt has no response for this long after the queue.
     Stream(Duration),
     /// One attempt for the state of a live game, with the timeouts of the client. It goes ahead of calls.
     GameState,

@@ -136,8 +136,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes a literal such as `null` if it is next. No literal contains a zero byte, so a match ends before
-    /// the padding.
+    /// Consumes a literal such as `null` if it is next. It has no zero byte, so a match ends before the padding.
     #[inline(always)]
     pub fn consume_literal(&mut self, word: &[u8]) -> bool {
         let is = word.iter().enumerate().all(|(i, b)| self.peek(i) == *b);

@@ -1,5 +1,4 @@
-//! Why a body is not JSON, or a value is not of the expected kind: one byte while reading, a sentence with path and
-//! offset for the user.
+//! Why a body is not JSON, or a value not of the expected kind: one byte while reading, a sentence for the user.
 
 use super::{Body, json_path};
 

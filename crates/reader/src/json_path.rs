@@ -1,5 +1,4 @@
-//! The JSON path of a byte offset. It reads the body again from its start, so that only errors pay for tracking the
-//! path.
+//! The JSON path of a byte offset, for which the body is read again: only errors pay for tracking the path.
 
 use super::{Body, Cursor};
 use std::ops::Range;
