@@ -79,7 +79,8 @@ struct BufferState {
 
 impl Buffer {
     pub fn new(options: &StreamOptions) -> Self {
-        let inner = BufferState { queue: Queue::new(options.buffer), ..BufferState::default() };
+        let queue = Queue::new(options.buffer, options.max_buffer_bytes);
+        let inner = BufferState { queue, ..BufferState::default() };
         Buffer { inner: Mutex::new(inner), room: Notify::new(), options: options.clone() }
     }
 
@@ -265,7 +266,7 @@ impl Buffer {
     pub fn close(&self) {
         self.end(None);
         let mut inner = self.inner();
-        inner.queue = Queue::new(self.options.buffer);
+        inner.queue = Queue::default();
         inner.end = Some(None);
     }
 

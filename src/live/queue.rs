@@ -14,6 +14,7 @@ pub(super) struct Queue {
     /// Approximate size of the items.
     pub(super) bytes: usize,
     capacity: usize,
+    max_bytes: usize,
     /// Number of notices at which they are merged next.
     merge_at: usize,
 }
@@ -35,8 +36,8 @@ impl Queued {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize) -> Self {
-        Queue { capacity, merge_at: capacity, ..Queue::default() }
+    pub(super) fn new(capacity: usize, max_bytes: usize) -> Self {
+        Queue { capacity, max_bytes, merge_at: capacity, ..Queue::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -46,8 +47,9 @@ impl Queue {
     /// Adds an item; returns how many gaps became part of others.
     pub(super) fn push(&mut self, item: Item) -> u64 {
         self.count_added(&item);
+        let is_state = matches!(item, Item::Notice(Notice::Recovering { .. }));
         self.items.push_back(Queued { item, earlier: None });
-        self.merge_notices()
+        self.merge_notices(is_state && self.bytes > self.max_bytes)
     }
 
     /// Puts an item back at the front.
@@ -123,8 +125,8 @@ impl Queue {
         self.bytes = self.bytes.saturating_sub(item.size());
     }
 
-    fn merge_notices(&mut self) -> u64 {
-        if self.items.len() - self.updates <= self.merge_at {
+    fn merge_notices(&mut self, has_too_many_bytes: bool) -> u64 {
+        if !has_too_many_bytes && self.items.len() - self.updates <= self.merge_at {
             return 0;
         }
         let mut merged_gaps = 0;
@@ -165,8 +167,7 @@ fn merge(notices: &mut Vec<Queued>, mut new: Queued) -> u64 {
     merged
 }
 
-/// What a notice has in common with those that it is merged with: its kind, and of an open gap the reason that programs compare.
-/// `None`: an update.
+/// What merged notices have in common: their kind, and of open gaps the reason that programs compare. `None`: an update.
 fn group(item: &Item) -> Option<(Discriminant<Notice>, bool, Option<&GapReason>)> {
     let Item::Notice(notice) = item else { return None };
     Some(match notice {
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_gap_replaces_dropped_updates() {
-        let mut queue = Queue::new(10);
+        let mut queue = Queue::new(10, usize::MAX);
         for item in [connected(0), update(1), update(2), disconnected(3), update(4), update(5)] {
             queue.push(item);
         }
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn notices_are_merged_with_their_number_and_time_span() {
-        let mut queue = Queue::new(4);
+        let mut queue = Queue::new(4, usize::MAX);
         queue.push(update(0));
         for n in 1..=10_000 {
             queue.push(disconnected(n));
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn notices_of_connections_without_updates_are_merged() {
-        let mut queue = Queue::new(4);
+        let mut queue = Queue::new(4, usize::MAX);
         for n in 0..10_000 {
             [disconnected(n), gap(n), connected(n)].into_iter().for_each(|item| _ = queue.push(item));
             assert!(queue.len() <= 8);
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn dropped_updates_between_notices_use_no_memory() {
-        let mut queue = Queue::new(4);
+        let mut queue = Queue::new(4, usize::MAX);
         for n in 0..10_000 {
             [disconnected(n), gap(n), connected(n), update(n)].into_iter().for_each(|item| _ = queue.push(item));
             while queue.updates > 1 {
