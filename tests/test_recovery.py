@@ -294,9 +294,141 @@ def test_a_period_that_begins_during_the_stream_is_in_the_sum(second: Service, c
     assert len(second.requests.all("stats")) == 2 * (2 + 3)
 
 
+def remove_parts(team_id: int, parts: str) -> Callable[[Any], Any]:
+    """A change of a body: it lacks the lines or the values of a team."""
+
+    def change(body: dict[str, Any]) -> dict[str, Any]:
+        if "stats" in body:
+            others = [line for line in body["stats"] if line["tid"] != str(team_id)]
+            lines = [{"pid": line["pid"], "tid": line["tid"]} for line in body["stats"] if line["tid"] == str(team_id)]
+            return body | {"stats": others + (lines if parts == "values" else [])}
+        empty = {"team": None, "null": {"player_stats": None}, "lines": {"player_stats": []}}[parts]
+        return body | {"teams": [team if team["id"] != team_id else team | (empty or {}) for team in body["teams"] if team["id"] != team_id or empty]}
+
+    return change
+
+
+@pytest.mark.parametrize("parts", ["team", "values"])
+def test_a_response_without_a_team_or_its_values_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("catch_up", times=4, change=remove_parts(game.event.team_ids[1], parts))
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)] * 5
+    assert_same(score, game.totals(), has_totals=False)
+    assert not score.stale
+
+
+@pytest.mark.parametrize("parts", ["team", "null", "lines"])
+def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: Service, client: sideline.Client) -> None:
+    paused(client, 3600.0)
+    game, score = start(second), sideline.LiveBoxScore()
+    with client.live_stats(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(20)
+        second.live.send_event(game.snapshot())
+        score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+        second.live.cut()
+        game.play(20)
+        score.feed_all(take_until(stream, is_connected))
+        snapshot = game.snapshot()
+        only_totals = [team | {"player_stats": [line for line in team["player_stats"] if line["id"] == 0]} for team in snapshot["teams"]]
+        for document in (remove_parts(game.event.team_ids[1], parts)(snapshot), snapshot | {"teams": only_totals}):
+            second.live.send_event(document)
+            score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+            assert score.stale
+        assert stream.stats.open_gaps == 1
+        second.live.send_event(snapshot)
+        score.feed_all(take_until(stream, is_recovered))
+    assert_same(score, game.totals(), has_totals=True)
+    assert not score.stale
+
+
+@pytest.mark.parametrize(
+    ("occurred_at", "seconds", "is_newer"),
+    [(1_005, 21, True), (1_005, 19, False), (1_000, 21, False), (999, 21, False), (None, 21, False)],
+)
+def test_a_lower_version_of_a_later_event_is_of_a_counter_that_restarted(occurred_at: int | None, seconds: float, is_newer: bool) -> None:
+    score = sideline.LiveBoxScore()
+
+    def feed(version: int, points: int, at: float, occurred_at: int | None) -> bool:
+        data = {"team_id": 1, "player_id": 11, "occurred_at": occurred_at, "version": version, "stats": {"PTS": points}}
+        text = json.dumps({"type": "stats", "data": data})
+        return score.feed(sideline.Update._restore(None, "", text, None, None, "stats", timedelta(seconds=1_000_000 + at)))
+
+    assert feed(30, 30, 0, 1_000)
+    assert feed(1, 32, seconds, occurred_at) == is_newer
+    if is_newer:
+        assert not feed(1, 34, seconds + 1, occurred_at), "a duplicate"
+        assert feed(2, 34, seconds + 1, 1_006)
+    assert [row["PTS"] for row in score.table().to_dicts()] == [34 if is_newer else 30]
+
+
+@pytest.mark.parametrize(("seconds", "is_newer"), [(19, False), (21, True)])
+def test_a_later_state_of_a_lower_version_is_of_a_counter_that_restarted(seconds: float, is_newer: bool) -> None:
+    score = sideline.LiveBoxScore()
+
+    def feed(version: int, points: int, at: float) -> bool:
+        teams = [{"id": 1, "player_stats": [{"id": 11, "version": version, "stats": {"PTS": points}}]}]
+        return score.feed(sideline.Update._restore(None, "", json.dumps({"teams": teams}), None, None, None, timedelta(seconds=1_000_000 + at)))
+
+    assert feed(30, 30, 0)
+    assert feed(1, 2, seconds) == is_newer
+    assert [row["PTS"] for row in score.table().to_dicts()] == [2 if is_newer else 30]
+
+
+@pytest.mark.parametrize("body", [{"teams": []}, "lines"])
+def test_an_empty_session_adds_nothing(body: Any, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    teams = [{"id": team_id, "name": "T", "player_stats": []} for team_id in game.event.team_ids]
+    second.faults.add("stats", path=game.event.sessions[-1].id, body={"teams": teams} if body == "lines" else body)
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert missing(items) == [("stats",)]
+    assert_same(score, game.totals(), has_totals=True)
+
+
+@pytest.mark.parametrize("session", [0, 1])
+def test_a_session_that_is_unknown_for_a_while_ends_no_recovery(session: int, second: Service, client: sideline.Client) -> None:
+    second.features.catch_up = False
+    game, score = start(second), sideline.LiveBoxScore()
+    second.faults.add("stats", path=game.event.sessions[session].id, times=2, status=404, body={"message": "Invalid id"})
+    with client.live(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        cut_and_lose(second, game)
+        items = take_until(stream, is_recovered)
+        score.feed_all(items)
+    assert not any(map(is_final, items))
+    assert_same(score, game.totals(), has_totals=True)
+
+
+def test_partial_states_are_merged_beyond_the_bytes_of_the_buffer(second: Service, client: sideline.Client) -> None:
+    game = start(second)
+    second.faults.add("catch_up", change=lambda body: {"stats": body["stats"], "pad": "x" * 1_000_000})
+    with client.live(game.event.id, max_buffer_bytes=1 << 20, **QUICK) as stream:
+        take_until(stream, is_connected)
+        game.play(10)
+        second.live.cut()
+        take_until(stream, lambda item: isinstance(item, sideline.live.Recovering))
+        requests = len(second.requests.all("catch_up"))
+        while len(second.requests.all("catch_up")) < requests + 6:
+            time.sleep(PAUSE)
+        assert stream.stats.buffer_bytes < 3_000_000
+
+
 @pytest.mark.parametrize(
     ("operation", "fault", "why"),
-    [("stats", {"status": 403}, "403"), ("stats", {"skip": 1, "status": 404}, "404"), ("game", {"status": 422}, "422")],
+    [("stats", {"status": 403}, "403"), ("stats", {"status": 404}, "404"), ("game", {"status": 422}, "422")],
 )
 def test_a_gap_is_final_where_every_route_is_refused(operation: str, fault: dict[str, Any], why: str, second: Service, client: sideline.Client) -> None:
     game = start(second)

@@ -1,9 +1,8 @@
 //! Maintains the current box score from updates. A message has new values, not increments, and a `version` that orders it:
-//! corrections replace earlier values; late and duplicate messages are ignored (tests/specification.md, facts 8). Pure: times are
-//! those of the items.
+//! corrections replace earlier values; late and duplicate messages are ignored (tests/specification.md, facts 8). Pure.
 
 use super::item::{Item, Notice, Update};
-use super::rows::{self, Names, Problem, Row, RowsKind};
+use super::rows::{self, Names, Problem, Row, RowsKind, TEAM_LINE_ID};
 use super::staleness::Staleness;
 use crate::config::Sport;
 use crate::error::{Error, Result};
@@ -19,15 +18,12 @@ use std::time::{Duration, SystemTime};
 use tables::Context;
 use tables::from_rows::{floats, from_columns, integers, texts};
 
-/// The player id of a team's own line.
-const TEAM_LINE_ID: i64 = 0;
 /// Number of problems that are kept.
 const MAX_PROBLEMS: usize = 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
-/// A copy of the service that lags this much may still have a count that was lowered since, by a correction that is shown or by
-/// one whose higher count was lost.
+/// A copy of the service that lags this much may still have a count that was lowered since, even if the higher one was lost.
 const MAX_LAG: Duration = Duration::from_secs(20);
 
 /// The lines of both teams.
@@ -61,6 +57,7 @@ struct TeamLines {
 struct ScoreLine {
     names: Names,
     version: Option<i64>,
+    occurred_at: Option<i64>,
     cells: BTreeMap<String, Cell>,
 }
 
@@ -98,8 +95,7 @@ struct Moment {
 enum Origin {
     /// The stream.
     Stream,
-    /// A request for the state of the game, for the gap with this number. A request before it confirms what it says of values
-    /// from before an item.
+    /// A request for the gap with this number. A request before it confirms what it says of values from before an item.
     Request { gap: u64, confirmed_until: u64 },
     /// A response that the user passed.
     Seed,
@@ -138,7 +134,7 @@ impl BoxScore {
     /// Applies an update that was received, or requested, at this time.
     fn feed_update(&mut self, update: &Update, origin: Origin, at: SystemTime) -> bool {
         let Some(read) = rows::read(update.raw(), self.sport) else { return false };
-        if read.is_complete() && origin == Origin::Stream {
+        if origin == Origin::Stream && read.is_complete(self.rows().filter(Row::has_counts).map(|row| row.player())) {
             self.staleness.complete_state(update.received_at);
         }
         let (has_rows, unreadable) = (!read.rows.is_empty(), self.unreadable);
@@ -151,8 +147,7 @@ impl BoxScore {
         changed
     }
 
-    /// Applies a REST response, initially or after a gap, where it is not older than the current lines. Its root is that of `stats`
-    /// or of `team_game_stats`.
+    /// Applies a response of `stats`, `team_game_stats` or `catch_up` where it is not older than the current lines.
     pub fn seed(&mut self, body: &[u8]) -> Result<()> {
         let wrong = || {
             Error::Argument("a box score is seeded with a payload of stats, team_game_stats or catch_up with \"stats\"; this body has no team with player_stats".into())
@@ -214,8 +209,7 @@ impl BoxScore {
         Ok(())
     }
 
-    /// The totals of teams that a state of the game leaves out are unknown. Their version stays, so that earlier messages remain
-    /// late.
+    /// The totals of teams that a state of the game leaves out are unknown. Their version stays: earlier messages remain late.
     fn forget_totals(&mut self, rows: &[Row], origin: Origin, at: SystemTime) -> bool {
         let teams_with = |is_total: bool| -> BTreeSet<i64> {
             let lines = rows.iter().filter(|row| (row.player_id == TEAM_LINE_ID) == is_total);
@@ -233,8 +227,7 @@ impl BoxScore {
         changed
     }
 
-    /// Builds the table `live_leaders`: the players with the highest values of a code. Players with equal values are in the order of
-    /// their ids.
+    /// Builds the table `live_leaders`: the players with the highest values of a code, those with equal values by their ids.
     pub fn leaders(&self, code: &str, count: usize) -> Result<RecordBatch> {
         let value = |row: Row| row.stats.iter().find(|(other, _)| other == code)?.1.map(|value| (value, row));
         let players = self.rows().filter(|row| row.player_id != TEAM_LINE_ID);
@@ -264,7 +257,8 @@ impl BoxScore {
             let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
             let names = self.roster.get(player_id).filter(|_| !is_named).unwrap_or(&line.names);
             let (team_name, player_id, version) = (team.name.clone(), *player_id, line.version);
-            Row { team_id, team_name, player_id, names: names.clone(), version, stats: line.values() }
+            let (names, stats) = (names.clone(), line.values());
+            Row { team_id, team_name, player_id, names, version, stats, ..Row::default() }
         })
     }
 
@@ -287,13 +281,16 @@ impl ScoreLine {
     fn apply(&mut self, row: Row, kind: RowsKind, origin: Origin, from: Moment) -> bool {
         self.names.update(row.names);
         let has_versions = row.version.is_some() && self.version.is_some();
-        // Without versions, the later message wins. A change of an equal version is a duplicate, whereas a whole line may have
-        // more codes.
-        let is_outdated = |(new, known)| new < known || (new == known && kind == RowsKind::Change);
+        // Without versions, the later message wins. A change of an equal version is a duplicate; a whole line may have more codes.
+        let is_outdated = |(new, known)| match kind {
+            _ if new < known => !self.has_restarted(row.occurred_at, kind, from.at),
+            _ => new == known && kind == RowsKind::Change,
+        };
         if row.version.zip(self.version).is_some_and(is_outdated) {
             return false;
         }
         self.version = row.version.or(self.version);
+        self.occurred_at = self.occurred_at.max(row.occurred_at);
         if kind == RowsKind::Change {
             self.change(row.stats, from);
             return true;
@@ -318,6 +315,14 @@ impl ScoreLine {
         self.values() != before
     }
 
+    /// Whether a row of a lower version is that of a counter that restarted: it is much later, and a change is of a later event.
+    fn has_restarted(&self, occurred_at: Option<i64>, kind: RowsKind, at: SystemTime) -> bool {
+        let last = self.cells.values().map(|cell| cell.from.at).max().filter(|last| *last > SystemTime::UNIX_EPOCH);
+        let is_later = last.is_some_and(|last| at.duration_since(last).is_ok_and(|since| since > MAX_LAG));
+        let is_later_event = self.occurred_at.is_some() && occurred_at > self.occurred_at;
+        is_later && (kind != RowsKind::Change || is_later_event)
+    }
+
     /// Takes new values of some codes.
     fn change(&mut self, stats: Vec<(String, Option<f64>)>, from: Moment) {
         for (code, value) in stats {
@@ -326,8 +331,7 @@ impl ScoreLine {
         }
     }
 
-    /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed. Requests are in the order of their
-    /// items.
+    /// Takes a value that was requested, unless the stream's is newer, or it has to be confirmed.
     fn recover(&mut self, code: String, value: Option<f64>, from: Moment, gap: u64, confirmed_until: u64) {
         let requested_at = from.at;
         let Some(cell) = self.cells.get_mut(&code) else {

@@ -116,11 +116,17 @@ fn state(
 /// The sum of the box scores of a game's sessions. The game is requested each time: a period that has begun is a new session.
 async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: SystemTime) -> Result<State, Failure> {
     let response = send(transport, game).await?;
-    let (mut sum, mut problems, mut last) = (SessionSum::default(), Vec::new(), None);
+    let (mut sum, mut problems, mut last, mut refusal) = (SessionSum::default(), Vec::new(), None, None);
     for id in session_ids(transport, game, &response)? {
         let arguments = vec![("session_id".into(), Value::Text(id.clone()))];
         for request in operation::call("stats", &arguments, transport.config())?.requests {
-            let response = send(transport, &request).await?;
+            let response = match send(transport, &request).await {
+                Err(failure) if failure.is_refusal => {
+                    refusal = Some(failure);
+                    continue;
+                }
+                response => response?,
+            };
             let read = rows::read(response.body.as_slice(), transport.config().sport);
             let mut read = read.filter(|read| read.kind == RowsKind::Snapshot).ok_or_else(|| {
                 Failure::from(&*format!("the stats of session {} hold no box score", transport.scrubber().id(&id)))
@@ -129,6 +135,10 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
             sum.add(read);
             last = Some(response);
         }
+    }
+    if let Some(refusal) = refusal {
+        // A period that has just begun may be unknown for a while.
+        return Err(Failure { is_refusal: last.is_none(), ..refusal });
     }
     let last = last.ok_or_else(|| Failure::from("the game has no sessions"))?;
     let update = update(&last, Some(SESSION_STATS), sum.into_body());

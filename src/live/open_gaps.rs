@@ -3,7 +3,7 @@
 
 use super::game_state::{Failure, State};
 use super::item::{Notice, Update};
-use super::rows::{self, Rows};
+use super::rows::{self, Rows, TEAM_LINE_ID};
 use crate::config::Sport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,6 +55,10 @@ pub(super) struct OpenGaps {
     delivered_values: BTreeSet<(CellKey, Option<u64>)>,
     /// The last of them of each cell, and when it was delivered.
     last_delivered: BTreeMap<CellKey, (Option<f64>, Duration)>,
+    /// The players' cells that were not zero before the oldest gap: a complete state has values of these players.
+    counts: BTreeSet<CellKey>,
+    /// The newest snapshot, which is not read before there is a gap.
+    last_snapshot: Option<Update>,
 }
 
 #[derive(Debug)]
@@ -80,6 +84,10 @@ impl OpenGaps {
     /// stream, stay unchanged.
     pub(super) fn take_gap(&mut self, gap: &Notice, now: Duration) -> bool {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
+        if let Some(read) = self.last_snapshot.take().and_then(|update| rows::read(update.raw(), self.sport)) {
+            self.counts.clear();
+            self.count(cells_of(read));
+        }
         self.forget_delivered();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
         let patience = match self.updates {
@@ -98,15 +106,35 @@ impl OpenGaps {
 
     /// Reads an update that the reader took; returns the gaps that it closes.
     pub(super) fn take_update(&mut self, update: &Update, now: Duration) -> Vec<Notice> {
-        if self.gaps.is_empty() {
+        if self.gaps.is_empty() && self.updates == Updates::Snapshots {
+            self.last_snapshot = Some(update.clone());
             return Vec::new();
         }
         match rows::read(update.raw(), self.sport) {
+            Some(read) if self.gaps.is_empty() => self.count(cells_of(read)),
             Some(read) if self.updates == Updates::Changes => self.remember(read, now),
-            Some(read) if read.is_complete() => return self.close(self.gaps.len(), &[update.clone()].into(), None),
+            Some(read) if read.is_complete(self.players()) => {
+                self.last_snapshot = Some(update.clone());
+                return self.close(self.gaps.len(), &[update.clone()].into(), None);
+            }
             _ => {}
         }
         Vec::new()
+    }
+
+    /// The players of whom a complete state has lines.
+    fn players(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.counts.iter().map(|(team, player, _)| (*team, *player))
+    }
+
+    fn count(&mut self, cells: BTreeMap<CellKey, Option<f64>>) {
+        for (key, value) in cells {
+            if value.is_none_or(|value| value == 0.0) {
+                self.counts.remove(&key);
+            } else if key.1 != TEAM_LINE_ID && self.counts.len() < MAX_CELLS {
+                self.counts.insert(key);
+            }
+        }
     }
 
     fn remember(&mut self, read: Rows, now: Duration) {
@@ -132,9 +160,9 @@ impl OpenGaps {
 
     /// Records the state that the attempt sent at `sent_at` brought; returns what the reader learns. `jitter` is in 0..1.
     pub(super) fn take_state(&mut self, state: State, sent_at: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
-        let State { update, rows, missing, requested_at } = state;
-        let mut missing: Vec<String> = missing.into_iter().map(str::to_owned).collect();
-        missing.extend(rows.problems.iter().map(|problem| problem.path.clone()));
+        let is_complete = state.rows.has_lines(self.players());
+        let mut missing = missing_parts(&state, is_complete);
+        let State { update, rows, requested_at, .. } = state;
         // An empty state does not tell: it waits as long as one of rows with versions.
         let has_versions = rows.rows.iter().all(|row| row.version.is_some());
         let has_unreadable_rows = !rows.problems.is_empty();
@@ -149,7 +177,10 @@ impl OpenGaps {
         let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
         let updates: Arc<[Update]> = [update].into();
         let mut notices = self.close(closed, &updates, Some(requested_at));
-        let Some(open) = self.gaps.first() else { return notices };
+        let Some(open) = self.gaps.first() else {
+            self.count(cells);
+            return notices;
+        };
         if missing.is_empty() {
             missing.push(STATS.into());
         }
@@ -160,7 +191,8 @@ impl OpenGaps {
             requested_at,
         });
         // Where only time is missing, each attempt may be the last one.
-        let is_news = missing == [STATS] || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
+        let is_news =
+            (is_complete && missing == [STATS]) || self.last_state.as_ref().is_none_or(|last| last.missing != missing);
         self.attempts = if is_news || closed > 0 { 0 } else { self.attempts + 1 };
         self.last_state = Some(LastState { sent_at, cells, has_unreadable_rows, missing });
         self.try_again(now, jitter);
@@ -222,12 +254,21 @@ impl OpenGaps {
 
     fn forget_delivered(&mut self) {
         self.delivered_values.clear();
-        self.last_delivered.clear();
+        let last_values = std::mem::take(&mut self.last_delivered);
+        self.count(last_values.into_iter().map(|(key, (value, _))| (key, value)).collect());
     }
 }
 
 fn bits(value: Option<f64>) -> Option<u64> {
     value.map(f64::to_bits)
+}
+
+/// What a state lacks: parts, unreadable values, lines.
+fn missing_parts(state: &State, is_complete: bool) -> Vec<String> {
+    let parts = state.missing.iter().map(|part| (*part).to_owned());
+    let unreadable = state.rows.problems.iter().map(|problem| problem.path.clone());
+    let lines = (!is_complete && state.rows.problems.is_empty()).then(|| STATS.to_owned());
+    parts.chain(unreadable).chain(lines).collect()
 }
 
 fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {

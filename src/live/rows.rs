@@ -11,9 +11,12 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use reader::{Body, Value};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use tables::{Context, DecodeError, Resource};
 
+/// The player id of a team's own line.
+pub(super) const TEAM_LINE_ID: i64 = 0;
 /// More rows than a game has: such a message is not read row by row.
 const MAX_ROWS: usize = 2048;
 
@@ -64,9 +67,16 @@ impl Rows {
         }
     }
 
-    /// Whether it is the complete state of a game, with nothing left out.
-    pub(super) fn is_complete(&self) -> bool {
-        self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty()
+    /// Whether it is the complete state of a game of these players, with nothing left out.
+    pub(super) fn is_complete(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
+        let is_whole = self.kind == RowsKind::Snapshot && self.problems.is_empty() && !self.rows.is_empty();
+        is_whole && self.has_lines(players)
+    }
+
+    /// Whether it has values of each of these players.
+    pub(super) fn has_lines(&self, players: impl IntoIterator<Item = (i64, i64)>) -> bool {
+        let with_values: BTreeSet<_> = self.rows.iter().filter(|row| !row.stats.is_empty()).map(Row::player).collect();
+        players.into_iter().all(|player| with_values.contains(&player))
     }
 }
 
@@ -79,7 +89,21 @@ pub(super) struct Row {
     pub(crate) player_id: i64,
     pub(crate) names: Names,
     pub(crate) version: Option<i64>,
+    /// Time of the event, which a correction repeats.
+    pub(crate) occurred_at: Option<i64>,
     pub(crate) stats: Vec<(String, Option<f64>)>,
+}
+
+impl Row {
+    /// Team and player.
+    pub(super) fn player(&self) -> (i64, i64) {
+        (self.team_id, self.player_id)
+    }
+
+    /// Whether a later state must have its line: it may leave out codes, and lines, that are zero.
+    pub(super) fn has_counts(&self) -> bool {
+        self.player_id != TEAM_LINE_ID && self.stats.iter().any(|(_, value)| value.is_some_and(|value| value != 0.0))
+    }
 }
 
 /// First and last name.
@@ -166,7 +190,12 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         return read_teams(Value::of(&teams, &padded_body).ok()?, "", sport);
     }
     match data {
-        Some(_) if is_stats => Some(read_change(&body)),
+        Some(data) if is_stats => {
+            let mut read = read_change(&body);
+            let occurred_at = data.get("occurred_at").and_then(|at| at.integer());
+            read.rows.iter_mut().for_each(|row| row.occurred_at = occurred_at);
+            Some(read)
+        }
         // A snapshot inside an envelope (source `broadcastsummary`).
         Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
         Some(_) => None,
@@ -213,7 +242,9 @@ fn read_teams(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
         Some(teams) => (teams, format!("{place}.teams")),
         None => (document, place.to_owned()),
     };
-    if !teams.is_array() || !teams.elements().any(|team| team.get("player_stats").is_some()) {
+    let has_lines = || teams.elements().any(|team| team.get("player_stats").is_some());
+    let is_empty = !document.is_array() && teams.elements().next().is_none();
+    if !teams.is_array() || !(is_empty || has_lines()) {
         return None;
     }
     let resource = of_sport(&STATS, sport);
@@ -319,6 +350,7 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
             player_id: number::<Int64Type>(batch, "player_id", at)?,
             names: Names { first: first(at).map(str::to_owned), last: last(at).map(str::to_owned) },
             version: number::<Int64Type>(batch, "version", at),
+            occurred_at: None,
             stats: stats.collect(),
         })
     };
