@@ -670,13 +670,11 @@ def test_a_table_is_refused_as_fast_as_it_is_accepted() -> None:
     def seconds(player_id: str) -> float:
         keys = ",".join(f'"K{number}":1' for number in range(150_000))
         body = f'{{"teams":[{{"id":1,{keys},"player_stats":[{{"id":{player_id},"stats":{{"PTS":1}}}}]}}]}}'.encode()
-        times = []
-        for _ in range(3):
-            payload = sideline.Payload.from_bytes("stats", body, session_id="s")
-            begun = time.process_time()
-            with suppress(sideline.DecodeError):
-                payload.table("box_score")
-            times.append(time.process_time() - begun)
-        return min(times)
+        payload = sideline.Payload.from_bytes("stats", body, session_id="s")
+        begun = time.process_time()
+        with suppress(sideline.DecodeError):
+            payload.table("box_score")
+        return time.process_time() - begun
 
-    assert seconds('"x"') < 1.6 * seconds("7")
+    # Of each pair both may have been interrupted.
+    assert min(seconds('"x"') / seconds("7") for _ in range(9)) < 1.6
