@@ -92,8 +92,7 @@ const USER_AGENT: &str = concat!("sideline/", env!("CARGO_PKG_VERSION"));
 const TOKEN_PATH: &str = "/v1/data/schedule/games/{game_id}/_subscribe";
 const TOKEN_PARAMETER: &str = "token";
 
-/// The host of the REST API. The websocket shares it for football, the Broadcast API for basketball in production; no
-/// other host is published for either.
+/// The host of the REST API, which football's websocket and basketball's Broadcast API in production share.
 fn documented_host(sport: Sport, environment: Environment) -> &'static str {
     match (sport, environment) {
         (Sport::Basketball, Environment::Production) => "api.shottracker.com",
@@ -362,8 +361,7 @@ fn origin(text: &str, parameter: &str, [secure, plain]: [&str; 2], allow_http: b
     Ok(format!("{}://{host}{port}{}", url.scheme(), prefix(url.path())))
 }
 
-/// Removes the beginning of an operation's path (`/v1/data/..`, `/broadcast/v1/..`, `/live/v2/..`); the remaining
-/// prefix belongs to a reverse proxy.
+/// Removes the beginning of an operation's path (`/v1/data/..`); the remaining prefix belongs to a reverse proxy.
 fn prefix(path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let begins_operation =

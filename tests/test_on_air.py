@@ -193,11 +193,37 @@ def test_a_feed_says_stale_until_its_start_is_over() -> None:
         status, headers, body = get(page, "/feed.json")
         assert (status, headers["Sideline-Verdict"], headers["Sideline-Stale"], json.loads(body)) == (200, "stale", "true", [])
         assert get(page, "/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
+        hang = game.service.faults.add("catch_up", times=1, delay=1.0)
         game.service.live.wait_for_connections(1)
         game.play_to(2)
         seconds = until(lambda: not score(page)["stale"])
-        assert seconds > 1.0
+        assert seconds > 0.5
+        assert hang.count == 1
         assert get(page, "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_feed_has_what_happened_between_its_seed_and_its_connection(is_read: bool) -> None:
+    with games() as (game, client), client.live(game.id) as stream:
+        if is_read:
+            assert isinstance(next(stream), sideline.live.Connected)
+        box = sideline.LiveBoxScore()
+        for team in (game.home, game.away):
+            box.seed(client.team_game_stats(team, game_id=game.id))
+        game.play_to(3)
+        with stream.serve(box, feed=True) as page:
+            game.service.live.wait_for_connections(1)
+            game.summary()
+            until(lambda: score(page)["home_points"] is not None and score(page)["verdict"] == "live", 8)
+            assert (score(page)["home_points"], score(page)["away_points"]) == (game.points(game.home), game.points(game.away))
+            assert stream.stats.recovered == 1
+
+
+def test_a_feed_without_recovery_is_live_once_the_service_has_sent_its_state() -> None:
+    with games() as (game, client), client.live(game.id, recover="off").serve(feed=True) as page:
+        game.service.live.wait_for_connections(1)
+        game.play_to(2)
+        assert until(lambda: score(page)["verdict"] == "live") > 1.0
 
 
 def test_a_gap_is_stale_within_a_second_and_current_once_it_is_closed() -> None:

@@ -514,6 +514,8 @@ class CoreStream:
         """Whether items were taken for so long that other tasks of the event loop should run."""
     def begin_turn(self) -> None:
         """Record that the event loop had its turn."""
+    def push_start_gap(self) -> bool:
+        """Push a gap that ends now; returns whether what happened before is requested."""
     def record(self, path: str | PathLike[str], sync_every: float | None) -> None:
         """Append all later items to a journal."""
     def close(self) -> None:

@@ -101,8 +101,7 @@ impl BatchState {
         BatchState { ended: ended.collect(), waiting: waiting.into_iter(), ..BatchState::default() }
     }
 
-    /// A response clears the suspicion only if its request started after the first failure. Errors of other kinds say
-    /// nothing about the credentials.
+    /// A response clears the suspicion only if its request started after the first failure, as no other error does.
     fn record_outcome(&mut self, place: usize, ended: &UnitOutcome) {
         match &ended.error {
             _ if ended.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),
@@ -280,8 +279,7 @@ impl Batch {
         }
     }
 
-    /// Fetches one unit. Without a connection it retries, if retries are allowed, for as long as the service may be
-    /// restarting.
+    /// Fetches one unit. Without a connection it retries, if allowed, for as long as the service may be restarting.
     async fn fetch(&self, call: &Call, attempts: &Attempts<'_>) -> std::result::Result<Payload, FetchError> {
         loop {
             let fetched = run_counted(&self.transport, call, attempts).await;

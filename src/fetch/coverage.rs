@@ -19,8 +19,7 @@ pub(super) fn status(ended: &std::result::Result<Option<usize>, Error>) -> &'sta
     }
 }
 
-/// The row of a unit, whose key it has, with its outcome. `first`: the first response, if any. `at`: when a unit without a
-/// response ended.
+/// The row of a unit, with its key and outcome. `first`: the first response, if any. `at`: when a unit without one ended.
 pub(super) fn covered(
     unit: Covered,
     ended: &std::result::Result<Option<usize>, Error>,

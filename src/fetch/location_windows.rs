@@ -72,8 +72,7 @@ fn keys(columns: &[ArrayRef; 3]) -> impl Iterator<Item = RowKey<'_>> {
     times.zip(tag.as_string::<i32>()).zip(player.as_primitive::<Int64Type>()).map(|((t, tag), player)| (t, tag, player))
 }
 
-/// The rows that the previous window does not have. Windows only touch, so that few of their times are equal: only these
-/// are compared.
+/// The rows that the previous window does not have. Windows only touch: only their few equal times are compared.
 fn new(window: &[ArrayRef; 3], before: &[ArrayRef; 3]) -> BooleanArray {
     let times = || keys(window).map(|key| key.0);
     let range = times().min().unwrap_or(i64::MAX)..=times().max().unwrap_or(i64::MIN);

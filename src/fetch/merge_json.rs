@@ -1,5 +1,4 @@
-//! Merges several responses into one: pure, bodies in and bytes out. Elements are copied as raw text, and what surrounds
-//! them is the first response's.
+//! Merges several responses into one: pure. Elements are copied as raw text; what surrounds them is the first response's.
 
 use crate::operation::Merge;
 use reader::{Body, JsonError, Value};

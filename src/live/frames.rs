@@ -1,5 +1,4 @@
-//! Websocket framing (RFC 6455) of a client. Pure and incremental. An oversized message is skipped without buffering, so that
-//! the next one can still be read.
+//! Websocket framing (RFC 6455) of a client. Pure and incremental. An oversized message is skipped without buffering.
 
 use super::options::MAX_SKIPPED_FACTOR;
 

@@ -11,6 +11,8 @@ pub enum GapReason {
     Overflow,
     /// The sequence counter restarted.
     Restarted,
+    /// A stream has begun: what happened before is unknown.
+    Started,
     /// A journal is damaged.
     Damaged,
     /// A recorder was killed.
@@ -22,12 +24,13 @@ pub enum GapReason {
 }
 
 impl GapReason {
-    const CLOSED_SET: [Self; 4] = [GapReason::Overflow, GapReason::Restarted, GapReason::Damaged, GapReason::TornEnd];
+    const CLOSED_SET: [Self; 5] = [Self::Overflow, Self::Restarted, Self::Started, Self::Damaged, Self::TornEnd];
 
     pub fn as_str(&self) -> &str {
         match self {
             GapReason::Overflow => "overflow",
             GapReason::Restarted => "restarted",
+            GapReason::Started => "started",
             GapReason::Damaged => "damaged",
             GapReason::TornEnd => "torn",
             GapReason::Other(text) => text,

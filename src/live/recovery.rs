@@ -25,6 +25,11 @@ impl Recovery {
         Recovery { state, gaps: Mutex::new(gaps), changed: Notify::new(), begun: Instant::now() }
     }
 
+    /// Whether the stream has changes alone, so that it does not tell itself what happened before.
+    pub(super) fn is_of_changes(&self) -> bool {
+        matches!(self.state, GameState::CatchUp { .. })
+    }
+
     /// Records an item that the reader took.
     pub(super) fn take(&self, item: &Item, buffer: &Buffer) {
         match item {

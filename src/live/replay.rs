@@ -12,8 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep};
 
-/// `speed`: 2.0 is twice the original speed; `None` is as fast as possible. A pause between two recordings lasts at most
-/// `max_pause`.
+/// `speed`: 2.0 is twice the original; `None`: as fast as possible. Between two recordings it pauses `max_pause` at most.
 pub fn replay(path: &Path, speed: Option<f64>, max_pause: Duration, options: StreamOptions) -> Result<Stream> {
     let pace = Pace::new(speed, max_pause)?;
     let reader = Reader::open(path)?;

@@ -1,11 +1,13 @@
 //! The live stream that a reader holds: opened once, read item by item, closed from any thread.
 
 use super::buffer::{Buffer, Taken};
+use super::gap_reason::GapReason;
 use super::item::{Item, Notice};
 use super::journal::Recorder;
 use super::options::StreamOptions;
 use super::recovery::Recovery;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::scrub::Scrubber;
 use std::future::Future;
 use std::path::Path;
@@ -90,8 +92,18 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Appends all items taken from now on to a journal, and syncs it to disk at this interval; `None`: never. `runtime` writes in
-    /// the background.
+    /// Pushes a gap that ends now, so that what happened before is requested; `false`: nothing requests it.
+    pub fn push_start_gap(&self) -> bool {
+        let is_requested = self.recovery.as_ref().is_some_and(|recovery| recovery.is_of_changes());
+        if is_requested {
+            let now = machine::now();
+            let gap = Item::Notice(Notice::gap(now, Some(now), GapReason::Started));
+            self.buffer.try_push(&mut [gap].into());
+        }
+        is_requested
+    }
+
+    /// Appends all items taken from now on to a journal, which `runtime` syncs to disk at this interval; `None`: never.
     pub fn record(&self, path: &Path, sync_every: Option<Duration>, runtime: &Handle) -> Result<()> {
         let check_can_record = |recording: &Recording| match recording {
             Recording::Off => Ok(()),
@@ -168,8 +180,7 @@ fn write_to_journal(taken: Taken, recording: &mut Recording, buffer: &Buffer) ->
     }
 }
 
-/// Records the gap between two recordings in one journal. There is none if the first item is older than the journal's end
-/// (a replay of the journal).
+/// Records the gap between two recordings in one journal. There is none if the first item is older than the journal's end.
 fn record_gap(recorder: &Recorder, previous_end: &mut Option<SystemTime>, first: &Item) -> Result<()> {
     let Some(start) = *previous_end else { return Ok(()) };
     let end = match first {

@@ -100,8 +100,7 @@ impl Call {
     }
 }
 
-/// The requests of the operation `name` (`stats`, `team_events`, `follow`, `get`, ..). Checks ids, times and ranges
-/// before anything is sent.
+/// The requests of the operation `name` (`stats`, `follow`, `get`, ..), whose ids, times and ranges are checked.
 pub fn call(name: &str, arguments: &Arguments, config: &Config) -> Result<Call> {
     let callable = |operation: &&Operation| operation.name == name && operation.reach != Reach::Link;
     let Some(operation) = OPERATIONS.iter().find(callable) else {

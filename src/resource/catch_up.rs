@@ -34,8 +34,7 @@ const fn tables(box_score: &'static Table) -> [&'static Table; 7] {
     [&PLAYER_STATS, box_score, plays, shots, &POSSESSIONS, &POSSESSION_EVENTS, &POSSESSION_PLAYERS]
 }
 
-/// The resource of a response with these parts (names joined by commas): their tables, in that order. `None` for an
-/// unknown or repeated part.
+/// The resource of a response with these parts (joined by commas), in order. `None` for an unknown or repeated part.
 pub(crate) fn of(parts: &str, sport: Sport) -> Option<&'static Resource> {
     RESOURCES.get(parts).map(|[basketball, football]| match sport {
         Sport::Basketball => basketball,

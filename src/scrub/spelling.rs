@@ -77,8 +77,7 @@ pub(super) struct SpelledByte {
     pub(super) depth: usize,
 }
 
-/// The number of bytes at the start of `rest` that spell the needle. If the text was cut, its end may be the start of a
-/// secret.
+/// The number of bytes at the start of `rest` that spell the needle, of which a text that was cut may have a part.
 pub(super) fn matches(needle: &Needle, rest: &[u8], is_cut: bool) -> Option<usize> {
     let mut at = 0;
     for (place, expected) in needle.bytes.iter().enumerate() {

@@ -9,8 +9,7 @@ const UTC_TIME: u8 = 0x17;
 /// Object ids of the CN, O and OU of a name (2.5.4.3, .10, .11), in order of preference.
 const NAME_ATTRIBUTES: [&[u8]; 3] = [&[0x55, 4, 3], &[0x55, 4, 10], &[0x55, 4, 11]];
 
-/// The issuer's common name, or its organization if it has none, and the expiry in epoch seconds; `None` if `der` is no
-/// certificate.
+/// The issuer's common name, or its organization, and the expiry in epoch seconds; `None` if `der` is no certificate.
 pub fn parse(der: &[u8]) -> Option<(String, i64)> {
     let signed = read_tagged(&mut { der }, SEQUENCE)?;
     let fields = &mut read_tagged(&mut { signed }, SEQUENCE)?;

@@ -83,8 +83,7 @@ impl ResponseMemory {
         Lease { memory: self.clone(), id: state.next, wait: Mutex::default() }
     }
 
-    /// Tries to grow an allocation to `bytes`; `None`: it waits for others. If all of them wait for each other, the latest one
-    /// is preempted.
+    /// Tries to grow an allocation to `bytes`; `None`: it waits. If all wait for each other, the latest is preempted.
     fn grow(&self, id: u64, bytes: usize) -> Option<Result<(), LeaseError>> {
         let state = &mut *self.state();
         let allocation = state.allocations.entry(id).or_default();

@@ -1,5 +1,4 @@
-//! Finds out how far a connection to the REST API gets: one request without a credential, over a separate connection of the
-//! same HTTP client that calls use.
+//! Finds out how far a connection to the REST API gets: one request without a credential, over a connection of its own.
 
 use super::attempt_error::{AttemptError, Stage};
 use super::authentication::Credential;

@@ -228,6 +228,11 @@ impl CoreStream {
         self.turn.fetch_max(self.created.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
+    /// Push a gap that ends now; returns whether what happened before is requested.
+    fn push_start_gap(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.stream(py)?.push_start_gap())
+    }
+
     /// Append all later items to a journal.
     fn record(&self, py: Python<'_>, path: PathBuf, sync_every: Option<f64>) -> PyResult<()> {
         let stream = self.stream(py)?;

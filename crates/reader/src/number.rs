@@ -8,8 +8,7 @@ use super::simd;
 const TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// A number of the common forms: at most 15 digits, so that it and its quotient by a power of ten are exact, and no
-/// exponent.
+/// A number of at most 15 digits, so that it and its quotient by a power of ten are exact, without exponent.
 pub(super) struct ShortNumber {
     digits: u64,
     /// Number of digits after the point.
@@ -231,8 +230,7 @@ impl<'a> Cursor<'a> {
         is_short
     }
 
-    /// The digits before a point. Finds both ends of a number in one comparison, sign included, without branching on
-    /// the sign.
+    /// The digits before a point. Finds both ends of a number in one comparison, without branching on the sign.
     #[inline(always)]
     fn whole_part(&self) -> Option<IntegerPart> {
         let sign = usize::from(self.peek_byte() == b'-');
@@ -255,8 +253,7 @@ impl<'a> Cursor<'a> {
         Some(simd::parse_digits(self.word(sign), 8) * WHOLE_TENS[rest] + simd::parse_digits(self.word(sign + 8), rest))
     }
 
-    /// Parses a number token, or a string that contains one. A string may have leading zeros, as ids and jersey numbers
-    /// do.
+    /// Parses a number token, or a string that contains one, which may have leading zeros as ids do.
     #[cold]
     #[inline(never)]
     fn numeric<T>(&mut self, read: impl Fn(&[u8]) -> ReadResult<T>) -> ReadResult<Option<T>> {

@@ -171,8 +171,7 @@ fn nulls(planned: &PlannedColumn, rows: usize, room: &Room) -> DecodeResult<Arra
     Ok(new_null_array(planned.field.data_type(), rows))
 }
 
-/// A column's array with one value for each row. Above the row level, `ends` holds for each element the row after its
-/// last.
+/// A column's array with one value for each row. Above the rows, `ends` has for each element the row after its last.
 fn column(
     builders: &mut ColumnBuilders,
     cell: ColumnRef,

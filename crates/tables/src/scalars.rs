@@ -4,8 +4,7 @@ use super::declaration::Ty;
 use memchr::memchr;
 use reader::Span;
 
-/// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. Returns the float nearest to the text, so that `12:30.1`
-/// is exactly `750.1`.
+/// Seconds of a clock: `[h:]m:s[.f]` or `s[.f]`, digits only. The float nearest to the text: `12:30.1` is `750.1`.
 #[inline(always)]
 pub(crate) fn clock_seconds(text: Span) -> Option<f64> {
     match usual_tenths(text) {

@@ -5,8 +5,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUni
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The fixed schema of a table, with `unit`, `frame` and `description` in each field's metadata. It does not depend on
-/// the body that the table is read from.
+/// The fixed schema of a table, whatever its body, with `unit`, `frame` and `description` in each field's metadata.
 pub fn schema(table: &'static Table) -> SchemaRef {
     of(table, (0..table.cols.len()).filter(|i| !table.cols[*i].hidden))
 }

@@ -49,8 +49,7 @@ pub struct SchemaCheck {
     pub rows: Option<usize>,
 }
 
-/// Checks a body whose documents are where the tree has them. Without a context it only looks for unknown fields. Errors
-/// come with their offset.
+/// Checks a body whose documents are where the tree has them. Without a context it only looks for unknown fields.
 pub(super) fn check(
     tree: &SchemaTree,
     context: Option<&Context>,

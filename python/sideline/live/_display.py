@@ -199,6 +199,8 @@ def describe_notice(notice: object) -> str:
             return f"{format_clock(start)} to {until}: {dropped} updates dropped, not taken in time"
         case Gap(start, _, "restarted"):
             return f"{format_clock(start)} the service's sequence numbers restarted"
+        case Gap(start, _, "started"):
+            return f"{format_clock(start)} what happened before is requested"
         case Gap(start, end, reason):
             until = format_clock(end) if end else "the end"
             text = visible(shorten(reason, 120))

@@ -50,7 +50,8 @@ class Gap(Notice):
     """Messages are missing here, or may be.
 
     After a lost connection it comes with the next one, and covers the time between. Within a connection its reason is
-    "overflow" (the buffer was full), "restarted" (the sequence numbers started again), or names an oversized message.
+    "overflow" (the buffer was full), "restarted" (the sequence numbers started again), "started" (a page with a feed
+    requests the state of the game), or names an oversized message.
     In a journal it also covers the time between two recordings, and its reason is "damaged" where the file is damaged,
     and "torn" where the recorder was killed. With `recover="auto"` the service is asked for what is missing until a
     `Recovered` closes the gap; if it refuses for good, the same gap comes again as a final one (`is_final`) whose

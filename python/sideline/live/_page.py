@@ -153,7 +153,7 @@ class LivePage:
         self._stream = stream
         self._on_item = on_item
         self._listener = options
-        self._game = WatchedGame(stream, score, options.delay_s)
+        self._game = WatchedGame(stream, score, options.delay_s, has_feed=options.has_feed)
         self._ended, self._stopped = Event(), Event()
         self._is_closed = False
         self._process = os.getpid()

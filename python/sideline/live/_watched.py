@@ -12,7 +12,7 @@ from .._core import Update
 from ._box_score import LiveBoxScore
 from ._display import add_counted
 from ._feed import Document, documents, feed_rows, row_names, score_fields
-from ._notices import Connected
+from ._notices import Connected, Gap
 from ._scoreboard import GameView, Scoreboard
 from ._stats import StreamStats
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._streams import LiveStream
 
 SETTLE_TIME = 2.0
-"""Seconds after the first connection within which the service resends what happened before it."""
+"""Seconds after the first connection within which a service that nothing is requested of sends the present state."""
 
 
 class Received(NamedTuple):
@@ -33,30 +33,41 @@ class Received(NamedTuple):
 
 
 class Start:
-    """The start of a stream, when the service resends what happened before."""
+    """The start of a stream: what happened before its first connection is a gap, or the service sends it."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._connected_at: float | None = None
         self._has_updates = False
+        self._has_gap = False
 
-    def add(self, item: object) -> None:
-        """Add an item of the stream."""
+    def add(self, item: object) -> bool:
+        """Add an item of the stream; returns whether it is the first connection."""
         self._has_updates = self._has_updates or isinstance(item, Update)
-        if self._connected_at is None and isinstance(item, Connected):
+        self._has_gap = self._has_gap or (isinstance(item, Gap) and item.reason == "started")
+        is_first = self._connected_at is None and isinstance(item, Connected)
+        if is_first:
             self._connected_at = self._now()
+        return is_first
 
-    @property
-    def is_over(self) -> bool:
-        """Whether updates came, and the time for repeated ones is over."""
-        return self._has_updates and self._connected_at is not None and self._now() - self._connected_at >= SETTLE_TIME
+    def is_over(self, *, is_requested: bool) -> bool:
+        """Return whether the score says what may be missing: its gap is open, or updates and the time for them came."""
+        if is_requested or self._connected_at is None:
+            return self._has_gap
+        return self._has_updates and self._now() - self._connected_at >= SETTLE_TIME
 
 
 class WatchedGame:
     """The items of a stream, applied to a box score after a delay; any thread may read it."""
 
     def __init__(
-        self, stream: "LiveStream", score: LiveBoxScore, delay_s: float = 0.0, now: Callable[[], float] = monotonic
+        self,
+        stream: "LiveStream",
+        score: LiveBoxScore,
+        delay_s: float = 0.0,
+        now: Callable[[], float] = monotonic,
+        *,
+        has_feed: bool = False,
     ) -> None:
         self._stream = stream
         self._score = score
@@ -66,6 +77,9 @@ class WatchedGame:
         sport = sport_of_score(score)
         # Of this moment, which the delay does not change.
         self._current = LiveBoxScore(sport=sport) if delay_s else score
+        self._has_feed = has_feed
+        # A stream that was read before has no first connection to come.
+        self._is_start_requested = has_feed and stream.state == "connected" and core_of_stream(stream).push_start_gap()
         self._current_start = Start(now)
         self._start = Start(now) if delay_s else self._current_start
         # Codes that only some bodies have are in the box score, and not in the feed.
@@ -84,7 +98,8 @@ class WatchedGame:
     def add(self, item: object) -> None:
         """Take an item that was received now."""
         with self._lock:
-            self._current_start.add(item)
+            if self._current_start.add(item) and self._has_feed and not self._is_start_requested:
+                self._is_start_requested = core_of_stream(self._stream).push_start_gap()
             if self._delay_s:
                 self._current.feed(item)
                 stream = self._stream
@@ -129,7 +144,8 @@ class WatchedGame:
         with self._lock:
             self._apply_due()
             is_over = self._board.is_over
-            is_stale = not self._start.is_over or core_of_score(self._score).is_stale(self._delay_s)
+            is_begun = self._start.is_over(is_requested=self._is_start_requested)
+            is_stale = not is_begun or core_of_score(self._score).is_stale(self._delay_s)
             # Nothing more comes from a stream that has ended, unless it waits here.
             is_stale = is_stale or not (is_over or self._waiting or self._stream.state != "closed")
             is_stale = is_stale or self.error is not None
@@ -151,7 +167,8 @@ class WatchedGame:
         """Return whether the stream is connected, read and not stale, and its figures, both of this moment."""
         with self._lock:
             stats, last = self._stream.stats, core_of_stream(self._stream).last
-            is_current = self._current_start.is_over and not self._current.stale
+            is_begun = self._current_start.is_over(is_requested=self._is_start_requested)
+            is_current = is_begun and not self._current.stale
             figures: dict[str, float | str | None] = {
                 "lag_s": stats.lag,
                 "open_gaps": stats.open_gaps,
