@@ -218,7 +218,7 @@ class Archive:
 
         Parameters:
             team_ids: their ids, or a table with them; default: all teams that the client may read.
-            game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
+            game_ids: only these games, instead of a range; without schedule and rosters.
             start, end: the range; without `end` it ends now.
             tables: the tables to store, with the other tables of their bodies and the events that list their
                 sessions; default: all but `locations`. With `locations`, the sync computes `tracking_loads` and
@@ -284,8 +284,8 @@ class Archive:
         client = self._client_of_sync()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
-        if game_ids is not None and team_ids is not None:
-            raise ValueError("give team_ids with a range, or game_ids, but not both")
+        if game_ids is not None and any(option is not None for option in (team_ids, start, end)):
+            raise ValueError("give a range, with or without team_ids, or game_ids, but not both")
         wanted = _plan.operations(tables)
         teams = _team_ids(team_ids)
         games = _id_list("game_ids", game_ids)
