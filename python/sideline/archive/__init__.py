@@ -535,7 +535,8 @@ class Archive:
     def audit(self) -> "audits.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
-        Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.
+        Events that are not over, and tables that were never requested for an event, are left out. A session that lacks
+        a table is a violation too: see `info().holes`.
 
         >>> archive.audit().num_rows
         0
