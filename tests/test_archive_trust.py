@@ -451,6 +451,40 @@ def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.A
     assert "shots" not in untrue(archive, league)
 
 
+NO_START, FAR_END = {"started_at": None}, {"ended_at": 4_102_444_800_000}
+
+
+@pytest.mark.parametrize(
+    ("kind", "times"),
+    [("game", NO_START), ("game", FAR_END), ("game", NO_START | FAR_END), ("practice", NO_START), ("practice", FAR_END)],
+    ids=["game without a start", "game until 2100", "game with neither", "practice without a start", "practice until 2100"],
+)
+def test_an_event_with_odd_times_is_withdrawn_where_its_list_lacks_it(archive: sideline.Archive, league: Service, kind: str, times: dict[str, Any]) -> None:
+    event = next(event for event in league.season.events if event.sessions and event.is_game == (kind == "game"))
+
+    def change(body: Json) -> Json:
+        for entry in (body, *body.get("events", ()), *body.get("games", ())):
+            if entry.get("id") == event.id:
+                entry |= times
+            elif entry.get("event_id") == event.id and times.keys() & NO_START:
+                entry["tipoff_at"] = None
+        return body
+
+    for operation in ("schedule", "team_events", "game"):
+        league.faults.add(operation, change=change)
+    span = span_with("games")
+    sync(archive, **span).raise_if_incomplete()
+    for other_range in ({"start": "2027-02-27"}, {"end": "2027-01-20"}):
+        assert sync(archive, **span | other_range).complete
+    assert "withdrawn" not in statuses(archive).values()
+    league.season.events.remove(event)
+    league.season.revision += 1
+    for _ in range(3):
+        sync(archive, **span)
+    assert archive.info().holes == []
+    assert untrue(archive, league, (*FEW, "games")) == {}
+
+
 @pytest.mark.usefixtures("synced")
 def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)

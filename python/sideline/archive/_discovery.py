@@ -186,11 +186,11 @@ class Discovery:
         return teams is None or len(entry.teams) < len(("home", "away")) or not teams.isdisjoint(entry.teams)
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
-        """Return the games that moved out of the range, and those that could not be read."""
+        """Return the games that may be out of the range now, and those that could not be read."""
         moved, unknown = set(), set()
         for game, event in self._games(game_ids).items():
             if isinstance(event, Event):
-                if event.starts_at is not None and not start <= event.starts_at < end:
+                if event.starts_at is None or not start <= event.starts_at < end:
                     moved.add(game)
                     self._add(event)
             elif not event.is_absence:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
 
-_MAX_EVENT_LENGTH = timedelta(days=1)
-"""The assumed length of an event without an end."""
+MAX_EVENT_LENGTH = timedelta(days=1)
+"""The assumed length of an event without an end, or without a start."""
 
 _MAX_DIGITS = 19
 """Of a number of 64 bits."""
@@ -169,7 +169,7 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
         sessions, are_known = [], False
         problem = problem or "neither is_game_event nor is_practice_event is true or false"
     if last is None and starts_at is not None:
-        last = starts_at + _MAX_EVENT_LENGTH
+        last = starts_at + MAX_EVENT_LENGTH
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
     return Event(
         key,
