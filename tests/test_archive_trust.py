@@ -486,6 +486,29 @@ def test_an_event_with_odd_times_is_withdrawn_where_its_list_lacks_it(archive: s
 
 
 @pytest.mark.usefixtures("synced")
+@pytest.mark.parametrize("is_old_game_there", [True, False])
+def test_a_session_of_another_game_leaves_it_when_the_new_one_is_synced_by_its_id(
+    archive: sideline.Archive, league: Service, *, is_old_game_there: bool
+) -> None:
+    old, new = [event for event in league.season.games if event.sessions][:2]
+    sessions = old.sessions if not is_old_game_there else old.sessions[-1:]
+    new.sessions += sessions
+    old.sessions = [session for session in old.sessions if session not in sessions]
+    league.season.revision += 1
+    span = {"game_ids": [new.id], "tables": SPAN["tables"], "on_error": "keep"}
+    league.requests.clear()
+    report = archive.sync(**span)
+    assert {hole["unit"] for hole in report.holes} == (set() if is_old_game_there else {f"game/{old.id}"})
+    if is_old_game_there:
+        assert untrue(archive, league) == {}
+    league.requests.clear()
+    assert archive.sync(**span).complete
+    assert len(league.requests.all("game")) == 1
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
+
+
+@pytest.mark.usefixtures("synced")
 def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
     before = snapshot(archive)
