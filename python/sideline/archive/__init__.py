@@ -78,7 +78,7 @@ from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
-from ._html_report import ArchiveReport, gather, last_report_time, record_report, render, zone_of_report
+from ._html_report import ArchiveReport, gather, record_report, render, zone_of_report
 from ._memory import returned_blocks
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
@@ -524,11 +524,12 @@ class Archive:
         True
         """
         made_at = datetime.now(UTC)
-        start = last_report_time(self._store) if since is None else _to_datetime("since", since)
-        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz), self._judge)))
+        start = None if since is None else _to_datetime("since", since)
+        facts = gather(self, start, made_at, zone_of_report(tz), self._judge)
+        made = ArchiveReport(render(facts))
         if path is not None:
             made.save(path)
-            record_report(self._store, made_at)
+            record_report(self._store, facts)
         return made
 
     @names_damage
