@@ -870,6 +870,59 @@ def test_an_id_of_two_practices_is_a_hole_with_the_sessions_of_both(tmp_path: Pa
         assert untrue(archive, league) == {}
 
 
+def copy_first(entries: str, change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    """A body with a second version of its first entry."""
+    return lambda body: {**body, entries: [*body[entries], change(body[entries][0])]}
+
+
+def repeat_session(change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    return edit("events", 0, lambda event: {**event, "results": [*event["results"], change(event["results"][0])]})
+
+
+COPIES = {
+    "a game": ("schedule", copy_first("games", lambda game: game)),
+    "an event": ("team_events", copy_first("events", lambda event: event)),
+    "a session": ("team_events", repeat_session(lambda session: session)),
+    "a team": ("teams", copy_first("teams", lambda team: team)),
+}
+CONTRADICTIONS = {
+    "a game": ("schedule", copy_first("games", lambda game: {**game, "status": "FINAL"}), 1),
+    "an event": ("team_events", copy_first("events", lambda event: {**event, "started_at": event["started_at"] + 60_000}), 1),
+    "a session": ("team_events", repeat_session(lambda session: {**session, "ended_at": session["ended_at"] + 60_000}), 1),
+    "a session of two events": ("team_events", lambda body: edit("events", 1, lambda event: {**event, "results": body["events"][0]["results"]})(body), 2),
+    "a team": ("teams", copy_first("teams", lambda team: {**team, "name": "Another"}), 1),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_an_entry_that_a_list_has_twice_counts_once(archive: sideline.Archive, league: Service, client: sideline.Client, kind: str) -> None:
+    operation, change = COPIES[kind]
+    league.faults.add(operation, change=change)
+    tables = (*FEW, "games", "teams")
+    count = len(league.season.sessions())
+    for max_count in (count, count - 1):
+        league.requests.clear()
+        assert archive.sync(**span_with("games", "teams")).complete
+        assert untrue(archive, league, tables) == {}
+        assert len(league.requests.all("shots")) <= max_count
+    assert len(client.plan("shots", **WHOLE)) == count
+
+
+@pytest.mark.parametrize("kind", CONTRADICTIONS)
+def test_entries_of_one_id_that_differ_are_holes(archive: sideline.Archive, league: Service, kind: str) -> None:
+    operation, change, count = CONTRADICTIONS[kind]
+    span = span_with("games", "teams")
+    league.faults.add(operation, change=change)
+    for _ in range(3):
+        report = sync(archive, **span, correction_window=timedelta(0))
+        assert [hole["unit"].partition("/")[0] for hole in report.holes] == ["event"] * count
+        for name, key in (("games", "game_id"), ("events", "event_id"), ("sessions", "session_id"), ("teams", "team_id")):
+            assert max(Counter(archive.to_arrow(name)[key].to_pylist()).values()) == 1
+    league.faults.clear()
+    sync(archive, **span).raise_if_incomplete()
+    assert untrue(archive, league, (*FEW, "games", "teams")) == {}
+
+
 # 8. A malformed entry is a hole of its own, and everything else goes on.
 
 MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
