@@ -587,7 +587,8 @@ class Archive:
         Parameters:
             since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, kept for the
                 last 100 versions until it is vacuumed; or a time: data stored after it, by the clock of the machine
-                that stored it; `None`: everything.
+                that stored it; `None`: everything. Both mean nothing to an archive that was restored from an earlier
+                copy: replace all rows once.
 
         >>> changes = archive.changes()
         >>> sum(rows.table().num_rows for rows in archive.changes(since=changes.version).values())
