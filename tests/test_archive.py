@@ -543,6 +543,8 @@ def test_a_time_is_written_as_in_every_call(weeks: sideline.Archive) -> None:
         ({"start": "2026-11-01", "tables": ["shot"]}, "no archived table is named shot"),
         ({"start": "2026-11-01", "on_error": "ignore"}, "on_error"),
         ({"team_ids": [1001], "game_ids": ["a"]}, "not both"),
+        ({"game_ids": ["a"], "start": "2026-11-01"}, "not both"),
+        ({"game_ids": ["a"], "end": "2026-11-01"}, "not both"),
     ],
 )
 def test_an_impossible_sync_is_refused(tmp_path: Path, asks: sideline.Client, wrong: dict[str, Any], says: str) -> None:

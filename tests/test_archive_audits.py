@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from archives import Store, archive_of, small_season
 from needs import library
+from service import Service
 
 import sideline
 
@@ -63,6 +64,20 @@ def test_a_session_whose_bodies_are_all_gone_is_found(archive: sideline.Archive)
     for name in ("player_stats", "stat_events", "possessions", "possession_events", "shots"):
         archive.delta(name).delete(f"session_id = '{session}'")
     assert named(archive) == {("sessions_have_rows", session)}
+
+
+def test_tables_that_no_sync_requested_of_a_game_are_no_violation(tmp_path: Path) -> None:
+    with Service(seed=3, now="2027-03-01T12:00:00+00:00", games=3, possessions=4) as service, sideline.Client(**service.client_options()) as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        games = [game.id for game in service.season.games if game.sessions]
+        for game, tables in zip(games, (None, ("shots",), ("player_stats", "possessions")), strict=True):
+            archive.sync(game_ids=[game], tables=tables)
+        assert archive.audit().to_dicts() == []
+        runs = {run.rule: run for run in archive.audit().rules}
+        assert runs["five_a_side"].rows == archive.scan("possessions").collect().height
+        sessions = {row["session_id"] for row in archive.scan("shots").filter(game_id=games[0]).collect().to_dicts()}
+        archive.delta("shots").delete(f"game_id = '{games[0]}'")
+        assert {(row["rule"], row["session_id"]) for row in archive.audit().to_dicts()} == {("shots_match_events", key) for key in sessions}
 
 
 def test_the_result_adds_up_what_was_checked(archive: sideline.Archive) -> None:

@@ -451,6 +451,63 @@ def test_a_game_that_moved_out_of_the_range_is_not_withdrawn(archive: sideline.A
     assert "shots" not in untrue(archive, league)
 
 
+NO_START, FAR_END = {"started_at": None}, {"ended_at": 4_102_444_800_000}
+
+
+@pytest.mark.parametrize(
+    ("kind", "times"),
+    [("game", NO_START), ("game", FAR_END), ("game", NO_START | FAR_END), ("practice", NO_START), ("practice", FAR_END)],
+    ids=["game without a start", "game until 2100", "game with neither", "practice without a start", "practice until 2100"],
+)
+def test_an_event_with_odd_times_is_withdrawn_where_its_list_lacks_it(archive: sideline.Archive, league: Service, kind: str, times: dict[str, Any]) -> None:
+    event = next(event for event in league.season.events if event.sessions and event.is_game == (kind == "game"))
+
+    def change(body: Json) -> Json:
+        for entry in (body, *body.get("events", ()), *body.get("games", ())):
+            if entry.get("id") == event.id:
+                entry |= times
+            elif entry.get("event_id") == event.id and times.keys() & NO_START:
+                entry["tipoff_at"] = None
+        return body
+
+    for operation in ("schedule", "team_events", "game"):
+        league.faults.add(operation, change=change)
+    span = span_with("games")
+    sync(archive, **span).raise_if_incomplete()
+    for other_range in ({"start": "2027-02-27"}, {"end": "2027-01-20"}):
+        assert sync(archive, **span | other_range).complete
+    assert "withdrawn" not in statuses(archive).values()
+    league.season.events.remove(event)
+    league.season.revision += 1
+    for _ in range(3):
+        sync(archive, **span)
+    assert archive.info().holes == []
+    assert untrue(archive, league, (*FEW, "games")) == {}
+
+
+@pytest.mark.usefixtures("synced")
+@pytest.mark.parametrize("is_old_game_there", [True, False])
+def test_a_session_of_another_game_leaves_it_when_the_new_one_is_synced_by_its_id(
+    archive: sideline.Archive, league: Service, *, is_old_game_there: bool
+) -> None:
+    old, new = [event for event in league.season.games if event.sessions][:2]
+    sessions = old.sessions if not is_old_game_there else old.sessions[-1:]
+    new.sessions += sessions
+    old.sessions = [session for session in old.sessions if session not in sessions]
+    league.season.revision += 1
+    span = {"game_ids": [new.id], "tables": SPAN["tables"], "on_error": "keep"}
+    league.requests.clear()
+    report = archive.sync(**span)
+    assert {hole["unit"] for hole in report.holes} == (set() if is_old_game_there else {f"game/{old.id}"})
+    if is_old_game_there:
+        assert untrue(archive, league) == {}
+    league.requests.clear()
+    assert archive.sync(**span).complete
+    assert len(league.requests.all("game")) == 1
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
+
+
 @pytest.mark.usefixtures("synced")
 def test_a_game_that_only_an_unreadable_schedule_could_still_list_is_a_hole(archive: sideline.Archive, league: Service) -> None:
     game = next(event for event in league.season.games if event.sessions)
@@ -813,6 +870,59 @@ def test_an_id_of_two_practices_is_a_hole_with_the_sessions_of_both(tmp_path: Pa
         assert untrue(archive, league) == {}
 
 
+def copy_first(entries: str, change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    """A body with a second version of its first entry."""
+    return lambda body: {**body, entries: [*body[entries], change(body[entries][0])]}
+
+
+def repeat_session(change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    return edit("events", 0, lambda event: {**event, "results": [*event["results"], change(event["results"][0])]})
+
+
+COPIES = {
+    "a game": ("schedule", copy_first("games", lambda game: game)),
+    "an event": ("team_events", copy_first("events", lambda event: event)),
+    "a session": ("team_events", repeat_session(lambda session: session)),
+    "a team": ("teams", copy_first("teams", lambda team: team)),
+}
+CONTRADICTIONS = {
+    "a game": ("schedule", copy_first("games", lambda game: {**game, "status": "FINAL"}), 1),
+    "an event": ("team_events", copy_first("events", lambda event: {**event, "started_at": event["started_at"] + 60_000}), 1),
+    "a session": ("team_events", repeat_session(lambda session: {**session, "ended_at": session["ended_at"] + 60_000}), 1),
+    "a session of two events": ("team_events", lambda body: edit("events", 1, lambda event: {**event, "results": body["events"][0]["results"]})(body), 2),
+    "a team": ("teams", copy_first("teams", lambda team: {**team, "name": "Another"}), 1),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_an_entry_that_a_list_has_twice_counts_once(archive: sideline.Archive, league: Service, client: sideline.Client, kind: str) -> None:
+    operation, change = COPIES[kind]
+    league.faults.add(operation, change=change)
+    tables = (*FEW, "games", "teams")
+    count = len(league.season.sessions())
+    for max_count in (count, count - 1):
+        league.requests.clear()
+        assert archive.sync(**span_with("games", "teams")).complete
+        assert untrue(archive, league, tables) == {}
+        assert len(league.requests.all("shots")) <= max_count
+    assert len(client.plan("shots", **WHOLE)) == count
+
+
+@pytest.mark.parametrize("kind", CONTRADICTIONS)
+def test_entries_of_one_id_that_differ_are_holes(archive: sideline.Archive, league: Service, kind: str) -> None:
+    operation, change, count = CONTRADICTIONS[kind]
+    span = span_with("games", "teams")
+    league.faults.add(operation, change=change)
+    for _ in range(3):
+        report = sync(archive, **span, correction_window=timedelta(0))
+        assert [hole["unit"].partition("/")[0] for hole in report.holes] == ["event"] * count
+        for name, key in (("games", "game_id"), ("events", "event_id"), ("sessions", "session_id"), ("teams", "team_id")):
+            assert max(Counter(archive.to_arrow(name)[key].to_pylist()).values()) == 1
+    league.faults.clear()
+    sync(archive, **span).raise_if_incomplete()
+    assert untrue(archive, league, (*FEW, "games", "teams")) == {}
+
+
 # 8. A malformed entry is a hole of its own, and everything else goes on.
 
 MALFORMED: dict[str, tuple[str, Callable[[Json], Json]]] = {
@@ -1024,7 +1134,7 @@ def test_a_mistyped_team_or_secret_leaves_nothing_behind(archive: sideline.Archi
     known = league.season.teams[0].id
     report = sync(archive, team_ids=[9999, known])
     assert {hole["team_id"] for hole in report.holes} == {9999}
-    [game] = sync(archive, game_ids=["no-such-game"]).holes
+    [game] = archive.sync(game_ids=["no-such-game"], tables=SPAN["tables"], on_error="keep").holes
     assert game["unit"] == "game/no-such-game"
     assert archive.info().holes == [], "a hole that no sync could close"
 

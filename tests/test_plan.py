@@ -100,6 +100,34 @@ def test_windows_of_a_session_are_neither_lost_nor_repeated(is_end_included: boo
                 assert [row["has_next"] for row in kept[:6]] == [True, True, False, True, False, False]
 
 
+def test_a_position_outside_its_window_is_neither_lost_nor_repeated(tmp_path: Path) -> None:
+    """One before the session, one within the time of the next window, which does not have it, one that it has too, and one after the session."""
+    season = Season(5, now=datetime.fromisoformat(NOW), teams=2, players=3, games=1, sessions=(1, 1), practices=0, possessions=3)
+    [(game, session)] = season.sessions()
+    session.end = session.start + 75 * MINUTE
+    places = [session.start - 1, session.start + 40 * MINUTE + 1, session.start + 31 * MINUTE + 1, session.end + MINUTE]
+
+    def add_positions(body: Any) -> Any:
+        first = body[0]["locations"][0]
+        positions = {session.start: places, session.start + 30 * MINUTE: places[2:3]}.get(first["t"], [])
+        body[0]["locations"] += [{**first, "t": t, "x": 1, "y": 1} for t in positions]
+        return body
+
+    with Service(season, now=NOW, features=Features(locations_limit=True)) as service, sideline.Client(**service.client_options()) as client:
+        service.faults.add("locations", change=add_positions)
+        expected = client.locations(session.id, session.start, session.end).table().to_polars().sort("t", "player_id")
+        assert expected.height == len(service.truth()["locations"]) + 4
+        for rows_read in (
+            client.plan("locations", game_ids=[game.id]).split(1)[0].read(client).to_polars(),
+            client.scan("locations", game_ids=[game.id]).collect(),
+        ):
+            assert rows_read.sort("t", "player_id").select(expected.columns).drop("game_id").equals(expected.drop("game_id"))
+        assert client.scan("locations", game_ids=[game.id]).select("x").collect().height == expected.height
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(game_ids=[game.id], tables=["locations"])
+        assert archive.scan("locations").collect().height == expected.height
+
+
 def test_units_know_their_game_teams_and_times(second: Service, asking: sideline.Client) -> None:
     units = {unit["session_id"]: unit for unit in asking.plan("stat_events", **RANGE).units.to_dicts()}
     expected = {session.id: (event, session) for event, session in second.season.sessions()}

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from archives import frozen, small_season
+from archives import Commit, Store, around_commits, frozen, small_season
 from service import Service
 
 import sideline
@@ -152,6 +152,30 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
         assert f"new corrections</dt><dd>{archive.corrections(first).num_rows:,}" in second
         assert "new corrections</dt><dd>0" in archive.report(tmp_path / "elsewhere" / "report.html").html, "its path does not matter"
         assert f"new corrections</dt><dd>{archive.corrections().num_rows:,}" in archive.report(out, since="2020-01-01").html
+
+
+def test_corrections_that_are_stored_while_a_report_is_made_are_in_the_next_one(tmp_path: Path) -> None:
+    """The sync has seen them before the report, which cannot read them yet."""
+    with (
+        Service(seed=4, now="2027-02-10T12:00:00Z", teams=2, games=1, practices=0, upcoming=0) as service,
+        sideline.Client(**service.client_options()) as client,
+    ):
+        archive = sideline.Archive(tmp_path / "season", client)
+        span = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
+        archive.sync(**span)
+        out, pages = tmp_path / "report.html", []
+
+        def report_first(store: Store, table: object, rows: object, commit: Commit) -> bool:
+            if str(getattr(table, "table_uri", "")).rstrip("/").endswith("/corrections"):
+                pages.append(sideline.Archive(tmp_path / "season").report(out).html)
+            return commit()
+
+        service.change.correct_stat()
+        with around_commits(report_first):
+            count = archive.sync(**span).corrections.num_rows
+        assert len(pages) == 1 and "new corrections</dt><dd>0" in pages[0]
+        assert f"new corrections</dt><dd>{count:,}" in archive.report(out).html
+        assert "new corrections</dt><dd>0" in archive.report(out).html
 
 
 def test_the_headline_says_whether_games_or_other_data_are_lacking(tmp_path: Path) -> None:

@@ -384,3 +384,26 @@ def test_positions_of_a_session_with_other_times_are_not_available(tmp_path: Pat
         synced(service, tmp_path / "season", tables=("events",))
         reason = f"locations/{game.sessions[0].id}: its session has other times now"
         assert verdicts(archive, "locations")[game.id] == ("provisional", [reason])
+
+
+@pytest.mark.parametrize("reason", ["never requested", "not offered"])
+def test_defenders_without_shots_have_no_verdict(tmp_path: Path, reason: str) -> None:
+    with Service(**SIZE | {"games": 1}) as service:
+        tables = ("locations",) if reason == "never requested" else ("tracking_defenders",)
+        service.faults.add("shots", status=404)
+        service.faults.add("game", change=_without_links_to_shots)
+        service.faults.add("team_events", change=_without_links_to_shots)
+        archive = synced(service, tmp_path / "season", tables=tables)
+        [game] = [event for event in service.season.games if event.sessions]
+        assert verdicts(archive, "tracking_loads")[game.id][0] == "available"
+        assert verdicts(archive, "shots") == verdicts(archive, "tracking_defenders") == {}
+        service.faults.clear()
+        archive = synced(service, tmp_path / "season", tables=("shots", "locations"))
+        assert verdicts(archive, "tracking_defenders")[game.id][0] == "available"
+
+
+def _without_links_to_shots(body: Any) -> Any:
+    for event in body.get("events", [body]):
+        for session in event["results"]:
+            session.pop("_shots")
+    return body

@@ -28,6 +28,9 @@ BATCH_SIZE = 32
 _WINDOW_BATCH_SIZE = 4
 """Windows of locations are large, so fewer are in memory."""
 
+_LOCATION_KEYS = ("t", "tag", "player_id")
+"""The columns by which positions of adjacent windows are merged."""
+
 _clients: dict[tuple[str, int], "Client"] = {}
 _accepted_clients: "WeakSet[Client]" = WeakSet()
 """Those of which a request for a unit was not refused."""
@@ -143,13 +146,36 @@ def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
 
 def tables(plan: "Plan", client: "Client | None" = None, sizes: Iterator[int] | None = None) -> Iterator[Table]:
     """Yield the rows of each unit. Raises `IncompleteBatch` if one is missing."""
+    units = planned_units(plan)
+    before: pyarrow.Table | None = None
     for part in outcomes(plan, client, sizes):
         raise_holes(plan, part)
         for outcome in part:
-            if outcome.payload is not None:
-                yield rows_of_unit(
-                    outcome.payload, plan.table, plan.columns, outcome.unit.end if outcome.unit.has_next else None
-                )
+            unit, payload = outcome.unit, outcome.payload
+            if payload is not None and (unit.has_next or before is not None):
+                # The rows from the end on of the last one are those of the next part.
+                until = unit.end if unit is units[-1] and unit.has_next else None
+                columns = None if plan.columns is None else list(dict.fromkeys((*plan.columns, *_LOCATION_KEYS)))
+                rows = rows_of_unit(payload, plan.table, columns, until).to_arrow()
+                new = rows if before is None else _exclude(rows, before)
+                before = rows.select(_LOCATION_KEYS) if unit.has_next else None
+                yield table_from_arrow(plan.table, new if plan.columns is None else new.select(list(plan.columns)))
+            elif payload is not None:
+                yield payload.table(plan.table, plan.columns)
+            else:
+                before = None
+
+
+def _exclude(rows: "pyarrow.Table", before: "pyarrow.Table") -> "pyarrow.Table":
+    """Return the rows of a window that the window before it does not have, as `client.locations` merges them."""
+    pa, pc = library("pyarrow", "arrow"), library("pyarrow.compute", "arrow")
+    before = before.filter(pc.is_in(before["t"], rows["t"]))
+    keys = {tuple(key.values()) for key in before.to_pylist() if key["t"] is not None}
+    places = pc.indices_nonzero(pc.is_in(rows["t"], before["t"]))
+    candidates = zip(places.to_pylist(), rows.take(places).select(_LOCATION_KEYS).to_pylist(), strict=True)
+    duplicate_places = pa.array([place for place, key in candidates if tuple(key.values()) in keys], pa.int64())
+    new: pyarrow.Table = rows.filter(pc.invert(pc.is_in(pa.array(range(rows.num_rows), pa.int64()), duplicate_places)))
+    return new
 
 
 def rows_of_unit(payload: Payload, name: TableName, columns: Sequence[str] | None, until: int | None) -> Table:

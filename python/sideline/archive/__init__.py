@@ -78,7 +78,7 @@ from ._as_of import AsOf
 from ._changes import KEYS, Changes, ChangeStream, State, current_state, state_at
 from ._export import Exported, export as export_changes
 from ._export_target import Address
-from ._html_report import ArchiveReport, gather, last_report_time, record_report, render, zone_of_report
+from ._html_report import ArchiveReport, gather, record_report, render, zone_of_report
 from ._memory import returned_blocks
 from ._parts import PartScope as PartScope, StoredPart as StoredPart, parts_of
 from ._plan import ANSWERS as ANSWERS, TABLES as TABLES
@@ -218,7 +218,7 @@ class Archive:
 
         Parameters:
             team_ids: their ids, or a table with them; default: all teams that the client may read.
-            game_ids: only these games, without schedule and rosters; `start` and `end` are not needed.
+            game_ids: only these games, instead of a range; without schedule and rosters.
             start, end: the range; without `end` it ends now.
             tables: the tables to store, with the other tables of their bodies and the events that list their
                 sessions; default: all but `locations`. With `locations`, the sync computes `tracking_loads` and
@@ -284,8 +284,8 @@ class Archive:
         client = self._client_of_sync()
         if game_ids is None and start is None:
             raise ValueError("give the range: start=, and end= if it does not end now; or game_ids=")
-        if game_ids is not None and team_ids is not None:
-            raise ValueError("give team_ids with a range, or game_ids, but not both")
+        if game_ids is not None and any(option is not None for option in (team_ids, start, end)):
+            raise ValueError("give a range, with or without team_ids, or game_ids, but not both")
         wanted = _plan.operations(tables)
         teams = _team_ids(team_ids)
         games = _id_list("game_ids", game_ids)
@@ -524,18 +524,20 @@ class Archive:
         True
         """
         made_at = datetime.now(UTC)
-        start = last_report_time(self._store) if since is None else _to_datetime("since", since)
-        made = ArchiveReport(render(gather(self, start, made_at, zone_of_report(tz), self._judge)))
+        start = None if since is None else _to_datetime("since", since)
+        facts = gather(self, start, made_at, zone_of_report(tz), self._judge)
+        made = ArchiveReport(render(facts))
         if path is not None:
             made.save(path)
-            record_report(self._store, made_at)
+            record_report(self._store, facts)
         return made
 
     @names_damage
     def audit(self) -> "audits.Violations":
         """Return the table `violations`: the rules of `sideline.audit` applied to the stored tables and coverage.
 
-        Events that are not over are left out. A session that lacks a table is a violation too: see `info().holes`.
+        Events that are not over, and tables that were never requested for an event, are left out. A session that lacks
+        a table is a violation too: see `info().holes`.
 
         >>> archive.audit().num_rows
         0
@@ -585,7 +587,8 @@ class Archive:
         Parameters:
             since: the `version` of earlier changes, below 1,000,000,000: exact with any number of writers, kept for the
                 last 100 versions until it is vacuumed; or a time: data stored after it, by the clock of the machine
-                that stored it; `None`: everything.
+                that stored it; `None`: everything. Both mean nothing to an archive that was restored from an earlier
+                copy: replace all rows once.
 
         >>> changes = archive.changes()
         >>> sum(rows.table().num_rows for rows in archive.changes(since=changes.version).values())

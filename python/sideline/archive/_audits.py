@@ -44,10 +44,9 @@ class Auditor:
     def __init__(self, store: "Store") -> None:
         self._units = _units(store)
         self._months = _months(store, self._units)
-        synced = set(self._units["operation"])
-        self._session_tables = [name for operation, names in _TABLES.items() if operation in synced for name in names]
-        self._game_tables = ["play_by_play"] if "play_by_play" in synced else []
-        names = ("events", "sessions", "location_windows", *self._session_tables, *self._game_tables)
+        self._operations = set(self._units["operation"])
+        self._session_tables = _session_tables(self._operations)
+        names = ("events", "sessions", "location_windows", *self._session_tables, *_game_tables(self._operations))
         self._frames = {name: stored_rows(store, name) for name in names}
         self._rosters = _rosters(store)
 
@@ -55,8 +54,8 @@ class Auditor:
         """Yield the violations of the finished ones of some events, or of all, a few at a time; at least once."""
         from .._answers import check_rules
 
-        for batch, months in self._parts(events):
-            yield check_rules(_plain(self._tables_of(batch, months) | self._rosters))
+        for batch, months, operations in self._parts(events):
+            yield check_rules(_plain(self._tables_of(batch, months, operations) | self._rosters))
 
     def of_orphans(self) -> "Iterator[Violations]":
         """Yield the violations of rows that belong to no event."""
@@ -70,22 +69,28 @@ class Auditor:
             tables = orphans | {"sessions": sessions, "coverage": self._units}
             yield check_rules(_plain(tables), rules=_ORPHAN_RULES)
 
-    def _parts(self, events: "Collection[str] | None") -> "Iterator[tuple[list[str], list[str]]]":
-        """Yield parts of the finished events, and the months that have their rows."""
+    def _parts(self, events: "Collection[str] | None") -> "Iterator[tuple[list[str], list[str], Collection[str]]]":
+        """Yield parts of the finished events, the months that have their rows, and the operations requested of them."""
         pl: Any = library("polars", "archive")
         is_event = pl.col("operation").is_in(("game", "team_events")) & pl.col("final")
         finished = self._units.filter(is_event)["event_id"].unique(maintain_order=True)
         if events is not None:
             finished = finished.filter(finished.is_in(list(events)))
-        by_months = (
-            finished.to_frame().join(self._months, on="event_id", how="left").group_by("months", maintain_order=True)
+        by_event = self._units.group_by("event_id").agg(operations=pl.col("operation").unique().sort())
+        by_event = by_event.join(self._months, on="event_id", how="left")
+        groups = (
+            finished.to_frame()
+            .join(by_event, on="event_id", how="left", maintain_order="left")
+            .group_by("months", "operations", maintain_order=True)
         )
-        parts = [(list(months or ()), rows["event_id"].to_list()) for (months,), rows in by_months]
-        for months, ids in parts or [([], [])]:
+        parts = [(list(months or ()), operations, rows["event_id"].to_list()) for (months, operations), rows in groups]
+        for months, operations, ids in parts or [([], self._operations, [])]:
             for first in range(0, len(ids) or 1, _BATCH_SIZE):
-                yield ids[first : first + _BATCH_SIZE], months
+                yield ids[first : first + _BATCH_SIZE], months, operations
 
-    def _tables_of(self, events: list[str], months: list[str]) -> "dict[str, polars.DataFrame]":
+    def _tables_of(
+        self, events: list[str], months: list[str], operations: "Collection[str]"
+    ) -> "dict[str, polars.DataFrame]":
         pl: Any = library("polars", "archive")
 
         def of(name: str, key: str, ids: list[str]) -> "polars.DataFrame":
@@ -95,10 +100,20 @@ class Auditor:
 
         tables = {name: of(name, "event_id", events) for name in ("events", "sessions")}
         sessions = tables["sessions"]["session_id"].to_list()
-        tables |= {name: of(name, "session_id", sessions) for name in ("location_windows", *self._session_tables)}
-        tables |= {name: of(name, "game_id", events) for name in self._game_tables}
+        tables |= {
+            name: of(name, "session_id", sessions) for name in ("location_windows", *_session_tables(operations))
+        }
+        tables |= {name: of(name, "game_id", events) for name in _game_tables(operations)}
         tables["coverage"] = self._units.filter(pl.col("event_id").is_in(events))
         return tables
+
+
+def _session_tables(operations: "Collection[str]") -> list[str]:
+    return [name for operation, names in _TABLES.items() if operation in operations for name in names]
+
+
+def _game_tables(operations: "Collection[str]") -> list[str]:
+    return ["play_by_play"] if "play_by_play" in operations else []
 
 
 def _units(store: "Store") -> "polars.DataFrame":

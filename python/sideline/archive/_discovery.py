@@ -144,9 +144,14 @@ class Discovery:
     def _read_events(self, unit: Unit, payload: Payload | None, elements: Iterator[bytes]) -> Iterator[Listing]:
         """Yield parts of a team's list, without settled events."""
         received = _received(payload, unit)
+        facts: dict[str, tuple[Any, ...]] = {}
         for position, part in _batches(elements):
             listing = _listing.events(part, unit.team_id, received, position)
             listing.is_empty = not listing.events
+            for event in listing.events:
+                if facts.setdefault(event.id, (event.starts_at, event.teams)) != (event.starts_at, event.teams):
+                    text = "its list has it twice, with other times or teams"
+                    self._problem(_problem_unit(event), text, event.body, received)
             if self._settled_entries is not None:
                 listing.events = self._settled_entries.drop_settled(listing.events, self.events, self.clock)
             for event in listing.events:
@@ -169,8 +174,17 @@ class Discovery:
             if self._settled_entries is not None:
                 listing.games = self._settled_entries.drop_settled_games(listing.games, self.events, self.clock)
                 trim()
-            self.games.update((game.id, game) for game in listing.games if self._is_selected(game))
+            listing.games = [self._compare(game) for game in listing.games]
             yield listing
+
+    def _compare(self, game: Game) -> Game:
+        """Record a game of the schedule, the last of several entries, which have a problem if they differ."""
+        before = self.games.get(game.id)
+        if before is not None and json.loads(before.body) != json.loads(game.body):
+            game = replace(game, problem="the schedule has another entry of this id, which differs")
+        if self._is_selected(game):
+            self.games[game.id] = game
+        return game
 
     def read_games(self, game_ids: Iterable[str]) -> None:
         """Request games by their ids."""
@@ -186,11 +200,11 @@ class Discovery:
         return teams is None or len(entry.teams) < len(("home", "away")) or not teams.isdisjoint(entry.teams)
 
     def locate(self, game_ids: Sequence[str], start: datetime, end: datetime) -> tuple[set[str], set[str]]:
-        """Return the games that moved out of the range, and those that could not be read."""
+        """Return the games that may be out of the range now, and those that could not be read."""
         moved, unknown = set(), set()
         for game, event in self._games(game_ids).items():
             if isinstance(event, Event):
-                if event.starts_at is not None and not start <= event.starts_at < end:
+                if event.starts_at is None or not start <= event.starts_at < end:
                     moved.add(game)
                     self._add(event)
             elif not event.is_absence:
@@ -251,6 +265,10 @@ class Discovery:
                 body = _listing.fragment("teams", raw)
                 self._problem(unit, "the entry has no id that is a number", body, _received(payload))
             else:
+                if key in self.teams and team != _listing.parse(self.teams[key][0])[0]:
+                    unit, body = Unit("teams", f"teams[{position}]", is_malformed=True), _listing.fragment("teams", raw)
+                    text = f"the list has another entry of the team {key}, which differs"
+                    self._problem(unit, text, body, _received(payload))
                 self.teams[key] = (raw, _received(payload))
         self._parents["teams/all"] = Parent(frozenset(map(str, self.teams)), is_whole, not self.teams)
 
@@ -356,6 +374,18 @@ class Discovery:
                 self._problem(_problem_unit(event), text, event.body, event.received)
             event = _listing.unite(event, before)
         self.events[event.id] = event
+
+    def compare_sessions(self) -> None:
+        """Record the events that have a session in common: their later one must not be stored."""
+        owners: dict[str, str] = {}
+        for event in self.events_by_time():
+            others = {owners.setdefault(session.id, event.id) for session in event.sessions} - {event.id}
+            if others:
+                self.unstorable.add(event.id)
+                text = f"events have a session in common: {', '.join(sorted(others | {event.id}))}"
+                # All are holes: a settled event would not be read again.
+                for hole in (event, *(self.events[other] for other in others)):
+                    self._problem(_problem_unit(hole), text, None, hole.received)
 
     def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
         if any(problem.unit.name == unit.name for problem in self.problems):

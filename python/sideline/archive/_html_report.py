@@ -19,6 +19,7 @@ from ._last_night import STATS, games_of_the_night, loads_and_shots
 from ._life import PROBLEMS, SEVERITY, is_lacking
 from ._read import columns_of, scan
 from ._report import ArchiveInfo, hole_line
+from ._schemas import internal_schemas
 from ._store import Store
 from ._writer import rows_to_arrow
 
@@ -64,6 +65,9 @@ class Facts:
     covered: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     """By team and month: the units that are not holes, and all units."""
     corrections: list[dict[str, Any]] = field(default_factory=list)
+    """The new ones, the latest first."""
+    changes: set[tuple[str, datetime]] = field(default_factory=set)
+    """All changes of bodies with corrections, and when each was seen."""
     unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Unknown fields by operation and path, with the number of bodies."""
     bodies: int = 0
@@ -123,10 +127,15 @@ def last_report_time(store: Store) -> datetime | None:
     return max(times, default=None)
 
 
-def record_report(store: Store, made_at: datetime) -> None:
-    """Store when a report was made that has been written."""
+def record_report(store: Store, facts: Facts) -> None:
+    """Store when a report was made that has been written, and the corrections that it could read.
+
+    A sync may store corrections after the report that it has seen before.
+    """
+    rows: list[dict[str, Any]] = [{"made_at": facts.made_at, "change": None, "seen_at": None}]
+    rows += [{"made_at": facts.made_at, "change": change, "seen_at": at} for change, at in sorted(facts.changes)]
     try:
-        store.replace("reports", lambda: rows_to_arrow([{"made_at": made_at}], "reports"), None)
+        store.replace("reports", lambda: rows_to_arrow(rows, "reports"), None)
     except OSError as error:
         message = f"the next report will not know of this one, because the archive cannot be written to: {error}"
         warnings.warn(message, stacklevel=4)
@@ -147,22 +156,36 @@ def gather(
     zone: tzinfo,
     judge: "Callable[[Sequence[Violations]], Table]",
 ) -> Facts:
-    """Read the facts of the report from the archive; `judge` returns its verdicts after an audit."""
+    """Read the facts of the report from the archive; `judge` returns its verdicts after an audit.
+
+    `since`: corrections since this time; `None`: since the last report.
+    """
     from .._answers import merge_violations
 
     info = archive.info()
-    facts = Facts(info, now, since, zone)
+    store = store_of(archive)
+    facts = Facts(info, now, since or last_report_time(store), zone)
     _count_units(archive, facts)
-    auditor = Auditor(store_of(archive))
+    auditor = Auditor(store)
     violations = list(auditor.of_events())
     facts.violations = merge_violations([*violations, *auditor.of_orphans()]).to_dicts()
     _count_verdicts(judge(violations), facts)
     facts.night = games_of_the_night(archive)
-    corrections = archive.corrections(since)
-    facts.corrections = corrections.to_dicts()[::-1]
+    _find_corrections(store, since, facts)
     _unknown_fields(archive, facts)
     facts.loads, facts.shots = loads_and_shots(archive)
     return facts
+
+
+def _find_corrections(store: Store, since: datetime | None, facts: Facts) -> None:
+    pl: Any = library("polars", "archive")
+    rows = columns_of(store, "corrections", tuple(internal_schemas()["corrections"].names))
+    facts.changes = set(rows.select("change", "seen_at").unique().iter_rows())
+    if since is None:
+        rows = rows.join(columns_of(store, "reports", ("change", "seen_at")), on=["change", "seen_at"], how="anti")
+    else:
+        rows = rows.filter(pl.col("seen_at") >= since)
+    facts.corrections = rows.sort("seen_at", maintain_order=True).to_dicts()[::-1]
 
 
 def _count_units(archive: "Archive", facts: Facts) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 _SENDABLE = re.compile(r"[A-Za-z0-9\-_.@:]+")
 
-_MAX_EVENT_LENGTH = timedelta(days=1)
-"""The assumed length of an event without an end."""
+MAX_EVENT_LENGTH = timedelta(days=1)
+"""The assumed length of an event without an end, or without a start."""
 
 _MAX_DIGITS = 19
 """Of a number of 64 bits."""
@@ -163,13 +163,16 @@ def event(key: str, item: Mapping[str, Any], team_id: int | None, received: Rece
     is_over_known = problem is None and not _is_backwards(starts_at, over_at) and results.has_ends
     problem = problem or results.problem
     sessions, are_known = results.sessions, results.is_complete
+    if results.has_copies:
+        item = {**item, "results": list({_session_id(result): result for result in item["results"]}.values())}
+        raw = json.dumps(item).encode()
     last = max((end for end in (over_at, *(session.end for session in sessions)) if end is not None), default=None)
     if is_game is None:
         # Its sessions may belong to a game or not: those that are stored keep what they have.
         sessions, are_known = [], False
         problem = problem or "neither is_game_event nor is_practice_event is true or false"
     if last is None and starts_at is not None:
-        last = starts_at + _MAX_EVENT_LENGTH
+        last = starts_at + MAX_EVENT_LENGTH
     teams = _teams(attributes if isinstance(attributes, Mapping) else {}) if is_game else ()
     return Event(
         key,
@@ -209,6 +212,8 @@ class _Results(NamedTuple):
     is_complete: bool
     has_ends: bool
     """Whether no time of a session is unreadable, or contradicts another."""
+    has_copies: bool
+    """Whether its only fault is that it lists a session twice."""
     problem: str | None
 
 
@@ -217,8 +222,9 @@ def _results(item: Mapping[str, Any]) -> _Results:
     results = item.get("results")
     if not isinstance(results, list):
         kind = "missing" if "results" not in item else "null" if results is None else f"a {type(results).__name__}"
-        return _Results([], False, True, f"results is {kind}, not a list of sessions")
+        return _Results([], False, True, False, f"results is {kind}, not a list of sessions")
     sessions: list[Session] = []
+    by_id: dict[str, Any] = {}
     is_complete, has_ends, problems = True, True, []
     for position, result in enumerate(results):
         session_id, problem = _session_id(result)
@@ -226,13 +232,19 @@ def _results(item: Mapping[str, Any]) -> _Results:
             is_complete = False
             problems.append(f"results[{position}]: {problem}")
             continue
+        if session_id in by_id:
+            if result != by_id[session_id]:
+                problems.append(f"results[{position}]: it has the id of another session, and differs from it")
+            continue
+        by_id[session_id] = result
         start, end, unreadable = _span(result)
         if unreadable:
             problems.append(f"results[{position}]: {unreadable}")
         has_ends = has_ends and not unreadable and not _is_backwards(start, end)
         links = frozenset(operation for operation, link in _LINKS.items() if result.get(link))
         sessions.append(Session(session_id, start, end, links))
-    return _Results(sessions, is_complete, has_ends, next(iter(problems), None))
+    has_copies = not problems and len(by_id) < len(results)
+    return _Results(sessions, is_complete, has_ends, has_copies, next(iter(problems), None))
 
 
 def moment(milliseconds: float) -> datetime:

@@ -57,7 +57,7 @@ _COLUMNS = {
         "planned_at": "when",
     },
     "listings": {"listed": "text", "listed_at": "when"},
-    "reports": {"made_at": "when"},
+    "reports": {"made_at": "when", "change": "text", "seen_at": "when"},
     "tracking_sources": {"session_id": "text", "signature": "text", "computed_at": "when"},
     "corrections": {
         "table": "text",
@@ -111,7 +111,7 @@ _COMMENTS = {
 _DESCRIPTIONS = {
     "listings": "A row for each game, practice and old entry of a list, by each list that had it: when that was.",
     "raw": "One row for each distinct body of a response.",
-    "reports": "One row with the time of the last report.",
+    "reports": "The time of the last report, and a row for each change of a body with corrections that it could read.",
     "tracking_sources": "One row for each session with rows in tracking_loads and tracking_defenders.",
 }
 

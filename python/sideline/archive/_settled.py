@@ -367,6 +367,15 @@ class Ledger:
             for month in {row[MONTH][:7] for row in self.rows.values() if row[MONTH] != UNDATED}:
                 self._interrupted_in(month)
 
+    def games_of(self, events: Iterable[Event]) -> set[str]:
+        """Return the games that have the sessions of events in the archive."""
+        sessions = [session.id for event in events for session in event.sessions]
+        if self._table is None or not sessions:
+            return set()
+        batches = self._store.select(self._table, ["game_id", "status"], texts=("session_id", sessions))
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        return {row["game_id"] for row in rows if row["status"] != "withdrawn"} - {None}
+
     def find(self, unit: str) -> Mapping[str, Any] | None:
         """Return the row of a unit, also of a settled one."""
         if unit not in self.rows and self._table is not None:

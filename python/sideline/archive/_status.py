@@ -210,7 +210,8 @@ def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows:
     for game_id, game_rows in by_game.items():
         all_rows += game_rows
         parts = [row for row in game_rows if row["table"] in sources]
-        if not any(row["table"] == "locations" for row in parts):
+        tables = {row["table"] for row in parts}
+        if "locations" not in tables:
             continue
         worst = min(parts, key=lambda row: SEVERITY.index(row["status"]))
         reasons = [
@@ -222,7 +223,9 @@ def _with_answers(rows: Sequence[Row], units: Sequence[Row], signatures_of_rows:
         verdict = {**worst, "reasons": reasons}
         if game_id in outdated_games and SEVERITY.index("degraded") < SEVERITY.index(worst["status"]):
             verdict |= {"status": "degraded", "reasons": ["it was computed from older bodies: sync again"]}
-        all_rows += [{**verdict, "table": name} for name in ANSWERS]
+        # Each defender is that of a shot.
+        names = [name for name in ANSWERS if name != "tracking_defenders" or "shots" in tables]
+        all_rows += [{**verdict, "table": name} for name in names]
     return all_rows
 
 

@@ -118,9 +118,13 @@ class Sync:
             if self._only is not None:
                 self._scope = Scope(game_ids={event.id for event in lists.events.values() if self._is_selected(event)})
         else:
-            self._scope = Scope(game_ids=game_ids)
             self._ledger.read_events(game_ids, game_ids)
             lists.read_games(game_ids)
+            # A session that was in another game may not be in that one any more.
+            previous_ids = self._ledger.games_of(lists.events.values()) - {*game_ids}
+            self._ledger.read_events(previous_ids, previous_ids)
+            lists.read_games(sorted(previous_ids))
+            self._scope = Scope(game_ids={*game_ids, *previous_ids})
         self._context = Context(self._id, lists.clock, self._known)
         if lists.are_all_ids_unknown(team_ids, game_ids, self._known):
             self._add([*lists.outcomes, *lists.missing_games])
@@ -220,6 +224,7 @@ class Sync:
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
         """Return events that cannot be stored, and withdrawals of sessions that events no longer list."""
         lists = self._lists
+        lists.compare_sessions()
         sessions = {session.id for event in lists.events.values() for session in event.sessions}
         by_event: dict[str, list[Row]] = {}
         for row in self._known.values():

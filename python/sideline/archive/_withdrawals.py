@@ -6,14 +6,17 @@ finds the same.
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from ._life import COMPLETE, Observation
-from ._listing import Event
+from ._listing import MAX_EVENT_LENGTH, Event
 from ._plan import event_of, has_rows
 
 Row = Mapping[str, Any]
+
+_MAX_LENGTH = timedelta(days=31)
+"""An end that is later than this after the start is wrong."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,19 @@ class Lists:
 
     def covers(self, row: Row) -> bool:
         """Return whether the range contains the whole event: how the service reads a range is unknown."""
-        starts_at, ends_at = row["starts_at"], row["over_at"] or row["starts_at"]
+        starts_at, ends_at = row["starts_at"], row["over_at"]
+        if starts_at is None and ends_at is not None:
+            starts_at = ends_at - MAX_EVENT_LENGTH
+        elif starts_at is not None and (ends_at is None or ends_at - starts_at > _MAX_LENGTH):
+            ends_at = starts_at
         return starts_at is not None and self.start <= starts_at and ends_at < self.end
+
+    def never_cover(self, row: Row) -> bool:
+        """Return whether it is a stored game of the teams, without the times by which a range contains it."""
+        ends_at = row["over_at"]
+        has_time = row["starts_at"] is not None or (ends_at is not None and ends_at - self.end <= _MAX_LENGTH)
+        is_stored_game = row["game_id"] is not None and has_rows(row)
+        return is_stored_game and not has_time and any(team in self.teams for team in row["teams"] or ())
 
 
 def orphaned_events(
@@ -47,7 +61,8 @@ def orphaned_events(
 ) -> list[str]:
     """Return stored events that no list of events has, of which no list can say that they are gone.
 
-    The schedule alone lists them, or none of their teams is in the list of teams. They are requested by their ids.
+    The schedule alone lists them, none of their teams is in the list of teams, or they are games without times. They
+    are requested by their ids.
     """
     scheduled_ids = frozenset() if lists.schedule is None else lists.schedule.ids
     events: dict[str, None] = {}
@@ -57,7 +72,7 @@ def orphaned_events(
             continue
         is_scheduled = event_id in scheduled_ids and row["session_id"] is not None
         has_no_list = are_all_teams and not any(team in lists.teams for team in row["teams"] or ())
-        if is_scheduled or (has_no_list and lists.covers(row)):
+        if is_scheduled or (has_no_list and lists.covers(row)) or lists.never_cover(row):
             events[event_id] = None
     return list(events)
 
@@ -90,12 +105,17 @@ def missing_games(stored: Iterable[Row], find: Callable[[str], Row | None], list
     """
     found: dict[str, Observation] = {}
     for row in stored:
-        if row["operation"] == "schedule" and has_rows(row) and lists.covers(row):
+        if row["operation"] == "schedule" and has_rows(row) and (row["starts_at"] is None or lists.covers(row)):
             observation = _absent(row["game_id"], [lists.schedule])
             if observation is None:
                 continue
             event = find(f"game/{row['game_id']}")
-            if event is None or event["status"] not in COMPLETE or lists.covers(event):
+            if row["starts_at"] is None:
+                # Only its event says when it is.
+                is_within = event is not None and (event["status"] == "withdrawn" or lists.covers(event))
+            else:
+                is_within = event is None or event["status"] not in COMPLETE or lists.covers(event)
+            if is_within:
                 found[row["game_id"]] = observation
     return found
 
