@@ -20,7 +20,7 @@ from archives import NOW, SEASON, TABLES, WEEKS, WINTER, archive_of, contents, l
 from needs import library
 
 import sideline
-from sideline.archive import _fetch as fetch, _listing as listing, _plan as plan, _sync as sync
+from sideline.archive import _fetch as fetch, _listing as listing, _pipeline as pipeline, _plan as plan
 from test_audit import OPERATIONS, SEEDED
 
 deltalake = library("deltalake")
@@ -465,10 +465,10 @@ def test_a_report_shows_its_holes_in_a_notebook(tmp_path: Path, league: sideline
 
 def test_units_are_requested_by_whole_events_so_many_or_so_many_bytes_at_once() -> None:
     events = [[plan.Unit(operation, f"{number}") for operation in ("stats", "shots")] for number in range(500)]
-    assert [len(step) for step in sync._steps(events, lambda _: 1, settings())] == [400, 400, 200]
+    assert [len(step) for step in pipeline.steps_of(events, lambda _: 1, settings())] == [400, 400, 200]
     sizes = {"stats": settings().max_step_bytes // 8, "shots": 1}
-    assert [len(step) for step in sync._steps(events, lambda unit: sizes[unit.operation], settings())] == [16] * 62 + [8]
-    assert list(sync._steps([], lambda _: 1, settings())) == []
+    assert [len(step) for step in pipeline.steps_of(events, lambda unit: sizes[unit.operation], settings())] == [16] * 62 + [8]
+    assert list(pipeline.steps_of([], lambda _: 1, settings())) == []
 
 
 def test_the_size_of_bodies_decides_how_many_are_requested_next_and_small_chunks_make_the_same_archive(

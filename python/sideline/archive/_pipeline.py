@@ -2,11 +2,12 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from ._fetch import Fetched, Outcome, connection_error
+from ._plan import Unit
 from ._settings import Settings
 
 
@@ -93,3 +94,17 @@ class Pipeline:
         self._wait_for_storing()
         if chunk or parts:
             self._stored_last = self._storing.submit(self._store, chunk, parts)
+
+
+def steps_of(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int], settings: Settings) -> Iterator[list[Unit]]:
+    """Yield the units of whole events, so that a correction is seen with all of its consequences."""
+    step: list[Unit] = []
+    expected = 0
+    for group in groups:
+        step += group
+        expected += sum(map(size, group))
+        if len(step) >= settings.max_step_units or expected >= settings.max_step_bytes:
+            yield step
+            step, expected = [], 0
+    if step:
+        yield step

@@ -23,11 +23,10 @@ from ._life import COMPLETE, RESERVED_SEQUENCE, Observation, State, after, state
 from ._listing import Event, Received, fragment, moment
 from ._memory import trim
 from ._packed import pack
-from ._pipeline import Pipeline
+from ._pipeline import Pipeline, steps_of
 from ._plan import LIST_OPERATIONS, TEAMS_LIST, Unit, is_list
 from ._read import coverage
 from ._schemas import internal_schemas
-from ._settings import Settings
 from ._settled import Ledger
 from ._store import Store, now
 from ._stored_bodies import write_undecodable
@@ -434,7 +433,7 @@ class Sync:
     def _steps(self, groups: Iterable[list[Unit]], leases: Leases | None) -> Iterator[tuple[list[Unit], list[int]]]:
         """Yield the next units to fetch, and the parts to release once they are stored."""
         if leases is None:
-            for step in _steps(groups, self._expected_size, self._settings):
+            for step in steps_of(groups, self._expected_size, self._settings):
                 yield step, []
             return
         parts: dict[int, list[Sequence[Unit]]] = {}
@@ -453,7 +452,7 @@ class Sync:
             self._store.fence = leases.number
             order = [part for part in order if part not in leased]
             left = self._units_left([group for part in leased for group in parts[part]])
-            steps = list(_steps(left, self._expected_size, self._settings))
+            steps = list(steps_of(left, self._expected_size, self._settings))
             for step in steps[:-1]:
                 yield step, []
             if steps:
@@ -592,17 +591,3 @@ def _absent(unit: Unit, reason: str) -> Outcome:
 def _slices(outcomes: Sequence[Outcome], size: int) -> Iterator[list[Outcome]]:
     for first in range(0, len(outcomes), size):
         yield list(outcomes[first : first + size])
-
-
-def _steps(groups: Iterable[Sequence[Unit]], size: Callable[[Unit], int], settings: Settings) -> Iterator[list[Unit]]:
-    """Yield the units of whole events, so that a correction is seen with all of its consequences."""
-    step: list[Unit] = []
-    expected = 0
-    for group in groups:
-        step += group
-        expected += sum(map(size, group))
-        if len(step) >= settings.max_step_units or expected >= settings.max_step_bytes:
-            yield step
-            step, expected = [], 0
-    if step:
-        yield step
