@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -259,3 +260,15 @@ def test_the_names_and_codes_of_a_service_take_a_bounded_memory(place: str) -> N
     assert 1 << 20 < size < 8 << 20
     assert score.unreadable >= 26 and all(len(problem.path + problem.reason) < 1000 for problem in score.problems)
     assert score.feed(stats(1, 7, 1, PTS=12)), "a row without a new name or code needs no room"
+
+
+def test_teams_that_change_with_each_message_leave_no_names_behind() -> None:
+    score = score_of(snapshot(10))
+    tracemalloc.start()
+    try:
+        for team in range(2_000):
+            score.feed(update({"home_team_id": team, "teams": [{"id": team, "name": f"{team:060}"}]}))
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
+    assert score.home.name == f"{1_999:060}"
