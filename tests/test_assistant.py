@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,16 @@ def test_a_new_sync_changes_the_verdicts_of_a_running_server(service: sideline.S
             assert games[1] not in server.call("query", sql="from shots").verdicts
             archive.sync(game_ids=games[1:], tables=("shots", "sessions"), progress=False)
             assert games[1] in server.call("query", sql="from shots").verdicts
+
+
+def test_games_of_a_season_ahead_of_the_machine_have_their_verdicts(tmp_path: Path) -> None:
+    ahead = datetime.now(UTC) + timedelta(days=500)
+    with sideline.Simulator(seed=7, teams=4, games=8, now=ahead) as service, service.client() as client:
+        archive = sideline.Archive(tmp_path / "season", client)
+        archive.sync(start=ahead - timedelta(days=240), end=ahead + timedelta(days=1), tables=("shots", "games"), progress=False)
+        game = archive.scan("shots").select("game_id").drop_nulls().first().collect().item()
+    with assistant(tmp_path / "season", tmp_path, "--no-log") as server:
+        assert game in server.call("query", sql="from shots").verdicts
 
 
 # Personal data

@@ -457,6 +457,12 @@ def test_a_capture_that_names_files_outside_its_folder_is_refused(league: Servic
         sideline.Simulator.from_capture(tmp_path / "capture")
 
 
+def test_a_stream_that_is_watched_for_0_seconds_is_skipped_and_may_be_watched_later(league: Service, tmp_path: Path) -> None:
+    outcome_by_step = outcomes(run(league, tmp_path / "capture", live=0.0))
+    assert (outcome_by_step["live"], outcome_by_step["live_stats"]) == ("skipped", "skipped")
+    assert {"live", "live_stats"}.isdisjoint(outcomes(run(league, tmp_path / "capture")))
+
+
 # The command
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from service import Event, Features, PlayedGame, Request, Service
+from service.live import BINARY
 
 import sideline
 
@@ -371,3 +373,35 @@ def test_any_byte_of_an_event_stream_counts_as_a_heartbeat(second: Service, call
         assert len(second.live.of_kind("sse")) == 1
         # Without one the connection is lost.
         second.live.wait_for_connections(2, kind="sse")
+
+
+def test_a_retry_of_the_service_waits_no_longer_than_max_wait(second: Service, caller: sideline.Client) -> None:
+    with caller.live_stats("any", retry_wait=0.01, max_wait=0.2, recover="off") as stream:
+        next(stream)
+        second.live.send_event({"n": 1}, retry=60_000)
+        second.live.cut("sse")
+        notice = next(item for item in stream if isinstance(item, sideline.live.Disconnected))
+        assert notice.retry_at is not None and (notice.retry_at - notice.at).total_seconds() <= 0.2
+        second.live.wait_for_connections(2, kind="sse")
+
+
+@pytest.mark.parametrize("kind", ["sse", "websocket"])
+def test_a_message_that_is_not_utf_8_is_unreadable_and_keeps_its_bytes(kind: str, second: Service, caller: sideline.Client) -> None:
+    message = json.dumps({"type": "stats", "data": {"team_id": 1, "player_id": 7, "stats": {"PTS": 2, "N~": 1}}}).encode().replace(b"~", b"\xff")
+    stream: sideline.LiveStream[Any]
+    is_websocket = kind == "websocket"
+    stream = caller.live(token="token-0", notices=False) if is_websocket else caller.live_stats("any", notices=False)
+    score = sideline.LiveBoxScore()
+    with stream:
+        second.live.wait_for_connections(1)
+        if is_websocket:
+            second.live.send_frame(BINARY, message)
+        else:
+            second.live.send_raw(b"data: " + message + b"\n\n", "sse")
+        update = next(stream)
+    assert (update.raw, update.text) == (message, message.decode(errors="replace"))
+    with pytest.raises(sideline.DecodeError, match="UTF-8"):
+        update.to_dict()
+    assert not score.feed(update)
+    assert (score.unreadable, score.table().num_rows) == (1, 0)
+    assert "UTF-8" in score.problems[0].reason

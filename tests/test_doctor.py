@@ -485,3 +485,15 @@ def test_a_schedule_that_alone_is_refused_is_not_the_query_s_fault() -> None:
         report = looked(sideline.Client(**service.client_options()))
         assert "schedule" in those(report)
         assert "query" not in [check.name for check in report]
+
+
+def test_a_timeout_bounds_each_request_of_the_doctor_and_of_a_plan() -> None:
+    with Service(teams=2, games=1) as second, sideline.Client(**second.client_options(), max_retries=0) as client:
+        second.faults.add(delay=20.0)
+        start = time.monotonic()
+        assert client.doctor(timeout=0.3)["answer"].state == "failed"
+        for plan in (client.plan, client.season(2026).plan):
+            selection: dict[str, Any] = {} if plan != client.plan else {"start": "2026-11-01", "end": "2026-11-02"}
+            with pytest.raises(sideline.IncompleteError):
+                plan("shots", timeout=timedelta(seconds=0.3), **selection)
+        assert time.monotonic() - start < 15.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -230,3 +231,44 @@ def test_a_notice_of_a_class_of_your_own_is_that_of_its_base() -> None:
     assert not score.stale
     score.feed(LoggedGap(later(1), later(2), "reset"))
     assert score.stale
+
+
+def test_a_repeated_value_is_no_change() -> None:
+    score = sideline.LiveBoxScore()
+    assert score.feed(stats(1, 7, 1, PTS=2))
+    assert not score.feed(stats(1, 7, 2, PTS=2))
+    assert (score.updated_at, score.ignored) == (later(1), 1)
+    assert score.feed(stats(1, 7, 3, PTS=2, AST=1)), "a code is new"
+    assert score.feed(stats(1, 7, 4, PTS=None))
+
+
+def test_a_connection_that_was_lost_before_the_clock_was_set_back_is_stale() -> None:
+    at = datetime.now(UTC) + timedelta(hours=1)
+    assert score_of(sideline.live.Disconnected(at, "reset", None, 0, None)).stale
+
+
+@pytest.mark.parametrize("place", ["firstname", "lastname", "name", "code"])
+def test_the_names_and_codes_of_a_service_take_a_bounded_memory(place: str) -> None:
+    score = score_of(snapshot(10))
+    for player in range(1, 31):
+        text = f"{player:02}" + "x" * (1 << 20)
+        names = {place: text} if place.endswith("name") else {}
+        values = {text: 1} if place == "code" else {"PTS": player}
+        line = {"id": player, "player_details": names, "stats": values}
+        score.feed(update({"teams": [{"id": 100 + player, "name": text if place == "name" else "T", "player_stats": [line]}]}))
+    size = len(json.dumps(score.table().to_dicts())) if place != "code" else sum(map(len, score.table().column_names))
+    assert 1 << 20 < size < 8 << 20
+    assert score.unreadable >= 26 and all(len(problem.path + problem.reason) < 1000 for problem in score.problems)
+    assert score.feed(stats(1, 7, 1, PTS=12)), "a row without a new name or code needs no room"
+
+
+def test_teams_that_change_with_each_message_leave_no_names_behind() -> None:
+    score = score_of(snapshot(10))
+    tracemalloc.start()
+    try:
+        for team in range(2_000):
+            score.feed(update({"home_team_id": team, "teams": [{"id": team, "name": f"{team:060}"}]}))
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
+    assert score.home.name == f"{1_999:060}"

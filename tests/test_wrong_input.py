@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from independent import as_json, server
 from needs import library
 from peers import HEAD, answer, peer
+from service import Service
 
 import sideline
 
@@ -392,3 +394,76 @@ def test_the_broadcast_key_is_redacted_in_addresses(service: sideline.Simulator,
     payload = client.broadcast_teams()
     assert service.api_key not in payload.url
     assert service.requests[-1].query == {"apikey": service.api_key}
+
+
+# Lists of names, misspelt names, and what has ended.
+
+
+def stats() -> sideline.Payload:
+    players = [{"id": 7, "stats": {"PTS": 2}}, {"id": 8, "stats": {"PTS": 3}}]
+    body = json.dumps({"teams": [{"id": 1, "name": "A", "player_stats": players}]})
+    return sideline.Payload.from_bytes("stats", body.encode(), session_id="s")
+
+
+def box_score() -> sideline.Table:
+    return stats().table("box_score")
+
+
+def test_one_source_is_a_list_of_one() -> None:
+    with Service(teams=2, games=1) as second, sideline.Client(**second.client_options()) as client:
+        with client.live(token="token-0", sources="stats", give_up_on=401):
+            assert second.live.wait_for_connections(1).sources == ["stats"]
+
+
+def test_one_statistic_is_a_list_of_one() -> None:
+    library("matplotlib").use("agg")
+    axes = sideline.plot.compare_players(box_score(), [7, 8], stats="PTS")
+    assert "PTS" in {text.get_text() for text in axes.texts}
+
+
+@pytest.mark.parametrize("statuses", ["404", 4.5])
+@pytest.mark.parametrize("stream", ["live", "live_stats"])
+def test_what_is_no_status_is_refused_by_its_name(nowhere: sideline.Client, stream: str, statuses: Any) -> None:
+    with pytest.raises(TypeError, match=r"^give_up_on is one or more statuses, such as \(401, 403\), not (str|float)$"):
+        getattr(nowhere, stream)("g", give_up_on=statuses)
+
+
+MISSPELT: dict[str, Callable[[], object]] = {
+    "shots": lambda: sideline.Archive("nothing").scan("shot"),  # type: ignore[arg-type]
+    "box_score": lambda: sideline.Archive("nothing").export("sqlite:///x", tables="box_scor"),
+    "PTS": lambda: sideline.SCHEMAS["box_score"]["PST"],
+    "stats_details": lambda: sideline.Payload.from_bytes("stat_details", b"{}"),  # type: ignore[arg-type]
+    "no_teleport": lambda: sideline.audit(player_stats=box_score(), thresholds={"no_telepor": 1}),
+    "America/New_York": lambda: stats().table(tz="America/New_Yorc"),
+    "player_id": lambda: sideline.metrics.effective_field_goal(box_score(), by="player_ids"),
+}
+
+
+@pytest.mark.parametrize("name", MISSPELT)
+def test_a_misspelt_name_is_suggested(name: str) -> None:
+    with pytest.raises((ValueError, KeyError), match=rf"did you mean [^?]*\b{name}\b"):
+        MISSPELT[name]()
+
+
+USES: dict[str, Callable[[sideline.LiveStream[Any]], object]] = {
+    "with": lambda stream: stream.__enter__(),
+    "serve": lambda stream: stream.serve(),
+    "display": lambda stream: stream.display(),
+    "for": lambda stream: list(stream),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_closed_stream_says_so(nowhere: sideline.Client, use: str) -> None:
+    stream = nowhere.live_stats("g")
+    stream.close()
+    with pytest.raises(sideline.StreamClosed, match="open another one"):
+        USES[use](stream)
+
+
+@pytest.mark.parametrize("method", ["to_csv", "to_parquet"])
+def test_a_file_that_cannot_be_written_is_named(method: str, tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "rows.out"
+    with pytest.raises(FileNotFoundError) as error:
+        getattr(box_score(), method)(path)
+    assert error.value.filename == str(path)

@@ -282,6 +282,7 @@ class AsyncClient(BaseClient):
         start: Time | None = None,
         end: Time | None = None,
         columns: Sequence[str] | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> _engines.Plan:
         """Return the plan of a table: every request that it takes, before the first is sent.
 
@@ -296,6 +297,7 @@ class AsyncClient(BaseClient):
             game_ids, session_ids: only these, instead of a range.
             start, end: the range; default of `end`: now.
             columns: those that are read; default: all.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
         Raises `ValueError` for a table of neither sessions nor games.
 
@@ -313,7 +315,7 @@ class AsyncClient(BaseClient):
             end=end,
             columns=columns,
         )
-        return await plan_async(self, selection)
+        return await plan_async(self, selection, timeout)
 
     def season(
         self, season: str | int, *, team_ids: Any = None, store: str | PathLike[str] | None = None
@@ -338,11 +340,12 @@ class AsyncClient(BaseClient):
 
         return self._as(Client)
 
-    async def doctor(self) -> doctor.Report:
+    async def doctor(self, *, timeout: Timeout | Duration | None = None) -> doctor.Report:
         """Check the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for
-        that. It sends about ten small requests. `sideline doctor` is the same on the command line.
+        that. It sends about ten small requests, each with this `timeout`, seconds or a `sideline.Timeout`; default: the
+        client's. `sideline doctor` is the same on the command line.
 
         >>> report = await client.doctor()
         >>> report.ok
@@ -350,7 +353,7 @@ class AsyncClient(BaseClient):
         >>> report["username"]
         Check(name='username', state='ok', found='... (argument)', advice='')
         """
-        return await doctor_async(self)
+        return await doctor_async(self, timeout)
 
     async def aclose(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""

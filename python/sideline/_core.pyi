@@ -37,8 +37,8 @@ class CoreClient:
         """Raise the error of the first signed request (or the first of the Broadcast API) if a credential is missing or
         the client is closed.
         """
-    def probe_sync(self) -> dict[str, Any]: ...
-    async def probe_async(self) -> dict[str, Any]: ...
+    def probe_sync(self, timeout: _Limits | None) -> dict[str, Any]: ...
+    async def probe_async(self, timeout: _Limits | None) -> dict[str, Any]: ...
     def drift(self) -> Table:
         """Return the table `drift`."""
     def close(self) -> None: ...
@@ -558,7 +558,7 @@ class Update:
         """
     @property
     def text(self) -> str:
-        """The message as text."""
+        """The message as text; invalid UTF-8 is replaced, and only `raw` has the original bytes."""
     @property
     def raw(self) -> bytes:
         """The message as received, in bytes."""

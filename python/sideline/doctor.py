@@ -22,6 +22,9 @@ __all__ = ["Check", "Report"]
 
 T = TypeVar("T")
 
+CallLimits = tuple[float | None, float | None, float] | None
+"""Connect, read and total timeout of each request; `None`: the client's."""
+
 State = Literal["ok", "failed", "missing", "skipped"]
 
 
@@ -113,6 +116,9 @@ _EXPIRY_WARNING_DAYS = 14
 _LOCATIONS_WINDOW_S = 10
 """Seconds of positions that are requested."""
 
+_OPEN_S = 10.0
+"""Seconds that the websocket may take to open."""
+
 _CAPTURE_ADVICE = "run sideline capture FOLDER: its report says what the service sends, without names and ids"
 
 _QUERY_IS_SIGNED = (
@@ -130,8 +136,9 @@ _SETTINGS_ADVICE = {
 
 
 class _Doctor:
-    def __init__(self, core: CoreClient, is_async: bool) -> None:
+    def __init__(self, core: CoreClient, limits: CallLimits, is_async: bool) -> None:
         self.core = core
+        self.limits = limits
         self.is_async = is_async
         self.checks: list[Check] = []
         self.settings = {name: (value, source) for name, value, source in core.settings()}
@@ -146,8 +153,8 @@ class _Doctor:
     async def call(self, operation: str, arguments: dict[str, Any]) -> Payload:
         # Not through the client's own method, because unknown fields do not matter here.
         if self.is_async:
-            return await self.core.call_async(operation, arguments, None)
-        return self.core.call_sync(operation, arguments, None)
+            return await self.core.call_async(operation, arguments, self.limits)
+        return self.core.call_sync(operation, arguments, self.limits)
 
     async def run_blocking(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a blocking function, in a thread if an event loop is running."""
@@ -194,7 +201,9 @@ class _Doctor:
         try:
             proxy = self.core.proxy()
             name = "TLS"
-            probe: dict[str, Any] = await self.core.probe_async() if self.is_async else self.core.probe_sync()
+            probe: dict[str, Any] = (
+                await self.core.probe_async(self.limits) if self.is_async else self.core.probe_sync(self.limits)
+            )
         except SidelineError as error:
             self.note(name, "failed", str(error), _SETTINGS_ADVICE[name])
             self.skip(tuple(step for step in steps if step != name), "no connection to the service is possible")
@@ -401,8 +410,9 @@ class _Doctor:
         if token is None:
             self.skip(names[1:], "there is no token")
             return
+        seconds = min(_OPEN_S, self.limits[2]) if self.limits else _OPEN_S
         try:
-            problem = await self.run_blocking(_open_error, open_live(token, 10.0))
+            problem = await self.run_blocking(_open_error, open_live(token, seconds), seconds)
         except SidelineError as error:
             self.failed(names[1], error)
             return
@@ -417,17 +427,21 @@ class _Doctor:
             self.note(names[1], "failed", f"not opened at {where}: {problem}", advice)
 
     async def token(self, game_id: str) -> str:
-        return await self.core.token_async(game_id, None) if self.is_async else self.core.token_sync(game_id, None)
+        if self.is_async:
+            return await self.core.token_async(game_id, self.limits)
+        return self.core.token_sync(game_id, self.limits)
 
     async def check_broadcast_key(self) -> None:
         await self.try_call("Broadcast key", self.call("broadcast_teams", {}), lambda _: "accepted")
 
 
-async def examine(core: CoreClient, open_live: Callable[[str, float], "LiveStream"], *, is_async: bool) -> Report:
+async def examine(
+    core: CoreClient, open_live: Callable[[str, float], "LiveStream"], limits: CallLimits, *, is_async: bool
+) -> Report:
     """Run all steps, in the order of their dependencies."""
     if core.closed:
         raise SidelineError("the client is closed; create a new one")
-    doctor = _Doctor(core, is_async)
+    doctor = _Doctor(core, limits, is_async)
     doctor.check_settings()
     is_reached = await doctor.check_connection()
     by_signature = ("stats", "table", "shots", "locations", "websocket token", "websocket")
@@ -509,7 +523,7 @@ def _fetch_certificate(host: str, port: int) -> tuple[str, int] | None:
     return _certificate(shown) if shown else None
 
 
-def _open_error(stream: "LiveStream") -> str | None:
+def _open_error(stream: "LiveStream", seconds: float) -> str | None:
     """Return why a stream cannot be opened, or `None` if it stays open for longer than a service needs to refuse it."""
     from .live import Connected, Disconnected
 
@@ -518,13 +532,13 @@ def _open_error(stream: "LiveStream") -> str | None:
     try:
         is_open = False
         # The service may refuse a token by closing the connection right after opening it.
-        for wait in (10.0, 0.3):
+        for wait in (seconds, 0.3):
             item = core.next_within(wait)
             if isinstance(item, Disconnected):
                 return item.reason
             is_open = is_open or isinstance(item, Connected)
             if not is_open:
-                return "it did not open within 10 s"
+                return f"it did not open within {seconds:g} s"
         return None
     finally:
         stream.close()

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, Unpack, cast
 
 from ._client import AsyncClient, Client, ClientOptions, Duration, Sport, Time, as_seconds, keep_alive, named
 from ._core import CoreSimulator
-from ._rows import facts_html
+from ._rows import did_you_mean, facts_html
 
 __all__ = ["Credentials", "Faults", "SeenRequest", "Simulator", "StreamFaults"]
 
@@ -275,8 +275,9 @@ def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[b
             raise ValueError('restricted_teams is not a privilege: write privileges={"restricted_teams": [..]}')
     stats, shots, restricted = settings.pop("stats"), settings.pop("shots"), settings.pop("restricted_teams")
     if settings:
-        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(settings)}")
-    return bool(stats), bool(shots), list(restricted)
+        hint = did_you_mean(next(iter(settings)), ("stats", "shots", "restricted_teams"))
+        raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(settings)}{hint}")
+    return bool(stats), bool(shots), [restricted] if isinstance(restricted, (int, str)) else list(restricted)
 
 
 class Simulator:

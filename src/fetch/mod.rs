@@ -81,11 +81,9 @@ impl Payload {
         context: Context,
     ) -> Result<Self> {
         let Some((operation, resource)) = operation::find(operation, sport, &context) else {
-            let names: Vec<&str> = operation::names().collect();
-            return Err(Error::Argument(format!(
-                "there is no operation {operation:?}; it is one of {}",
-                names.join(", ")
-            )));
+            let candidates = operation::names().collect::<Vec<_>>().join(", ");
+            let text = format!("there is no operation {operation:?}; it is one of {candidates}");
+            return Err(Error::UnknownName { text, name: operation.into(), candidates });
         };
         Ok(Payload { operation, resource, sport, context, parts, join, body: OnceLock::new() })
     }

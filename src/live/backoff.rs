@@ -7,9 +7,9 @@ use std::time::Duration;
 const MIN_STABLE_UPTIME: Duration = Duration::from_secs(5);
 /// The wait after the second short connection in a row that delivered something. It doubles with each further one.
 const SHORT_CONNECTION_WAIT: Duration = Duration::from_millis(50);
-/// Minimum wait that `retry:` can set.
+/// Minimum wait that `retry:` can set; the maximum is `max_wait`.
 pub(super) const MIN_RETRY: Duration = Duration::from_millis(100);
-/// Maximum wait that the service can request, by `retry:` or `Retry-After`, unless `max_wait` is longer.
+/// Maximum wait that `Retry-After` can request, unless `max_wait` is longer.
 const MAX_REQUESTED_WAIT: Duration = Duration::from_secs(60);
 /// Where waits start to grow if `retry_wait` is 0.
 const MIN_STEP: Duration = Duration::from_millis(1);
@@ -32,15 +32,14 @@ impl Backoff {
         Backoff { retry_wait, max_wait, server_retry: None, failed_attempts: 0, short_connections: 0 }
     }
 
-    /// The longest wait that the service can request.
+    /// The longest wait that `Retry-After` can request.
     pub(super) fn longest_requested(&self) -> Duration {
         self.max_wait.max(MAX_REQUESTED_WAIT)
     }
 
     /// Records the service's `retry:`, which applies after connections that delivered something.
     pub(super) fn set_server_retry(&mut self, retry: Option<Duration>) {
-        let longest = self.longest_requested();
-        self.server_retry = retry.map(|retry| retry.clamp(MIN_RETRY, longest)).or(self.server_retry);
+        self.server_retry = retry.map(|retry| retry.min(self.max_wait).max(MIN_RETRY)).or(self.server_retry);
     }
 
     /// The wait after a failed attempt, or a connection that was lost at once. `jitter` is in 0..1.
@@ -117,7 +116,7 @@ mod tests {
         assert_eq!(backoff.after_loss(seconds(1), true, 0.0), Duration::from_millis(2_500));
         backoff.set_server_retry(None);
         assert_eq!(backoff.after_loss(seconds(9), true, 0.0), Duration::from_millis(2_500));
-        for (retry, wait) in [(0, MIN_RETRY), (86_400_000, seconds(60))] {
+        for (retry, wait) in [(0, MIN_RETRY), (10_001, seconds(10)), (86_400_000, seconds(10))] {
             backoff.set_server_retry(Some(Duration::from_millis(retry)));
             assert_eq!(backoff.after_loss(seconds(9), true, 0.0), wait);
         }

@@ -15,11 +15,12 @@ use reader::Body;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tables::Context;
 use tables::from_rows::{floats, from_columns, integers, texts};
 
 /// Number of problems that are kept.
 const MAX_PROBLEMS: usize = 20;
+/// Maximum of names and codes.
+const MAX_TEXT_BYTES: usize = 4 << 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
 const CONFIRMED_AFTER: Duration = Duration::from_secs(5);
@@ -168,8 +169,9 @@ impl BoxScore {
             self.leave_out(problem, received_at);
         }
         let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin, from.at);
+        let mut text_bytes = self.text_bytes();
         for row in read.rows {
-            if let Err(problem) = self.reserve(&row) {
+            if let Err(problem) = self.reserve(&row, &mut text_bytes) {
                 self.leave_out(problem, received_at);
                 continue;
             }
@@ -189,22 +191,38 @@ impl BoxScore {
         self.problems.push_back((at, problem));
     }
 
-    /// Makes room for a row, so that the table can always have its columns; an error if there is none.
-    fn reserve(&mut self, row: &Row) -> std::result::Result<(), Problem> {
+    /// The bytes of its names and codes.
+    fn text_bytes(&self) -> usize {
+        let lines = self.teams.values().flat_map(|team| team.lines.values());
+        let in_lines = lines.map(|line| rows::text_bytes(Some(&line.names), line.cells.keys()));
+        let team_names = self.teams.values().filter_map(|team| team.name.as_deref()).map(str::len);
+        self.codes.iter().map(String::len).chain(team_names).chain(in_lines).sum()
+    }
+
+    /// Makes room for a row beside these texts, so that the table can always have its columns; an error if there is none.
+    fn reserve(&mut self, row: &Row, text_bytes: &mut usize) -> std::result::Result<(), Problem> {
         let team = self.teams.get(&row.team_id);
-        let is_known = team.is_some_and(|team| team.lines.contains_key(&row.player_id));
+        let line = team.and_then(|team| team.lines.get(&row.player_id));
+        let is_known = line.is_some();
         let codes = row.stats.iter().map(|(code, _)| code);
-        let new: Vec<String> = codes.filter(|code| !self.codes.contains(*code)).cloned().collect();
-        if is_known && new.is_empty() {
+        let codes = codes.filter(|code| line.is_none_or(|line| !line.cells.contains_key(*code)));
+        let new: Vec<String> = codes.clone().filter(|code| !self.codes.contains(*code)).cloned().collect();
+        let team_name = row.team_name.as_deref().filter(|_| team.is_none_or(|team| team.name != row.team_name));
+        let names = Some(&row.names).filter(|names| line.is_none_or(|line| line.names != **names));
+        let size = rows::text_bytes(names, codes) + team_name.map_or(0, str::len);
+        let has_room = size == 0 || *text_bytes + size <= MAX_TEXT_BYTES;
+        if is_known && new.is_empty() && has_room {
+            *text_bytes += size;
             return Ok(());
         }
         let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
         let rows = known + usize::from(!is_known) + usize::from(team.is_none());
         // The limits of a table of an empty body.
-        if tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0) {
-            let reason = format!("no table has room for it beside {known} rows and {} codes", self.codes.len());
-            return Err(Problem { path: "$".into(), reason });
+        if !has_room || tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0) {
+            let beside = format!("{known} rows and {} codes, with texts of {text_bytes} bytes", self.codes.len());
+            return Err(Problem::new("$", format!("no table has room for it beside {beside}")));
         }
+        *text_bytes += size;
         self.codes.extend(new);
         Ok(())
     }
@@ -256,23 +274,16 @@ impl BoxScore {
         lines.map(|(team_id, team, (player_id, line))| {
             let is_named = [&line.names.first, &line.names.last].into_iter().flatten().any(|name| !name.is_empty());
             let names = self.roster.get(player_id).filter(|_| !is_named).unwrap_or(&line.names);
-            let (team_name, player_id, version) = (team.name.clone(), *player_id, line.version);
-            let (names, stats) = (names.clone(), line.values());
-            Row { team_id, team_name, player_id, names, version, stats, ..Row::default() }
+            let (team_name, names, stats) = (team.name.clone(), names.clone(), line.values());
+            Row { team_id, team_name, player_id: *player_id, names, version: line.version, stats, ..Row::default() }
         })
     }
 
     /// Builds the table `box_score`.
     pub fn table(&self) -> Result<RecordBatch> {
         let json = rows::to_body(&self.rows().collect::<Vec<_>>());
-        tables::decode(
-            resource::of_sport(&STATS, self.sport),
-            "box_score",
-            None,
-            &Body::from(json.as_bytes()),
-            &Context::default(),
-        )
-        .map_err(|error| Error::decode(error, &Scrubber::default()))
+        rows::box_score(resource::of_sport(&STATS, self.sport), &Body::from(json.as_bytes()))
+            .map_err(|error| Error::decode(error, &Scrubber::default()))
     }
 }
 
@@ -291,13 +302,10 @@ impl ScoreLine {
         }
         self.version = row.version.or(self.version);
         self.occurred_at = self.occurred_at.max(row.occurred_at);
-        if kind == RowsKind::Change {
-            self.change(row.stats, from);
-            return true;
-        }
         let before = self.values();
         let codes: BTreeSet<&String> = row.stats.iter().map(|(code, _)| code).collect();
         match origin {
+            _ if kind == RowsKind::Change => self.change(row.stats, from),
             Origin::Request { gap, confirmed_until } if !has_versions => {
                 // A code that is zero may be left out.
                 self.cells.retain(|code, cell| cell.from.item >= confirmed_until || codes.contains(code));

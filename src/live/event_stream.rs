@@ -122,8 +122,8 @@ impl EventStreamConnection {
         let limit = self.decoder.limit;
         let fed = self.decoder.feed(&chunk, |frame| match frame {
             SseItem::Event(event) => {
-                let (event, id, text) = (event.event, event.id, event.data);
-                into.push(Item::Update(Update { event, id, text, binary: None, seq: None, source: None, received_at }));
+                let (event, id, (text, binary)) = (event.event, event.id, Update::decode(event.data));
+                into.push(Item::Update(Update { event, id, text, binary, seq: None, source: None, received_at }));
             }
             SseItem::Skipped(size) => into.push(Item::Notice(Notice::skipped("event", size, limit, received_at))),
             SseItem::Comment(_) => {}

@@ -54,8 +54,19 @@ pub(super) fn decode_by_the_standard(bytes: &[u8]) -> (Vec<SseItem>, String, Opt
 fn decode(limit: usize, chunks: &[&[u8]]) -> (Vec<SseItem>, Result<(), EventTooLarge>, SseDecoder) {
     let mut decoder = SseDecoder::new(limit, "".into());
     let mut items = Vec::new();
-    let end = chunks.iter().try_for_each(|chunk| decoder.feed(chunk, |item| items.push(item)));
+    let end = chunks.iter().try_for_each(|chunk| decoder.feed(chunk, |item| items.push(replace_invalid(item))));
     (items, end, decoder)
+}
+
+/// Replaces invalid UTF-8 in the data of an event, as the standard does.
+pub(super) fn replace_invalid(item: SseItem) -> SseItem {
+    match item {
+        SseItem::Event(SseEvent { event, data, id }) => {
+            let data = String::from_utf8_lossy(&data).into_owned().into_bytes();
+            SseItem::Event(SseEvent { event, data, id })
+        }
+        other => other,
+    }
 }
 
 /// Splits the bytes into chunks of 0 to 7.

@@ -66,14 +66,14 @@ impl GameState {
         match self {
             GameState::Snapshot { transport, request } => {
                 let response = send(transport, request).await?;
-                let update = update(&response, None, text_of(&response));
+                let update = update(&response, None, response.body.as_slice().to_vec());
                 state(transport, update, Vec::new(), requested_at)
             }
             GameState::CatchUp { transport, request, game, has_shots } => {
                 let refusal = match send(transport, request).await {
                     Ok(response) => {
                         let missing = missing_parts(&response.body, *has_shots);
-                        let update = update(&response, Some(CATCH_UP), text_of(&response));
+                        let update = update(&response, Some(CATCH_UP), response.body.as_slice().to_vec());
                         return state(transport, update, missing, requested_at);
                     }
                     Err(failure) if failure.is_refusal => failure.why,
@@ -98,16 +98,11 @@ fn missing_parts(body: &Body, has_shots: bool) -> Vec<&'static str> {
     plays.into_iter().chain((has_shots && lacks(SHOTS)).then_some(SHOTS)).collect()
 }
 
-fn state(
-    transport: &Transport,
-    update: Update,
-    missing: Vec<&'static str>,
-    requested_at: SystemTime,
-) -> Result<State, Failure> {
+fn state(transport: &Transport, update: Update, missing: Vec<&'static str>, at: SystemTime) -> Result<State, Failure> {
     let rows = rows::read(update.raw(), transport.config().sport).filter(|read| read.kind != RowsKind::Change);
     match rows {
         Some(rows) if !(rows.rows.is_empty() && rows.problems.is_empty()) => {
-            Ok(State { update, rows, missing, requested_at })
+            Ok(State { update, rows, missing, requested_at: at })
         }
         _ => Err("the response holds no row of a box score".into()),
     }
@@ -141,7 +136,7 @@ async fn sum_of_sessions(transport: &Transport, game: &Request, requested_at: Sy
         return Err(Failure { is_refusal: last.is_none(), ..refusal });
     }
     let last = last.ok_or_else(|| Failure::from("the game has no sessions"))?;
-    let update = update(&last, Some(SESSION_STATS), sum.into_body());
+    let update = update(&last, Some(SESSION_STATS), sum.into_body().into_bytes());
     let mut summed = state(transport, update, Vec::new(), requested_at)?;
     summed.rows.problems = problems;
     Ok(summed)
@@ -168,11 +163,7 @@ async fn send(transport: &Transport, request: &Request) -> Result<Response, Fail
     })
 }
 
-fn text_of(response: &Response) -> String {
-    String::from_utf8_lossy(response.body.as_slice()).into_owned()
-}
-
-fn update(response: &Response, source: Option<&str>, text: String) -> Update {
-    let (source, received_at) = (source.map(Into::into), response.fetched_at);
-    Update { event: None, id: "".into(), text, binary: None, seq: None, source, received_at }
+fn update(response: &Response, source: Option<&str>, message: Vec<u8>) -> Update {
+    let ((text, binary), source, received_at) = (Update::decode(message), source.map(Into::into), response.fetched_at);
+    Update { event: None, id: "".into(), text, binary, seq: None, source, received_at }
 }

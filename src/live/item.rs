@@ -23,7 +23,7 @@ pub struct Update {
     pub id: Arc<str>,
     /// The message; invalid UTF-8 is replaced.
     pub text: String,
-    /// The original bytes of a binary message that is not UTF-8.
+    /// The original bytes of a message that is not UTF-8.
     pub binary: Option<Arc<[u8]>>,
     /// The sequence number (docs/wire.md, "Websocket").
     pub seq: Option<i64>,
@@ -124,6 +124,13 @@ impl Update {
         let Update { event, id, text, binary, seq: _, source, received_at: _ } = self;
         let shared = [event.as_ref(), Some(id), source.as_ref()].into_iter().flatten().map(|text| text.len());
         text.capacity() + binary.as_ref().map_or(0, |bytes| bytes.len()) + shared.sum::<usize>()
+    }
+
+    /// The text of a message, and its bytes if they are not UTF-8.
+    pub(super) fn decode(bytes: Vec<u8>) -> (String, Option<Arc<[u8]>>) {
+        String::from_utf8(bytes).map(|text| (text, None)).unwrap_or_else(|error| {
+            (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(error.into_bytes().into()))
+        })
     }
 
     /// The message's bytes.

@@ -127,6 +127,12 @@ impl Names {
     }
 }
 
+/// The bytes of these names and codes of a row.
+pub(super) fn text_bytes<'a>(names: Option<&'a Names>, codes: impl Iterator<Item = &'a String>) -> usize {
+    let names = names.into_iter().flat_map(|names| names.first.iter().chain(&names.last));
+    codes.chain(names).map(String::len).sum()
+}
+
 /// A body of `stats` with these rows, of which those of a team follow each other.
 pub(super) fn to_body(rows: &[Row]) -> String {
     let line = |row: &Row| {
@@ -311,7 +317,7 @@ fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
     Some(read_rows)
 }
 
-fn box_score(resource: &'static Resource, body: &Body) -> Result<RecordBatch, DecodeError> {
+pub(super) fn box_score(resource: &'static Resource, body: &Body) -> Result<RecordBatch, DecodeError> {
     tables::decode(resource, "box_score", None, body, &Context::default())
 }
 

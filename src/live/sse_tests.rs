@@ -57,7 +57,7 @@ fn read(case: &Case, chunks: &[&[u8]]) -> CaseOutcome {
         let fed = decoder.feed(chunk, |item| match item {
             SseItem::Event(event) => {
                 let kind = event.event.as_deref().unwrap_or("message").to_string();
-                outcome.events.push([kind, event.data, event.id.to_string()]);
+                outcome.events.push([kind, String::from_utf8_lossy(&event.data).into(), event.id.to_string()]);
             }
             SseItem::Comment(text) => comments.push(text),
             SseItem::Skipped(size) => outcome.skipped.push(size),
@@ -115,7 +115,8 @@ fn own_cases_are_as_the_standard_says() {
         for item in items {
             match item {
                 SseItem::Event(event) => {
-                    events.push([event.event.as_deref().unwrap_or("message").into(), event.data, event.id.to_string()]);
+                    let data = String::from_utf8_lossy(&event.data).into();
+                    events.push([event.event.as_deref().unwrap_or("message").into(), data, event.id.to_string()]);
                 }
                 SseItem::Comment(text) => comments.push(text),
                 SseItem::Skipped(size) => panic!("skipped {size}"),

@@ -67,7 +67,8 @@ impl Staleness {
     }
 
     pub(super) fn is_stale(&self, now: SystemTime) -> bool {
-        let is_lost = |since: SystemTime| now.duration_since(since).is_ok_and(|elapsed| elapsed >= MAX_LOST);
+        // After a step back of the clock it is unknown for how long.
+        let is_lost = |since: SystemTime| now.duration_since(since).map_or(true, |elapsed| elapsed >= MAX_LOST);
         !self.open.is_empty() || self.final_gap_end.is_some() || self.disconnected.is_some_and(is_lost)
     }
 
@@ -129,6 +130,7 @@ mod tests {
         staleness.notice(&disconnected_at(30), 0);
         assert!(!staleness.is_stale(at(10)));
         assert!(staleness.is_stale(at(11)), "counted from the first of the failures");
+        assert!(staleness.is_stale(at(9)), "the clock was set back");
         staleness.notice(&Notice::Connected { at: at(31) }, 0);
         assert!(!staleness.is_stale(at(99)));
     }

@@ -81,7 +81,7 @@ fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
     if !update.text.contains("\"stats\"") {
         return None;
     }
-    let body = Body::from(update.text.as_bytes());
+    let body = Body::from(update.raw());
     let padded_body = body.padded();
     let message = match Value::of(&body, &padded_body) {
         Ok(message) => message,
@@ -92,7 +92,7 @@ fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
     let is_stats = message.get("type")?.text()? == "stats";
     let has_data = message.get("data").is_some_and(|data| data.is_object());
     let without_data = || Problem::new("$.data", "a stats message without an object");
-    is_stats.then(|| has_data.then_some(update.text.as_bytes()).ok_or_else(without_data))
+    is_stats.then(|| has_data.then_some(update.raw()).ok_or_else(without_data))
 }
 
 /// `Recovering` and `Recovered` have a row for themselves and one for each of their updates.

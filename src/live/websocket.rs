@@ -337,10 +337,7 @@ impl WebsocketConnection {
     ) -> std::result::Result<(), Scrubbed> {
         let (text, binary) = match incoming {
             Incoming::Text(text) => (text, None),
-            Incoming::Binary(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => (text, None),
-                Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), Some(error.into_bytes().into())),
-            },
+            Incoming::Binary(bytes) => Update::decode(bytes),
             Incoming::Ping(payload) => {
                 self.write(Opcode::Pong, &payload);
                 return Ok(());

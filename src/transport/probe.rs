@@ -48,15 +48,15 @@ pub struct ProbeFailure {
 
 impl Transport {
     /// Fails if the settings are wrong. Network failures are part of the result.
-    pub async fn probe(&self) -> Result<Probe> {
+    pub async fn probe(&self, total: Option<Duration>) -> Result<Probe> {
         tokio::select! {
             biased;
             () = self.closed() => Err(Error::Closed),
-            probe = self.run_probe() => probe,
+            probe = self.run_probe(total) => probe,
         }
     }
 
-    async fn run_probe(&self) -> Result<Probe> {
+    async fn run_probe(&self, total: Option<Duration>) -> Result<Probe> {
         let config = &self.shared.config;
         let url = probe_url(&config.base_url)?;
         let is_direct = config.proxies.describe(&url)?.is_none();
@@ -67,7 +67,8 @@ impl Transport {
         probe.addresses.dedup();
 
         let sent = machine::now();
-        let result = timeout(config.timeouts.total, client.execute(Request::new(Method::GET, url.clone()))).await;
+        let total = total.unwrap_or(config.timeouts.total);
+        let result = timeout(total, client.execute(Request::new(Method::GET, url.clone()))).await;
         let error = match result {
             Ok(Ok(response)) => {
                 probe.status = Some(response.status().as_u16());

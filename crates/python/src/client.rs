@@ -137,16 +137,16 @@ impl CoreClient {
         errors::guard(py, || made().map_err(|e| self.raise(py, e)))
     }
 
-    fn probe_sync<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn probe_sync<'py>(&self, py: Python<'py>, timeout: Option<convert::Limits>) -> PyResult<Bound<'py, PyDict>> {
         errors::guard(py, || {
-            let future = self.probe().map_err(|e| self.raise(py, e))?;
+            let future = self.probe(convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
             describe_probe(py, runtime::wait(py, future)?)
         })
     }
 
-    fn probe_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn probe_async<'py>(&self, py: Python<'py>, timeout: Option<convert::Limits>) -> PyResult<Bound<'py, PyAny>> {
         errors::guard(py, || {
-            let future = self.probe().map_err(|e| self.raise(py, e))?;
+            let future = self.probe(convert::timeout(timeout)?).map_err(|e| self.raise(py, e))?;
             runtime::awaitable(py, future, |py, probe| describe_probe(py, probe)?.into_py_any(py))
         })
     }
@@ -227,9 +227,12 @@ impl CoreClient {
     }
 
     /// Finds out how far a connection gets.
-    fn probe(&self) -> Result<impl Future<Output = Result<Probe>> + Send + 'static + use<>> {
+    fn probe(
+        &self,
+        timeout: Option<CallTimeout>,
+    ) -> Result<impl Future<Output = Result<Probe>> + Send + 'static + use<>> {
         let transport = self.transport()?;
-        Ok(async move { transport.probe().await })
+        Ok(async move { transport.probe(timeout.map(|timeout| timeout.total)).await })
     }
 
     /// The exception of an error, whose text never shows a secret of this client.

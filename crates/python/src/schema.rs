@@ -110,8 +110,12 @@ impl Schema {
     fn __getitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<Field> {
         if let Ok(name) = key.cast::<PyString>() {
             let name = name.to_cow()?;
-            let field = self.schema.field_with_name(&name).ok();
-            return field.map(|field| Field(field.clone())).ok_or_else(|| PyKeyError::new_err(name.into_owned()));
+            let key_error = || {
+                let names = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+                let error = errors::unknown_name(key.py(), &format!("there is no column {name:?}"), &name, names);
+                PyKeyError::new_err(error.value(key.py()).to_string())
+            };
+            return self.schema.field_with_name(&name).map(|field| Field(field.clone())).map_err(|_| key_error());
         }
         let position: isize = key.extract()?;
         let fields = self.schema.fields();

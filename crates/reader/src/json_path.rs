@@ -3,8 +3,9 @@
 use super::{Body, Cursor};
 use std::ops::Range;
 
-/// Deeper paths are cut, so that a body of brackets cannot produce a message of megabytes.
+/// Deeper paths and longer keys are cut, so that a body of brackets cannot produce a message of megabytes.
 const MAX_STEPS: usize = 32;
+const MAX_KEY: usize = 200;
 
 enum PathStep {
     Member(Range<usize>),
@@ -21,8 +22,9 @@ pub fn at(body: &Body, offset: usize) -> String {
         match step {
             PathStep::Member(key) if key.is_empty() => {}
             PathStep::Member(key) => {
+                let key = String::from_utf8_lossy(&bytes[key.clone()]);
                 path.push('.');
-                path.push_str(&String::from_utf8_lossy(&bytes[key.clone()]));
+                path.extend(key.chars().take(MAX_KEY).chain(key.chars().nth(MAX_KEY).map(|_| '…')));
             }
             PathStep::Element(index) => path.push_str(&format!("[{index}]")),
         }
@@ -89,6 +91,8 @@ mod tests {
         assert_eq!(path("t\\n"), "$.cu");
         assert_eq!(path("\\q"), "$.cut\\n");
         assert_eq!(at(&body, usize::MAX), "$.cut\\n");
+        let long = Body::from(format!("{{\"{}\": x}}", "k".repeat(100_000)).into_bytes());
+        assert_eq!(at(&long, 100_006), format!("$.{}…", "k".repeat(super::MAX_KEY)));
         let brackets = Body::from(vec![b'['; 100_000]);
         assert_eq!(at(&brackets, 100_000).matches("[0]").count(), super::MAX_STEPS);
     }

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .._client import sport_of, table_from_arrow
 from .._core import CoreTracking, Payload, Table, _epoch_ms
+from .._rows import did_you_mean
 from ..batch import BaseBatch
 from ..court import COLLEGE_MEN, Court
 
@@ -361,10 +362,7 @@ def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[st
         raise ValueError(f"by is empty; it must have one or several of {', '.join(allowed_columns)}")
     for column in columns:
         if column not in allowed_columns:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(column), allowed_columns, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(str(column), allowed_columns)
             raise ValueError(f"by has {column!r}; it must be one or several of {', '.join(allowed_columns)}{hint}")
     return columns
 

@@ -8,7 +8,7 @@ from .._core import CoreClient, Payload, Table
 from .._lazy import LazyModule
 from .._rows import check_drift
 from .streams import Streams
-from .timeout import Timeout, limits
+from .timeout import Timeout, call_limits, limits
 from .types import Duration, Environment, Sport, TableName, Time
 
 if TYPE_CHECKING:
@@ -206,31 +206,31 @@ def _without_password(address: object) -> str | None:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def plan_sync(client: "Client", selection: "Selection") -> "Plan":
+def plan_sync(client: "Client", selection: "Selection", timeout: "Timeout | Duration | None") -> "Plan":
     """Make the plan of a selection in this thread."""
     from .._engines import make_plan
 
-    return make_plan(client, selection)
+    return make_plan(client, selection, timeout)
 
 
-async def plan_async(client: "AsyncClient", selection: "Selection") -> "Plan":
+async def plan_async(client: "AsyncClient", selection: "Selection", timeout: "Timeout | Duration | None") -> "Plan":
     """Make the plan of a selection in another thread."""
     import asyncio
 
     from .._engines import make_plan
 
-    return await asyncio.to_thread(make_plan, client._waiting(), selection)
+    return await asyncio.to_thread(make_plan, client._waiting(), selection, timeout)
 
 
-def doctor_sync(client: "Client") -> "Report":
+def doctor_sync(client: "Client", timeout: "Timeout | Duration | None") -> "Report":
     """Return the report of `doctor` and wait for it."""
     from ..doctor import examine, run_sync
 
-    return run_sync(examine(client._core, client._live_by_token, is_async=False))
+    return run_sync(examine(client._core, client._live_by_token, call_limits(timeout), is_async=False))
 
 
-async def doctor_async(client: "AsyncClient") -> "Report":
+async def doctor_async(client: "AsyncClient", timeout: "Timeout | Duration | None") -> "Report":
     """Return the report of `doctor` on the event loop."""
     from ..doctor import examine
 
-    return await examine(client._core, client._live_by_token, is_async=True)
+    return await examine(client._core, client._live_by_token, call_limits(timeout), is_async=True)

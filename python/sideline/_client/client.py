@@ -1430,6 +1430,7 @@ class Client(BaseClient):
         start: Time | None = None,
         end: Time | None = None,
         columns: Sequence[str] | None = None,
+        timeout: Timeout | Duration | None = None,
     ) -> _engines.Plan:
         """Return the plan of a table: every request that it takes, before the first is sent.
 
@@ -1444,6 +1445,7 @@ class Client(BaseClient):
             game_ids, session_ids: only these, instead of a range.
             start, end: the range; default of `end`: now.
             columns: those that are read; default: all.
+            timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
         Raises `ValueError` for a table of neither sessions nor games.
 
@@ -1461,7 +1463,7 @@ class Client(BaseClient):
             end=end,
             columns=columns,
         )
-        return plan_sync(self, selection)
+        return plan_sync(self, selection, timeout)
 
     def season(
         self, season: str | int, *, team_ids: Any = None, store: str | PathLike[str] | None = None
@@ -1484,11 +1486,12 @@ class Client(BaseClient):
     def _waiting(self) -> _client.Client:
         return self._as(Client)
 
-    def doctor(self) -> doctor.Report:
+    def doctor(self, *, timeout: Timeout | Duration | None = None) -> doctor.Report:
         """Check the set-up step by step: settings, connection, clock, signature, privileges, key, websocket.
 
         Each check of the report says what was found and, where something is wrong, what to do; nothing is raised for
-        that. It sends about ten small requests. `sideline doctor` is the same on the command line.
+        that. It sends about ten small requests, each with this `timeout`, seconds or a `sideline.Timeout`; default: the
+        client's. `sideline doctor` is the same on the command line.
 
         >>> report = client.doctor()
         >>> report.ok
@@ -1496,7 +1499,7 @@ class Client(BaseClient):
         >>> report["username"]
         Check(name='username', state='ok', found='... (argument)', advice='')
         """
-        return doctor_sync(self)
+        return doctor_sync(self, timeout)
 
     def close(self) -> None:
         """Close the connections; a call in flight ends with an error. It may be called again."""

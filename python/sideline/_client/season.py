@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from .._engines import ids
 from .._lazy import LazyModule, load_later
 from .access import waiting_client
-from .types import TableName
+from .timeout import Timeout
+from .types import Duration, TableName
 
 if TYPE_CHECKING:
     import polars
@@ -86,14 +87,22 @@ class Season(BaseSeason):
     True
     """
 
-    def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "_engines.Plan":
+    def plan(
+        self,
+        table: TableName,
+        *,
+        columns: Sequence[str] | None = None,
+        timeout: "Timeout | Duration | None" = None,
+    ) -> "_engines.Plan":
         """Return the plan of a table, as `Client.plan` over the season's range.
 
         >>> len(client.season("2026-27", team_ids=[team_id]).plan("shots")) > 0
         True
         """
         start, end = self.range
-        plan: _engines.Plan = self._client.plan(table, team_ids=self._team_ids, start=start, end=end, columns=columns)
+        plan: _engines.Plan = self._client.plan(
+            table, team_ids=self._team_ids, start=start, end=end, columns=columns, timeout=timeout
+        )
         return plan
 
 
@@ -104,7 +113,13 @@ class AsyncSeason(BaseSeason):
     <sideline.AsyncSeason 2026-27, 1 team>
     """
 
-    async def plan(self, table: TableName, *, columns: Sequence[str] | None = None) -> "_engines.Plan":
+    async def plan(
+        self,
+        table: TableName,
+        *,
+        columns: Sequence[str] | None = None,
+        timeout: "Timeout | Duration | None" = None,
+    ) -> "_engines.Plan":
         """Return the plan of a table, as `AsyncClient.plan` over the season's range.
 
         >>> plan = await client.season("2026-27", team_ids=[team_id]).plan("shots")
@@ -113,7 +128,7 @@ class AsyncSeason(BaseSeason):
         """
         start, end = self.range
         plan: _engines.Plan = await self._client.plan(
-            table, team_ids=self._team_ids, start=start, end=end, columns=columns
+            table, team_ids=self._team_ids, start=start, end=end, columns=columns, timeout=timeout
         )
         return plan
 

@@ -34,9 +34,18 @@ class LiveStatsOptions(TypedDict, total=False):
     max_event_bytes: int
     max_buffer_bytes: int
     quiet_after: Duration
-    give_up_on: Iterable[int]
+    give_up_on: Iterable[int] | int
     last_event_id: str | None
     recover: Recover
+
+
+def _statuses(give_up_on: object) -> list[Any]:
+    """Return a list of statuses, or of one. Raises `TypeError` for anything else."""
+    if isinstance(give_up_on, int):
+        return [give_up_on]
+    if isinstance(give_up_on, str) or not isinstance(give_up_on, Iterable):
+        raise TypeError(f"give_up_on is one or more statuses, such as (401, 403), not {type(give_up_on).__name__}")
+    return list(give_up_on)
 
 
 class Streams:
@@ -75,7 +84,7 @@ class Streams:
         max_event_bytes: int = 16 * 1024 * 1024,
         max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: Duration = 60.0,
-        give_up_on: Iterable[int] = (401, 403),
+        give_up_on: Iterable[int] | int = (401, 403),
         last_event_id: str | None = None,
         recover: Recover = "auto",
     ) -> "streams.LiveStream[Any]":
@@ -119,7 +128,7 @@ class Streams:
             "max_event_bytes": max_event_bytes,
             "max_buffer_bytes": max_buffer_bytes,
             "quiet_after": as_seconds(quiet_after),
-            "give_up_on": list(give_up_on),
+            "give_up_on": _statuses(give_up_on),
             "last_event_id": last_event_id,
             "recover_pause": self._pause_of(recover, notices=notices),
         }
@@ -145,7 +154,7 @@ class Streams:
         max_event_bytes: int = 16 * 1024 * 1024,
         max_buffer_bytes: int = 256 * 1024 * 1024,
         quiet_after: Duration = 60.0,
-        give_up_on: Iterable[int] = (401, 403),
+        give_up_on: Iterable[int] | int = (401, 403),
         recover: Recover = "auto",
     ) -> "streams.LiveStream":
         """Stream the live websocket of a game (documentation: The wire, "Websocket").
@@ -180,11 +189,9 @@ class Streams:
         >>> stream.close()
         """
         try:
-            if isinstance(sources, str):
-                raise TypeError(f"sources is a list of names: write [{sources!r}]")
             request = {
                 "game_id": game_id,
-                "sources": list(sources),
+                "sources": [sources] if isinstance(sources, str) else list(sources),
                 "last_seq": last_seq,
                 "broadcast_summary_level": broadcast_summary_level,
             }
@@ -198,7 +205,7 @@ class Streams:
                 "max_event_bytes": max_event_bytes,
                 "max_buffer_bytes": max_buffer_bytes,
                 "quiet_after": as_seconds(quiet_after),
-                "give_up_on": list(give_up_on),
+                "give_up_on": _statuses(give_up_on),
                 "recover_pause": self._pause_of(recover, notices=notices),
             }
             from ..live import LiveStream

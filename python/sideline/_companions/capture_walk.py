@@ -310,6 +310,9 @@ class _Walk:
     ) -> None:
         if any(stream.step == step and stream.outcome in ("fetched", "refused") for stream in self._state.streams):
             return
+        if seconds == 0:
+            self._skip(step, "not watched: 0 seconds were asked for")
+            return
         self._write_line(f"{step}: watching for {seconds:g} s")
         self._state.requests += 1
         lines: list[dict[str, Any]] = []

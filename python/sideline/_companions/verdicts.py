@@ -7,6 +7,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
+from .._rows import library
 from ..archive import RESOURCES, SEVERITY, Archive
 from .replies import Judgement
 
@@ -82,13 +83,14 @@ class Verdicts:
         return times
 
     def _read_games_ahead(self) -> set[str]:
-        """Return the games that had not begun when the service last listed any."""
-        last_sync = max((row["last_listed"] for row in self._rows if row["last_listed"] is not None), default=None)
+        """Return the games that had not begun at the time by which the last sync planned."""
+        pl: Any = library("polars", "archive")
+        planned_at = pl.scan_delta(self._archive.delta("coverage")).select(pl.max("planned_at")).collect().item()
         games = self._archive.scan("games").select("game_id", "tipoff_at").collect().to_dicts()
         return {
             row["game_id"]
             for row in games
-            if last_sync is not None and row["tipoff_at"] is not None and row["tipoff_at"] > last_sync
+            if planned_at is not None and row["tipoff_at"] is not None and row["tipoff_at"] > planned_at
         }
 
     def _notes(self, scope: Mapping[str, Sequence[str] | None], rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -14,7 +14,7 @@ from .plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from .._client import BaseClient, Client, Time
+    from .._client import BaseClient, Client, Duration, Time, Timeout
 
 _MAX_WINDOW_MS = 30 * 60_000
 """The longest range of locations that the service accepts, in milliseconds."""
@@ -66,7 +66,7 @@ class Selection:
             check_range(self.start, self.end, None)
 
 
-def make_plan(client: "Client", selection: Selection) -> Plan:
+def make_plan(client: "Client", selection: Selection, timeout: "Timeout | Duration | None" = None) -> Plan:
     """Request the lists and make the plan. Raises `IncompleteError` if a list is missing or incomplete."""
     if selection.columns is not None:
         _columns(selection.table, selection.columns, core_of(client).sport)
@@ -77,7 +77,7 @@ def make_plan(client: "Client", selection: Selection) -> Plan:
             units = [window for unit in units for window in _windows(unit._replace(start=span[0], end=span[1]))]
         return _plan_of(client, selection, units)
     core_of(client).check_credentials()
-    lists = Discovery(client, None)
+    lists = Discovery(client, None, timeout=timeout)
     if selection.game_ids is not None:
         lists.read_games(selection.game_ids)
     else:

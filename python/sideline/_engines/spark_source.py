@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from .._rows import did_you_mean
 from ..spark import arrow_schema, conformed, refused_box_score, struct
 from .plan import Part, Plan
 from .planner import Selection, make_plan
@@ -102,7 +103,8 @@ def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
                 f"SIDELINE_SECRET (and SIDELINE_USERNAME) of the driver and of every executor"
             )
         if name not in _OPTIONS and not name.startswith("__"):
-            raise ValueError(f"there is no option {name}; there are {', '.join(_OPTIONS)}")
+            hint = did_you_mean(name, _OPTIONS)
+            raise ValueError(f"there is no option {name}; there are {', '.join(_OPTIONS)}{hint}")
     return options
 
 

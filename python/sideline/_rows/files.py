@@ -49,7 +49,10 @@ def _replace_by(target: Path, suffix: str = "") -> Iterator[Path]:
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(target.lstat().st_mode):
             raise ValueError(f"{target} is not a regular file: name another path, or - for standard output")
-    descriptor, name = mkstemp(suffix, f".{target.name[:80]}.", target.parent)
+    try:
+        descriptor, name = mkstemp(suffix, f".{target.name[:80]}.", target.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
     temporary = Path(name)
     try:
         yield temporary

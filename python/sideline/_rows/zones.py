@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from .suggestions import did_you_mean
+
 if TYPE_CHECKING:
     from datetime import tzinfo
 
@@ -10,12 +12,14 @@ if TYPE_CHECKING:
 
 def zone(name: str, source: str) -> "tzinfo":
     """Return a time zone by its name; `source` is the argument or variable that an error names."""
-    from zoneinfo import ZoneInfo
+    from zoneinfo import ZoneInfo, available_timezones
 
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError, TypeError):
-        raise ValueError(f"{source} is {name!r}; it must be the name of a zone, such as America/New_York") from None
+        hint = did_you_mean(str(name), available_timezones())
+        text = f"{source} is {name!r}; it must be the name of a zone, such as America/New_York{hint}"
+        raise ValueError(text) from None
 
 
 def in_zone(table: "Table", name: str) -> "Table":

@@ -21,7 +21,7 @@ from ._store import now
 from ._withdrawals import Lists, Parent
 
 if TYPE_CHECKING:
-    from .._client import Client
+    from .._client import Client, Duration, Timeout
     from ._settled import Settled
 
 Request = tuple[Unit, Callable[[], Payload], str]
@@ -44,8 +44,10 @@ class Discovery:
         settled_entries: "Settled | None" = None,
         is_practice: Callable[[str], bool] | None = None,
         has_team: Callable[[int | None], bool] = lambda _: False,
+        timeout: "Timeout | Duration | None" = None,
     ) -> None:
         self._client = client
+        self._timeout = timeout
         self._settled_entries = settled_entries
         """Drops entries that need no work."""
         self._is_practice = is_practice
@@ -109,7 +111,7 @@ class Discovery:
         """Request the schedule, the teams, and the events of each team."""
         first, last = (_listing.moment(_epoch_ms(name, time)) for name, time in (("start", start), ("end", end)))
         schedule = Unit("schedule", "all", start=first, end=last)
-        of_schedule: Request = (schedule, lambda: self._client.schedule(start, end), "games")
+        of_schedule: Request = (schedule, lambda: self._client.schedule(start, end, timeout=self._timeout), "games")
         if (team_ids is None or with_teams) and not self._were_teams_requested:
             self._read_teams()
         self.team_ids = list(self.teams if team_ids is None else team_ids)
@@ -122,7 +124,7 @@ class Discovery:
         requests: list[Request] = [
             (
                 Unit("team_events", f"team {team}", team_id=team, start=first, end=last),
-                lambda team=team: self._client.team_events(team, start, end),  # type: ignore[misc]
+                lambda team=team: self._client.team_events(team, start, end, timeout=self._timeout),  # type: ignore[misc]
                 "events",
             )
             for team in self.team_ids
@@ -250,7 +252,7 @@ class Discovery:
 
     def _teams_request(self) -> Request:
         self._were_teams_requested = True
-        return Unit("teams", "all"), lambda: self._client.teams(), "teams"
+        return Unit("teams", "all"), lambda: self._client.teams(timeout=self._timeout), "teams"
 
     def _keep_teams(self, payload: Payload | None, elements: Iterator[bytes]) -> None:
         if payload is None:
@@ -274,7 +276,7 @@ class Discovery:
 
     def _games(self, game_ids: Iterable[str]) -> dict[str, Event | Outcome]:
         requests: list[Request] = [
-            (self._unit(game), lambda game=game: self._client.game(game), "")  # type: ignore[misc]
+            (self._unit(game), lambda game=game: self._client.game(game, timeout=self._timeout), "")  # type: ignore[misc]
             for game in game_ids
         ]
         found: dict[str, Event | Outcome] = {}

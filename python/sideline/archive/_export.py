@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from .._rows import library
+from .._rows import did_you_mean, library
 from ._changes import KEYS, State, changed_units, current_state
 from ._export_target import Target, open_target, quote_name, quote_text
 from ._export_values import MAX_COLUMNS, deliverable, is_long, key_problem, sentence
@@ -79,7 +79,8 @@ def export(
     if not names:
         raise ValueError("tables has no table: name one, or leave it out for all")
     if unknown_names := [name for name in names if name not in _EVERY_TABLE]:
-        raise ValueError(f"no table {unknown_names[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}")
+        hint = did_you_mean(unknown_names[0], _EVERY_TABLE)
+        raise ValueError(f"no table {unknown_names[0]!r} is exported; there are {', '.join(_EVERY_TABLE)}{hint}")
     if schema not in ("evolve", "freeze"):
         raise ValueError(f'schema is {schema!r}; it must be "evolve" or "freeze"')
     require(store)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from .._rows import library, stack_level
+from .._rows import did_you_mean, library, stack_level
 from ..errors import DecodeError, QueryError
 from . import _arrow
 from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit, event_of
@@ -54,7 +54,8 @@ def check_name(name: str) -> str:
     """Return the name of a table of an archive; raise `ValueError` for an unknown name."""
     names = (*TABLES, *ANSWERS, *internal_schemas())
     if name not in names:
-        raise ValueError(f"no archived table is named {name!r}; there are {', '.join(names)}")
+        hint = did_you_mean(name, names)
+        raise ValueError(f"no archived table is named {name!r}; there are {', '.join(names)}{hint}")
     return name
 
 

@@ -25,7 +25,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("path", type=Path, metavar="FOLDER", help="the folder, which is new or that of a capture")
     parser.add_argument("--team", type=team_id, metavar="ID", help="the team to follow (default: the first)")
     parser.add_argument(
-        "--live", type=_seconds, default=30.0, metavar="SECONDS", help="how long each stream is watched (default: 30)"
+        "--live",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long each stream is watched; 0: not at all (default: 30)",
     )
     parser.add_argument(
         "--requests-per-second",

@@ -99,6 +99,7 @@ class Situation:
             team_id, name = whole(team_fields.get("id")), team_fields.get("name")
             if team_id is not None and team_id in self.teams.values() and isinstance(name, str) and name:
                 self.names[team_id] = _text(name)
+        self.names = {team_id: name for team_id, name in self.names.items() if team_id in self.teams.values()}
 
     def _read_clock(self, data: Mapping[str, Any], at: float | None, *, is_numbered: bool) -> None:
         period = data.get("period")

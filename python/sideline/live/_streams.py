@@ -198,6 +198,7 @@ class LiveStream(Generic[Item]):
         >>> sideline.replay("game.journal", speed=None).display()
         replay of game.journal: ...
         """
+        self._life.check_not_ended()
         every = as_seconds(every)
         if not every > 0:
             raise ValueError(f"every is {every}; it must be more than 0")
@@ -240,6 +241,7 @@ class LiveStream(Generic[Item]):
         """
         from ._page import LivePage, PageOptions
 
+        self._life.check_not_ended()
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
         return LivePage(self, LiveBoxScore() if score is None else score, options)
 
@@ -287,6 +289,7 @@ class LiveStream(Generic[Item]):
         self._life.close()
 
     def __enter__(self) -> Self:
+        self._life.check_not_ended()
         self._core.open()
         self._life.is_entered = True
         return self

@@ -60,6 +60,7 @@ def compare_players(
     present = columns.numbers("player_id")
     ids = _ids(players, present, labels)
     if stats is not None:
+        stats = [stats] if isinstance(stats, str) else stats
         codes = [code for stat in stats for code in SHARES.get(stat, (stat,))]
         Columns(rows, table, codes)
     rendered_stats = _with_values(columns, STATS if stats is None else stats)

@@ -46,7 +46,8 @@ class Columns:
             missing = [name for name in needed if name not in part.column_names]
             if missing:
                 present = ", ".join(part.column_names) or "none"
-                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}")
+                hint = did_you_mean(missing[0], part.column_names)
+                raise ValueError(f"{table} without the column {', '.join(missing)}; there are: {present}{hint}")
 
     def check_once(self, table: str, keys: Sequence[str]) -> Self:
         """Raise if rows of a session occur twice, which would be counted twice; `keys` distinguish its rows.

@@ -37,10 +37,10 @@ impl PyUpdate {
     /// ...     next(stream).to_dict()["schedule_id"] == live_game_id
     /// True
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        errors::guard(py, || dicts::objects(py, &Body::from(self.inner.text.as_bytes()), &self.scrubber))
+        errors::guard(py, || dicts::objects(py, &Body::from(self.inner.raw()), &self.scrubber))
     }
 
-    /// The message as text.
+    /// The message as text; invalid UTF-8 is replaced, and only `raw` has the original bytes.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, &self.inner.text)

@@ -5,7 +5,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ..._rows import library, tables_of
+from ..._rows import did_you_mean, library, tables_of
 from ..kinds import Source
 from .catalogue import CHECKS, RULES, Rule
 from .positions import THRESHOLDS
@@ -145,7 +145,8 @@ def _checked_thresholds(thresholds: Mapping[str, float]) -> Mapping[str, float]:
     """Return the thresholds; raises for a rule that has none to change, and for a value that is no limit."""
     for rule, value in thresholds.items():
         if rule not in THRESHOLDS:
-            raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}")
+            hint = did_you_mean(rule, THRESHOLDS)
+            raise ValueError(f"thresholds has {rule!r}; it must be one of {', '.join(THRESHOLDS)}{hint}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
             raise ValueError(f"the threshold of {rule} is {value!r}; it must be a number of at least 0")
     return thresholds

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..._lazy import LazyModule
-from ..._rows import library, tables_of
+from ..._rows import did_you_mean, library, tables_of
 from ...errors import SidelineError
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def line_keys(by: Sequence[str]) -> list[str]:
 def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -> None:
     for column in by:
         if column not in frame.columns or frame[column].null_count():
-            raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows")
+            hint = "" if column in frame.columns else did_you_mean(column, frame.columns)
+            raise ValueError(f"{argument} cannot be grouped by {column}: it is missing, or null in some rows{hint}")
 
 
 def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
