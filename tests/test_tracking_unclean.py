@@ -144,3 +144,24 @@ def test_seconds_are_no_milliseconds() -> None:
         sideline.Tracking(frame.with_columns(pl.col("t").dt.epoch("s")))
     with pytest.raises(ValueError, match="the time of row is in seconds"):
         sideline.Tracking(frame).window({"session_id": "S", "t": int(START.timestamp()) + 30})
+
+
+def test_a_possession_of_which_most_is_unseen_has_no_spacing() -> None:
+    ball = [(i / 10, None, None, -1.0, 0.0) for i in range(401)]
+    possessions = pl.DataFrame([possession(1, 0, 0, 10), possession(1, 1, 10, 40), possession(1, 2, 40, 70)])
+    partial_positions = [position for position in standing(FIVES, 40) if position[0] < 15 or position[2] != 14]
+    for positions in (standing(FIVES, 15) + ball, partial_positions + ball):
+        rows = sideline.Tracking(locations(positions), possessions=possessions).spacing().to_dicts()
+        assert [row["reason"] for row in rows] == [None, "gap", "gap"]
+        assert [row["hull_area_m2"] for row in rows] == [0.0, None, None]
+    rows = sideline.Tracking(locations(standing(FIVES, 70) + ball[:150]), possessions=possessions).spacing().to_dicts()
+    assert [row["reason"] for row in rows] == [None, "no_ball", "no_ball"]
+    assert [row["ball_side_share"] for row in rows] == [pytest.approx(0.6), None, None]
+
+
+def test_the_middle_line_is_of_both_halves() -> None:
+    possessions = pl.DataFrame([possession(1, 0, 0, 10)])
+    for x, share in ((-1.0, 0.6), (1.0, 0.6), (0.0, 1.0)):
+        ball = [(i / 10, None, None, x, 0.0) for i in range(101)]
+        tracking = sideline.Tracking(locations(standing(FIVES, 10) + ball), possessions=possessions)
+        assert tracking.spacing()["ball_side_share"] == pytest.approx([share])

@@ -171,7 +171,7 @@ pub static SPACING: Table = table("tracking_spacing", "")
         member("mean_teammate_distance_m", Float64).unit("m").doc("Mean distance between two of them"),
         member("players_in_paint", Float64).doc("Number of them in the paint; a mean by possession"),
         member("ball_side_share", Float64)
-            .doc("Share of them in the half between the sidelines that the ball is in; null without a ball"),
+            .doc("Share of them in the ball's half between the sidelines, with the middle line; null without a ball"),
         REASON,
     ]);
 
