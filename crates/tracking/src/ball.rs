@@ -70,7 +70,7 @@ pub struct Pass {
 
 /// The touches of a session. `shots` are times, in the clock of the positions, and shooters.
 pub fn touches(session: &Session, shots: &[(i64, i64)]) -> Result<Vec<Touch>, Reason> {
-    if session.is_rate_low() {
+    if session.is_rate_low() || session.ball().is_some_and(Track::is_rate_low) {
         return Err(Reason::RateTooLow);
     }
     let mut touches = contacts(session)?;
@@ -195,7 +195,8 @@ fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
 
 fn way(session: &Session, touch: &Touch) -> f64 {
     let object = Object::Player { team_id: touch.team_id, player_id: touch.player_id };
-    let (Some(track), Some(rate)) = (session.track(object), session.rate_hz) else { return 0.0 };
+    let Some(track) = session.track(object) else { return 0.0 };
+    let Some(rate) = track.rate_hz else { return 0.0 };
     let smoothing = Smoothing::new(rate, false);
     let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
     let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);

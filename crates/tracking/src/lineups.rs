@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 pub type Five = [i64; 5];
 
-/// For each team its players with the running sum of their positions inside the court, at the end of each second that has one.
-type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, u32)>)>>;
+/// For each team its players with the running sum of their seconds inside the court, at the end of each second that has a position.
+type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, f64)>)>>;
 
 /// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,15 +50,14 @@ impl Lineups {
         let mut presence = Presence::new();
         for track in tracks {
             if let Object::Player { team_id, player_id } = track.object {
-                let sums = running_sums(track, start_ms, court);
+                let frame_s = 1.0 / track.rate_hz.or(rate_hz).unwrap_or(1.0);
+                let sums = running_sums(track, frame_s, start_ms, court);
                 presence.entry(team_id).or_default().push((player_id, sums));
             }
         }
-        let inside = |team: &i64| -> u64 {
-            presence[team].iter().map(|(_, sums)| u64::from(sums.last().map_or(0, |sum| sum.1))).sum()
-        };
+        let inside = |team: &i64| presence[team].iter().filter_map(|(_, sums)| Some(sums.last()?.1)).sum::<f64>();
         let mut teams: Vec<i64> = presence.keys().copied().collect();
-        teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
+        teams.sort_by(|a, b| inside(b).total_cmp(&inside(a)).then(a.cmp(b)));
         teams.truncate(2);
         Lineups {
             teams,
@@ -68,9 +67,7 @@ impl Lineups {
                 .collect(),
             present: presence
                 .iter()
-                .map(|(team, players)| {
-                    (*team, present(players, (end_ms - start_ms) / 1000 + 1, rate_hz.unwrap_or(1.0)))
-                })
+                .map(|(team, players)| (*team, present(players, (end_ms - start_ms) / 1000 + 1)))
                 .collect(),
             start_ms,
         }
@@ -113,13 +110,13 @@ impl Lineups {
 }
 
 /// The five of a team at each second, and after the last one.
-fn present(players: &[(i64, Vec<(i64, u32)>)], seconds: i64, rate_hz: f64) -> Vec<Result<Five, Reason>> {
+fn present(players: &[(i64, Vec<(i64, f64)>)], seconds: i64) -> Vec<Result<Five, Reason>> {
     let at = |second: i64| {
         if players.len() < 5 {
             return Err(Reason::TooFewOpponents);
         }
-        let share_of = |sums: &[(i64, u32)]| share(sums, second, seconds, rate_hz);
-        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (share_of(sums), *id)).collect();
+        let mut shares: Vec<(f64, i64)> =
+            players.iter().map(|(id, sums)| (share(sums, second, seconds), *id)).collect();
         shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let sixth = shares.get(5).map_or(0.0, |share| share.0);
         if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
@@ -133,22 +130,23 @@ fn present(players: &[(i64, Vec<(i64, u32)>)], seconds: i64, rate_hz: f64) -> Ve
 }
 
 /// The share of the seconds around a moment that a player spent inside the court.
-fn share(sums: &[(i64, u32)], second: i64, seconds: i64, rate_hz: f64) -> f64 {
+fn share(sums: &[(i64, f64)], second: i64, seconds: i64) -> f64 {
     let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(seconds));
     let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
-        0 => 0,
+        0 => 0.0,
         place => sums[place - 1].1,
     };
-    f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * rate_hz)
+    (until(last) - until(first)) / (last - first).max(1) as f64
 }
 
-fn running_sums(track: &Track, start_ms: i64, court: &Court) -> Vec<(i64, u32)> {
-    let mut sums: Vec<(i64, u32)> = Vec::new();
+fn running_sums(track: &Track, frame_s: f64, start_ms: i64, court: &Court) -> Vec<(i64, f64)> {
+    let (mut sums, mut count): (Vec<(i64, f64)>, u32) = (Vec::new(), 0);
     for i in (0..track.len()).filter(|i| court.is_inside(track.x[*i], track.y[*i])) {
-        let (second, count) = ((track.t_ms[i] - start_ms) / 1000, sums.last().map_or(0, |sum| sum.1) + 1);
+        count += 1;
+        let sum = ((track.t_ms[i] - start_ms) / 1000, f64::from(count) * frame_s);
         match sums.last_mut() {
-            Some(sum) if sum.0 == second => sum.1 = count,
-            _ => sums.push((second, count)),
+            Some(last) if last.0 == sum.0 => *last = sum,
+            _ => sums.push(sum),
         }
     }
     sums

@@ -1,6 +1,5 @@
 //! Distances, speed bands and efforts of one player.
 
-use crate::filter::MIN_RATE_HZ;
 use crate::length;
 use crate::motion::{Path, Smoothing};
 use crate::session::{Period, Session};
@@ -67,9 +66,8 @@ impl Load {
 pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     let mut loads = vec![Load::default(); session.periods.len()];
     count_frames(session, track, &mut loads);
-    let Some(rate_hz) = session.rate_hz else { return loads };
-    let smoothing = Smoothing::new(rate_hz, false);
-    let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
+    let Some(rate_hz) = track.rate_hz else { return loads };
+    let (smoothing, is_low) = (Smoothing::new(rate_hz, false), track.is_rate_low());
     let noise = track.noise_m.min(if is_low { MAX_NOISE_AT_LOW_RATE_M } else { MAX_NOISE_M });
     for path in smoothing.paths(track) {
         add_steps(session, &path, &smoothing, noise, bands, &mut loads);

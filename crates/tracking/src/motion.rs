@@ -1,7 +1,7 @@
 //! Speeds and accelerations along a track.
 
 use crate::curve;
-use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
+use crate::filter::{Butterworth, cutoff_hz, is_low};
 use crate::length;
 use crate::track::Track;
 use std::borrow::Cow;
@@ -68,11 +68,10 @@ pub struct Smoothing {
 }
 
 impl Smoothing {
-    /// For frames at a rate; without a filter if `is_exact`, and below [`MIN_RATE_HZ`].
+    /// For frames at a rate; without a filter if `is_exact`, and at a low rate.
     pub fn new(rate_hz: f64, is_exact: bool) -> Self {
         let points_hz = rate_hz * (MIN_POINTS_HZ / rate_hz - 1e-6).ceil().max(1.0);
-        let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
-        if is_exact || is_low {
+        if is_exact || is_low(rate_hz) {
             // Points between frames have no noise of their own, so that theirs is not removed.
             return Smoothing { filter: None, points_hz, step_noise: 0.0, second_noise: 2f64.sqrt() };
         }

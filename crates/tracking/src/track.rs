@@ -2,6 +2,7 @@
 
 use crate::court::Court;
 use crate::curve;
+use crate::filter::is_low;
 use std::ops::Range;
 
 /// The subject of a track.
@@ -97,6 +98,8 @@ pub struct Track {
     pub teleports: usize,
     /// Standard deviation of the sensor's noise along one axis, estimated from third differences.
     pub noise_m: f64,
+    /// Positions a second, by the steps that are at most half as long again as the median one; `None` without two positions.
+    pub rate_hz: Option<f64>,
 }
 
 /// The longest chain of positions that ends with a fragment.
@@ -118,11 +121,13 @@ impl Track {
             off_court: 0,
             teleports: 0,
             noise_m: 0.0,
+            rate_hz: None,
         };
         track.sort();
         track.drop_off_court(court);
         track.noise_m = noise(&track);
         track.drop_teleports();
+        track.rate_hz = rate_hz(&track.t_ms);
         track
     }
 
@@ -132,6 +137,10 @@ impl Track {
 
     pub fn is_empty(&self) -> bool {
         self.t_ms.is_empty()
+    }
+
+    pub fn is_rate_low(&self) -> bool {
+        self.rate_hz.is_none_or(is_low)
     }
 
     /// Orders by time. Several positions of one time, as two sensors send, become their mean.
@@ -270,6 +279,15 @@ impl Track {
         let t: Vec<f64> = self.t_ms[start..end].iter().map(|t| (*t as f64 - t_ms) / 1000.0).collect();
         Some((curve::value_at(&t, &self.x[start..end], 0.0), curve::value_at(&t, &self.y[start..end], 0.0)))
     }
+}
+
+fn rate_hz(t_ms: &[i64]) -> Option<f64> {
+    let mut steps: Vec<i64> = t_ms.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.retain(|step| *step <= MAX_GAP_MS);
+    steps.sort_unstable();
+    let median = *steps.get(steps.len() / 2)?;
+    steps.retain(|step| 2 * step <= 3 * median);
+    Some(steps.len() as f64 * 1000.0 / steps.iter().sum::<i64>() as f64)
 }
 
 /// The median length of the third differences, over that of unit noise in two dimensions.

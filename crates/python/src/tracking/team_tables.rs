@@ -39,7 +39,8 @@ fn explain(entry: &RecordedSession, reason: Reason) -> String {
     let id = entry.session_id.as_deref().unwrap_or("without an id");
     match reason {
         Reason::RateTooLow => {
-            let rate = entry.session.rate_hz.unwrap_or(0.0);
+            let ball = entry.session.ball().and_then(|ball| ball.rate_hz).unwrap_or(0.0);
+            let rate = entry.session.rate_hz.unwrap_or(0.0).min(ball);
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
         }
         Reason::ClockUnknown => {
