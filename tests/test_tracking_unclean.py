@@ -165,3 +165,32 @@ def test_the_middle_line_is_of_both_halves() -> None:
         ball = [(i / 10, None, None, x, 0.0) for i in range(101)]
         tracking = sideline.Tracking(locations(standing(FIVES, 10) + ball), possessions=possessions)
         assert tracking.spacing()["ball_side_share"] == pytest.approx([share])
+
+
+def without_team(positions: Any, *players: int) -> Any:
+    is_known = ~pl.col("player_id").is_in(players)
+    return positions.with_columns(pl.when(is_known).then("team_id").alias("team_id"))
+
+
+def test_players_without_a_team_are_no_team() -> None:
+    ball = [(i / 10, None, None, *(FIVES[1, 10 if i < 100 else 11])) for i in range(201)]
+    positions = locations(standing(FIVES, 20) + ball)
+    row = pl.DataFrame({"player_id": [10, 20], "t": [at(10)] * 2})
+    for players in ((10,), (20, 21, 22, 23, 24), (10, 11, 20), tuple(player for _, player in FIVES)):
+        tracking = sideline.Tracking(without_team(positions, *players))
+        for table in (tracking.frames(), tracking.opponents(), tracking.loads(), tracking.coverage(), tracking.touches()):
+            rows = [row for row in table.to_dicts() if row["player_id"] is not None]
+            assert all((row["team_id"] is None) == (row["player_id"] in players) for row in rows)
+        assert {row["reason"] for row in tracking.defenders(row).to_dicts() if row["player_id"] in players} == {"lineup_unknown"}
+        assert set(tracking.opponents()["reason"]) <= {"lineup_unknown", None}
+        if 10 in players:
+            assert tracking.touches()["ended_by"] == ["other", "dead_ball"]
+            assert tracking.passes().num_rows == 0
+    assert sideline.Tracking(positions).touches()["ended_by"] == ["pass", "dead_ball"]
+
+
+def test_possessions_name_the_teams_of_players_without_one() -> None:
+    positions, possessions = locations(standing(FIVES, 60)), pl.DataFrame([possession(1, 0, 0, 30), possession(2, 0, 30, 60)])
+    expected = sideline.Tracking(positions, possessions=possessions).opponents().to_dicts()
+    nameless = without_team(positions, *(player for _, player in FIVES))
+    assert sideline.Tracking(nameless, possessions=possessions).opponents().to_dicts() == expected

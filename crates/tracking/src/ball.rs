@@ -4,7 +4,7 @@ use crate::motion::Smoothing;
 use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
-use crate::track::{MAX_GAP_MS, Object, Track};
+use crate::track::{MAX_GAP_MS, Object, Track, known_team};
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
@@ -186,9 +186,12 @@ fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
     }
     match next {
         Some(next) if next.start_ms - touch.end_ms > MAX_FLIGHT_MS => Ending::DeadBall,
-        Some(next) if next.team_id != touch.team_id => Ending::Turnover,
-        Some(next) if next.player_id != touch.player_id => Ending::Pass,
-        Some(_) => Ending::Other,
+        Some(next) if next.player_id == touch.player_id => Ending::Other,
+        Some(next) => match known_team(next.team_id).zip(known_team(touch.team_id)) {
+            Some((next_team, team)) if next_team == team => Ending::Pass,
+            Some(_) => Ending::Turnover,
+            None => Ending::Other,
+        },
         None => Ending::DeadBall,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::court::Court;
 use crate::reason::Reason;
-use crate::track::{Object, Track};
+use crate::track::{Object, Track, known_team};
 use std::collections::BTreeMap;
 
 pub type Five = [i64; 5];
@@ -41,6 +41,8 @@ pub struct Lineups {
     /// For each team its line-up at each second, by presence.
     present: BTreeMap<i64, Vec<Result<Five, Reason>>>,
     start_ms: i64,
+    /// Why a team has no five opponents: players whose team is not known may be some.
+    too_few: Reason,
 }
 
 impl Lineups {
@@ -48,8 +50,13 @@ impl Lineups {
         let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
         let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
         let mut presence = Presence::new();
+        let mut too_few = Reason::TooFewOpponents;
         for track in tracks {
             if let Object::Player { team_id, player_id } = track.object {
+                if known_team(team_id).is_none() {
+                    too_few = Reason::LineupUnknown;
+                    continue;
+                }
                 let frame_s = 1.0 / track.rate_hz.or(rate_hz).unwrap_or(1.0);
                 let sums = running_sums(track, frame_s, start_ms, court);
                 presence.entry(team_id).or_default().push((player_id, sums));
@@ -67,18 +74,19 @@ impl Lineups {
                 .collect(),
             present: presence
                 .iter()
-                .map(|(team, players)| (*team, present(players, (end_ms - start_ms) / 1000 + 1)))
+                .map(|(team, players)| (*team, present(players, (end_ms - start_ms) / 1000 + 1, too_few)))
                 .collect(),
             start_ms,
+            too_few,
         }
     }
 
     /// The other one of the two teams.
-    pub fn opponent(&self, team_id: i64) -> Option<i64> {
+    pub fn opponent(&self, team_id: i64) -> Result<i64, Reason> {
         match *self.teams.as_slice() {
-            [a, b] if team_id == a => Some(b),
-            [a, b] if team_id == b => Some(a),
-            _ => None,
+            [a, b] if team_id == a => Ok(b),
+            [a, b] if team_id == b => Ok(a),
+            _ => Err(self.too_few),
         }
     }
 
@@ -103,17 +111,17 @@ impl Lineups {
     }
 
     fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
-        let seconds = self.present.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        let seconds = self.present.get(&team_id).ok_or(self.too_few)?;
         let second = (t_ms.max(self.start_ms) - self.start_ms) / 1000;
         seconds[(second as usize).min(seconds.len() - 1)]
     }
 }
 
 /// The five of a team at each second, and after the last one.
-fn present(players: &[(i64, Vec<(i64, f64)>)], seconds: i64) -> Vec<Result<Five, Reason>> {
+fn present(players: &[(i64, Vec<(i64, f64)>)], seconds: i64, too_few: Reason) -> Vec<Result<Five, Reason>> {
     let at = |second: i64| {
         if players.len() < 5 {
-            return Err(Reason::TooFewOpponents);
+            return Err(too_few);
         }
         let mut shares: Vec<(f64, i64)> =
             players.iter().map(|(id, sums)| (share(sums, second, seconds), *id)).collect();

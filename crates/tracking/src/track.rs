@@ -5,11 +5,25 @@ use crate::curve;
 use crate::filter::is_low;
 use std::ops::Range;
 
+/// The team of a player whose team is not known: such players are no team.
+const UNKNOWN_TEAM: i64 = i64::MIN;
+
+/// The id of a team; `None` if it is not known.
+pub fn known_team(team_id: i64) -> Option<i64> {
+    Some(team_id).filter(|id| *id != UNKNOWN_TEAM)
+}
+
 /// The subject of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Object {
     Player { team_id: i64, player_id: i64 },
     Ball,
+}
+
+impl Object {
+    pub fn player(team_id: Option<i64>, player_id: i64) -> Self {
+        Object::Player { team_id: team_id.unwrap_or(UNKNOWN_TEAM), player_id }
+    }
 }
 
 /// Positions in any order; NaN marks a missing coordinate.

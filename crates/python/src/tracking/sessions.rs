@@ -10,7 +10,7 @@ use tracking::lineups::Possession;
 use tracking::offset::Shot;
 use tracking::recording::RecordedSession;
 use tracking::session::{Events, Session};
-use tracking::track::{Object, Samples, tracks};
+use tracking::track::{Object, Samples, known_team, tracks};
 
 /// A shot or another row with a time and a player.
 #[derive(Debug, Clone, Default)]
@@ -30,9 +30,6 @@ pub(super) struct EventRow {
 
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.
 const MAX_OUTSIDE_MS: i64 = 60_000;
-
-/// The team of positions without one.
-const UNKNOWN_TEAM: i64 = 0;
 
 impl EventRow {
     pub(super) fn session<'a>(&self, sessions: &'a [RecordedSession]) -> Option<&'a RecordedSession> {
@@ -83,19 +80,24 @@ struct SessionParts {
     events: Events,
 }
 
-/// Positions without a team, given to the only team that the player has in others.
-fn with_teams(mut tracks: HashMap<Object, Samples>) -> HashMap<Object, Samples> {
+/// Positions without a team, given to the only team that the player has in others and in possessions.
+fn with_teams(mut tracks: HashMap<Object, Samples>, possessions: &[Possession]) -> HashMap<Object, Samples> {
     let mut teams: HashMap<i64, Option<i64>> = HashMap::new();
-    for object in tracks.keys() {
-        if let Object::Player { team_id, player_id } = *object
-            && team_id != UNKNOWN_TEAM
-        {
-            teams.entry(player_id).and_modify(|team| *team = None).or_insert(Some(team_id));
-        }
+    let of_tracks = tracks.keys().filter_map(|object| match *object {
+        Object::Player { team_id, player_id } => Some((known_team(team_id)?, player_id)),
+        Object::Ball => None,
+    });
+    let of_possession = |possession: &Possession| {
+        let team_id = possession.team_id;
+        possession.players.iter().map(move |player_id| (team_id, *player_id)).collect::<Vec<_>>()
+    };
+    for (team_id, player_id) in of_tracks.chain(possessions.iter().flat_map(of_possession)) {
+        let team = teams.entry(player_id).or_insert(Some(team_id));
+        *team = team.filter(|id| *id == team_id);
     }
-    for (player_id, team_id) in teams.into_iter().filter_map(|(player_id, team_id)| Some((player_id, team_id?))) {
-        if let Some(samples) = tracks.remove(&Object::Player { team_id: UNKNOWN_TEAM, player_id }) {
-            tracks.entry(Object::Player { team_id, player_id }).or_default().extend(samples);
+    for (player_id, team_id) in teams.into_iter().filter(|(_, team_id)| team_id.is_some()) {
+        if let Some(samples) = tracks.remove(&Object::player(None, player_id)) {
+            tracks.entry(Object::player(team_id, player_id)).or_default().extend(samples);
         }
     }
     tracks
@@ -147,7 +149,7 @@ impl SessionReader {
             }
             let object = match (kinds.get(row), players.get(row)) {
                 (Some("BALL"), _) => Object::Ball,
-                (_, Some(player_id)) => Object::Player { team_id: teams.get(row).unwrap_or(UNKNOWN_TEAM), player_id },
+                (_, Some(player_id)) => Object::player(teams.get(row), player_id),
                 _ => continue,
             };
             let metres = |value: Option<f64>| value.map_or(f64::NAN, |value| value / 1000.0);
@@ -231,7 +233,8 @@ impl SessionReader {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);
             parts.events.possessions.sort_by_key(|possession| (possession.start_ms, possession.team_id));
-            let session = Session::new(tracks(with_teams(parts.tracks), &court), parts.events, court);
+            let session =
+                Session::new(tracks(with_teams(parts.tracks, &parts.events.possessions), &court), parts.events, court);
             RecordedSession { session_id, game_id: parts.game_id, session, clocks: parts.clocks }
         };
         parts.into_iter().map(record).collect()

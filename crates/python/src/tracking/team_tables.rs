@@ -10,6 +10,7 @@ use tracking::defenders::time_of;
 use tracking::reason::Reason;
 use tracking::recording::RecordedSession;
 use tracking::spacing::{Shape, by_frame as shapes_by_frame, by_possession};
+use tracking::track::known_team;
 
 type Batch = Result<RecordBatch, String>;
 
@@ -58,7 +59,7 @@ pub(super) fn touches(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch
         .texts(rows().map(|(entry, _)| entry.session_id.as_deref()))
         .texts(rows().map(|(entry, _)| entry.game_id.as_deref()))
         .categories(rows().map(|(entry, touch)| period_at(entry, touch.start_ms)))
-        .integers(rows().map(|(_, touch)| Some(touch.team_id)))
+        .integers(rows().map(|(_, touch)| known_team(touch.team_id)))
         .integers(rows().map(|(_, touch)| Some(touch.player_id)))
         .times(rows().map(|(_, touch)| Some(touch.start_ms)))
         .times(rows().map(|(_, touch)| Some(touch.end_ms)))
