@@ -194,3 +194,11 @@ def test_possessions_name_the_teams_of_players_without_one() -> None:
     expected = sideline.Tracking(positions, possessions=possessions).opponents().to_dicts()
     nameless = without_team(positions, *(player for _, player in FIVES))
     assert sideline.Tracking(nameless, possessions=possessions).opponents().to_dicts() == expected
+
+
+def test_a_closing_speed_that_is_not_known_has_a_reason() -> None:
+    tracking = sideline.Tracking(locations(standing(FIVES, 20)))
+    rows = pl.DataFrame({"player_id": [10] * 3, "t": [at(0.1), at(10), at(19.9)]})
+    answers = tracking.defenders(rows).to_dicts()
+    assert [(row["closing_speed_mps"], row["reason"]) for row in answers] == [(None, "gap"), (0.0, None), (None, "gap")]
+    assert all(row["distance_m"] == pytest.approx(1.0) for row in answers)

@@ -76,9 +76,9 @@ pub static DEFENDERS: Table =
         member("closing_speed_mps", Float64)
             .unit("m/s")
             .doc("Speed at which the distance to the defender shrinks; negative when it grows"),
-        member("angle_deg", Float64)
-            .unit("degrees")
-            .doc("Angle between the directions to the hoop and to the defender; 0 for a defender in between"),
+        member("angle_deg", Float64).unit("degrees").doc(
+            "Angle between hoop and defender, seen from the player; 0 if in between, null for a row without a hoop",
+        ),
         member("openness", Category)
             .doc("Class of the distance: very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
         member("service_defender_ids", ListInt64).doc("Player ids of the defenders that the service named"),

@@ -58,6 +58,13 @@ impl Response<'_> {
         self.row.period.as_deref().or_else(|| period_at(self.entry?, self.t_ms?))
     }
 
+    fn reason(&self) -> Option<Reason> {
+        match self.defender {
+            Err(reason) => Some(reason),
+            Ok(defender) => defender.closing_mps.is_none().then_some(Reason::Gap),
+        }
+    }
+
     fn openness(&self) -> Option<Openness> {
         self.defender.ok().map(|defender| Openness::of(defender.distance_m))
     }
@@ -86,7 +93,7 @@ pub(super) fn defenders(sessions: &[RecordedSession], rows: &[EventRow], shift_s
         .categories(rows().map(|row| row.openness().map(Openness::name)))
         .id_lists(rows().map(|response| response.row.service_defenders.as_deref()))
         .numbers(rows().map(|response| response.entry?.session.offset_s.filter(|_| response.row.moment.is_event_time)))
-        .categories(rows().map(|response| response.defender.err().map(Reason::name)));
+        .categories(rows().map(|response| response.reason().map(Reason::name)));
     writer
         .flags(rows().map(|response| response.row.is_make))
         .flags(rows().map(|response| response.row.is_three))
