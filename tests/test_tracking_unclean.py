@@ -192,13 +192,21 @@ def test_players_without_a_team_are_no_team() -> None:
 def test_possessions_name_the_teams_of_players_without_one() -> None:
     positions, possessions = locations(standing(FIVES, 60)), pl.DataFrame([possession(1, 0, 0, 30), possession(2, 0, 30, 60)])
     expected = sideline.Tracking(positions, possessions=possessions).opponents().to_dicts()
-    nameless = without_team(positions, *(player for _, player in FIVES))
-    assert sideline.Tracking(nameless, possessions=possessions).opponents().to_dicts() == expected
+    unnamed_teams = without_team(positions, *(player for _, player in FIVES))
+    assert sideline.Tracking(unnamed_teams, possessions=possessions).opponents().to_dicts() == expected
 
 
 def test_a_closing_speed_that_is_not_known_has_a_reason() -> None:
     tracking = sideline.Tracking(locations(standing(FIVES, 20)))
     rows = pl.DataFrame({"player_id": [10] * 3, "t": [at(0.1), at(10), at(19.9)]})
-    answers = tracking.defenders(rows).to_dicts()
-    assert [(row["closing_speed_mps"], row["reason"]) for row in answers] == [(None, "gap"), (0.0, None), (None, "gap")]
-    assert all(row["distance_m"] == pytest.approx(1.0) for row in answers)
+    defenders = tracking.defenders(rows).to_dicts()
+    assert [(row["closing_speed_mps"], row["reason"]) for row in defenders] == [(None, "gap"), (0.0, None), (None, "gap")]
+    assert all(row["distance_m"] == pytest.approx(1.0) for row in defenders)
+
+
+def test_two_places_at_one_time_are_no_place_between_them() -> None:
+    other = [(i / 10, 1, 10, 5.0, -9.0) for i in range(100, 121)]
+    tracking = sideline.Tracking(locations(standing(FIVES, 20) + other))
+    [row] = [row for row in tracking.coverage().to_dicts() if row["player_id"] == 10]
+    assert (row["frames_seen"], row["teleports"]) == (180, 42)
+    assert {row["x_m"] for row in tracking.frames(smoothing=None).to_dicts() if row["player_id"] == 10} == {-4.0}

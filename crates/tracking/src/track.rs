@@ -92,6 +92,9 @@ const MAX_BALL_MPS: f64 = 40.0;
 /// The largest noise that is believed: the estimate of few positions has jumps and movement in it.
 pub(crate) const MAX_NOISE_M: f64 = 0.35;
 
+/// Five standard deviations of the difference of two positions with that noise.
+const MAX_SPREAD_M: f64 = 5.0 * std::f64::consts::SQRT_2 * MAX_NOISE_M;
+
 /// How many fragments back a fragment looks for its predecessor.
 const MAX_LOOKBACK: usize = 64;
 
@@ -157,7 +160,8 @@ impl Track {
         self.rate_hz.is_none_or(is_low)
     }
 
-    /// Orders by time. Several positions of one time, as two sensors send, become their mean.
+    /// Orders by time. Several positions of one time, as two sensors send, become their mean, unless noise does not explain how
+    /// far apart they are.
     fn sort(&mut self) {
         if self.t_ms.windows(2).all(|pair| pair[0] < pair[1]) {
             return;
@@ -170,6 +174,11 @@ impl Track {
         });
         let mut ordered_samples = Samples::default();
         for group in order.chunk_by(|a, b| self.t_ms[*a] == self.t_ms[*b]) {
+            let distance = |a: usize, b: usize| (self.x[a] - self.x[b]).hypot(self.y[a] - self.y[b]);
+            if group.iter().any(|i| distance(group[0], *i) > MAX_SPREAD_M) {
+                self.teleports += group.len();
+                continue;
+            }
             let mean = |values: &[f64]| {
                 let finite: Vec<f64> = group.iter().map(|i| values[*i]).filter(|value| value.is_finite()).collect();
                 finite.iter().sum::<f64>() / finite.len() as f64
@@ -207,7 +216,7 @@ impl Track {
             is_kept[chains[number].start..fragments[number].end].fill(true);
             next = chains[number].before;
         }
-        self.teleports = is_kept.iter().filter(|is_kept| !**is_kept).count();
+        self.teleports += is_kept.iter().filter(|is_kept| !**is_kept).count();
         self.retain(|i| is_kept[i]);
     }
 
