@@ -210,3 +210,13 @@ def test_two_places_at_one_time_are_no_place_between_them() -> None:
     [row] = [row for row in tracking.coverage().to_dicts() if row["player_id"] == 10]
     assert (row["frames_seen"], row["teleports"]) == (180, 42)
     assert {row["x_m"] for row in tracking.frames(smoothing=None).to_dicts() if row["player_id"] == 10} == {-4.0}
+
+
+def test_a_possession_without_its_times_is_not_lost() -> None:
+    positions = locations(standing(FIVES, 30))
+    for times in ({"end_timestamp": None}, {"start_timestamp": None}, {"end_timestamp": at(5)}):
+        possessions = pl.DataFrame([possession(1, 0, 0, 10), possession(2, 0, 10, 20) | times, possession(1, 1, 20, 30)])
+        tracking = sideline.Tracking(positions, possessions=possessions)
+        assert [row["reason"] for row in tracking.spacing().to_dicts()].count("clock_unknown") == 1
+        assert tracking.spacing().num_rows == 3
+        assert set(tracking.matchups()["guarded_s"]) == {None}

@@ -104,7 +104,7 @@ pub static MATCHUPS: Table =
         member("offense_player_id", Int64).required().doc("Player id of the attacker"),
         member("defense_player_id", Int64).required().doc("Player id of the defender"),
         member("guarded_s", Float64).unit("s").doc(
-            "Time as nearest opponent while the attacker's team had the ball; null where a session has no possessions",
+            "Time as nearest opponent in possessions of the attacker's team; null if a session has none, or one without its times",
         ),
         member("mean_distance_m", Float64).unit("m").doc("Mean distance in that time"),
         member("shots", Int64).required().doc("Shots of the attacker with this nearest defender"),

@@ -10,7 +10,8 @@ pub type Five = [i64; 5];
 /// For each team its players with the running sum of their seconds inside the court, at the end of each second that has a position.
 type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, f64)>)>>;
 
-/// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
+/// A possession with the line-ups of both sides; a list that has not five different players is no line-up. One that ends before
+/// it starts has no known time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Possession {
     pub team_id: i64,

@@ -35,6 +35,9 @@ pub fn by_possession(session: &Session) -> Vec<Result<Shape, Reason>> {
     let rate = session.rate_hz.map_or(FRAMES_HZ, |rate| rate.min(FRAMES_HZ));
     let times = session.frame_times(Some(rate));
     let mean = |possession: &crate::lineups::Possession| {
+        if possession.end_ms < possession.start_ms {
+            return Err(Reason::ClockUnknown);
+        }
         let first = times.partition_point(|t| *t < possession.start_ms);
         let last = times.partition_point(|t| *t <= possession.end_ms).max(first);
         let mut cursor = Cursor::new(session);

@@ -208,8 +208,11 @@ impl SessionReader {
         let (own_players, others) = (columns.id_lists("player_ids")?, columns.id_lists("opposing_player_ids")?);
         let periods = columns.texts("period")?;
         for row in 0..batch.num_rows() {
-            let (Some(team_id), Some(start_ms), Some(end_ms)) = (teams.get(row), starts.get(row), ends.get(row)) else {
-                continue;
+            let Some(team_id) = teams.get(row) else { continue };
+            let (start_ms, end_ms) = match (starts.get(row), ends.get(row)) {
+                (Some(start_ms), Some(end_ms)) => (start_ms, end_ms),
+                (Some(t_ms), None) | (None, Some(t_ms)) => (t_ms, t_ms.saturating_sub(1)),
+                (None, None) => continue,
             };
             let place = self.places_of(sessions.get(row), games.get(row), start_ms);
             let Some((_, parts)) = place.and_then(|place| self.sessions.get_mut(place)) else { continue };
