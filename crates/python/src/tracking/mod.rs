@@ -51,6 +51,7 @@ impl CoreTracking {
             for batch in read::batches(&locations)? {
                 reader.add_locations(&batch)?;
             }
+            reader.check_unit()?;
             let mut all_shots = Vec::new();
             for batch in read::batches(&shots)? {
                 all_shots.extend(event_rows("shots", &batch)?);

@@ -2,6 +2,7 @@
 
 use super::read::Columns;
 use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use tracking::court::Court;
@@ -27,6 +28,9 @@ pub(super) struct EventRow {
     pub(super) chart: (Option<f64>, Option<f64>),
     pub(super) service_defenders: Option<Vec<i64>>,
 }
+
+/// Half the length of a court is 47 feet.
+const MAX_WRONG_UNIT_MM: f64 = 60.0;
 
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.
 const MAX_OUTSIDE_MS: i64 = 60_000;
@@ -77,6 +81,8 @@ struct SessionParts {
     tracks: HashMap<Object, Samples>,
     clocks: Vec<(i64, Option<f64>, Option<f64>)>,
     extent: Option<(i64, i64)>,
+    /// The largest coordinate of a position, in millimetres.
+    largest: f64,
     events: Events,
 }
 
@@ -154,6 +160,8 @@ impl SessionReader {
             };
             let metres = |value: Option<f64>| value.map_or(f64::NAN, |value| value / 1000.0);
             let samples = parts.tracks.entry(object).or_default();
+            let coordinates = [x.get(row), y.get(row)].into_iter().flatten();
+            parts.largest = coordinates.fold(parts.largest, |largest, value| largest.max(value.abs()));
             samples.push(t_ms, metres(x.get(row)), metres(y.get(row)), metres(z.get(row)));
         }
         Ok(())
@@ -228,6 +236,19 @@ impl SessionReader {
         Ok(())
     }
 
+    /// Raises if three objects or more of a session are always within centimetres of the centre: their unit is another one.
+    pub(super) fn check_unit(&self) -> PyResult<()> {
+        let is_small =
+            |parts: &SessionParts| parts.tracks.len() > 2 && parts.largest > 0.0 && parts.largest < MAX_WRONG_UNIT_MM;
+        match self.sessions.iter().find(|(_, parts)| is_small(parts)) {
+            Some((_, parts)) => Err(PyValueError::new_err(format!(
+                "locations: no x or y is larger than {}; they must be millimetres from the centre of the court",
+                parts.largest
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The sessions in the order of their times.
     pub(super) fn finish(self, court: Court) -> Vec<RecordedSession> {
         let mut parts = self.sessions;
@@ -288,5 +309,5 @@ pub(super) fn event_rows(argument: &'static str, batch: &RecordBatch) -> PyResul
 }
 
 fn columns_missing(argument: &str) -> PyErr {
-    pyo3::exceptions::PyValueError::new_err(format!("{argument} has no column with times"))
+    PyValueError::new_err(format!("{argument} has no column with times"))
 }
