@@ -51,15 +51,15 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     frames = tables_of("box_score", source, BOX_COLUMNS)
     if {"box_score", "game_box_score"} <= frames.keys():
         raise ValueError("box_score has rows of sessions and of whole games: pass one of the two")
-    boxes, lines = frames.get("box_score", frames.get("game_box_score")), frames.get("player_stats")
-    if boxes is not None and lines is not None:
+    rows, lines = frames.get("box_score", frames.get("game_box_score")), frames.get("player_stats")
+    parts = [] if rows is None else [rows]
+    if rows is not None and lines is not None:
         # A response of a session has both tables.
-        lines = of_other_units(lines, boxes)
-    if lines is not None and (boxes is None or not lines.is_empty()):
+        lines = of_other_units(lines, rows)
+    if lines is not None and (rows is None or not lines.is_empty()):
         keys = [name for name in lines.columns if name not in ("stat", "value")]
-        wide = check_once(lines, (*ROW_KEY, "stat")).pivot("stat", index=keys, values="value")
-        boxes = wide if boxes is None else library("polars", "polars").concat([boxes, wide], how="diagonal_relaxed")
-    boxes = check_once(boxes, ROW_KEY)
+        parts.append(check_once(lines, (*ROW_KEY, "stat")).pivot("stat", index=keys, values="value"))
+    boxes = check_once(library("polars", "polars").concat(parts, how="diagonal_relaxed"), ROW_KEY)
     check_columns(boxes, "box_score", by)
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
     if missing:
