@@ -22,6 +22,12 @@ pub struct Possession {
     pub opponents: Vec<i64>,
 }
 
+impl Possession {
+    pub(crate) fn has_times(&self) -> bool {
+        self.start_ms <= self.end_ms
+    }
+}
+
 /// Milliseconds before the first and after the last possession to which its line-up extends.
 const MAX_EXTENSION_MS: i64 = 5000;
 
@@ -172,7 +178,7 @@ fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Ve
         let other = team_of(&possession.opponents).filter(|team| *team != possession.team_id);
         for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
             if let Some((team, five)) = team.zip(five(players))
-                && possession.start_ms <= possession.end_ms
+                && possession.has_times()
             {
                 spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));
             }

@@ -77,6 +77,11 @@ impl Session {
         self.track(Object::Ball).filter(|track| !track.is_empty())
     }
 
+    /// Whether it has possessions, and the times of all.
+    pub fn has_times_of_possessions(&self) -> bool {
+        !self.possessions.is_empty() && self.possessions.iter().all(Possession::has_times)
+    }
+
     pub fn is_rate_low(&self) -> bool {
         self.rate_hz.is_none_or(is_low)
     }

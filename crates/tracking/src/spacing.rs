@@ -35,7 +35,7 @@ pub fn by_possession(session: &Session) -> Vec<Result<Shape, Reason>> {
     let rate = session.rate_hz.map_or(FRAMES_HZ, |rate| rate.min(FRAMES_HZ));
     let times = session.frame_times(Some(rate));
     let mean = |possession: &crate::lineups::Possession| {
-        if possession.end_ms < possession.start_ms {
+        if !possession.has_times() {
             return Err(Reason::ClockUnknown);
         }
         let first = times.partition_point(|t| *t < possession.start_ms);

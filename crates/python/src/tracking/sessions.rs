@@ -160,8 +160,7 @@ impl SessionReader {
             };
             let metres = |value: Option<f64>| value.map_or(f64::NAN, |value| value / 1000.0);
             let samples = parts.tracks.entry(object).or_default();
-            let coordinates = [x.get(row), y.get(row)].into_iter().flatten();
-            parts.largest = coordinates.fold(parts.largest, |largest, value| largest.max(value.abs()));
+            parts.largest = [x.get(row), y.get(row)].into_iter().flatten().map(f64::abs).fold(parts.largest, f64::max);
             samples.push(t_ms, metres(x.get(row)), metres(y.get(row)), metres(z.get(row)));
         }
         Ok(())

@@ -8,7 +8,6 @@ use sideline::resource::tracking as declared;
 use std::collections::BTreeMap;
 use tracking::defenders::{Defender, Openness, Surroundings, defender, surroundings, time_of};
 use tracking::intervals::wilson;
-use tracking::lineups::Possession;
 use tracking::matchups::{Guarding, matchups as matchups_of};
 use tracking::quality::{QualityShot, qualities};
 use tracking::reason::Reason;
@@ -139,12 +138,7 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
         pair.points += points;
     }
     // Without the possessions of one session, or the time of one, the sum would be a part of the time only.
-    let is_known = |possession: &Possession| possession.start_ms <= possession.end_ms;
-    let has_possessions = |entry: &RecordedSession| {
-        let possessions = &entry.session.possessions;
-        !possessions.is_empty() && possessions.iter().all(is_known)
-    };
-    let has_possessions = sessions.iter().all(has_possessions);
+    let has_possessions = sessions.iter().all(|entry| entry.session.has_times_of_possessions());
     let guarding = |pair: &Pair| has_possessions.then(|| pair.guarding.unwrap_or_default());
     let mean_distance = |sum: Guarding| (sum.seconds > 0.0).then(|| sum.metre_seconds / sum.seconds);
     let rows = || pairs.values();
