@@ -15,9 +15,14 @@ import sideline
 PAGE = Path(__file__).with_name("tracking.md")
 START = 1_790_000_000_000
 SEEDS = 12
-HEAD = "| frames/s | noise | distance, circle | distance, sprint | peak speed, sprint | standing | defender's distance | the same, offset 0.7 s |"
+HEAD = "| frames/s | noise | distance, walk | distance, circle | distance, sprint | peak speed, sprint | standing | defender's distance | the same, offset 0.7 s |"
 Floats = npt.NDArray[np.float64]
 Course = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def walk(t: Floats) -> tuple[Floats, Floats]:
+    """A line at 0.5 m/s."""
+    return 2 + 0 * t, 0.5 * t - 7
 
 
 def circle(t: Floats) -> tuple[Floats, Floats]:
@@ -102,13 +107,14 @@ def row(rate: float, noise: float) -> str:
     def mean(values: list[float]) -> float:
         return sum(values) / len(values)
 
+    slow = mean([load_of(walk, 30, rate, noise, seed)["distance_m"] for seed in seeds]) / length(walk, 30) - 1
     around = mean([load_of(circle, 30, rate, noise, seed)["distance_m"] for seed in seeds]) / length(circle, 30) - 1
     sprints = [load_of(sprint, 4, rate, noise, seed) for seed in seeds]
     straight = mean([load["distance_m"] for load in sprints]) / length(sprint, 4) - 1
     peak = mean([load["peak_speed_mps"] for load in sprints]) / (8 * (1 - math.exp(-4))) - 1
     still = mean([load_of(stand, 60, rate, noise, seed)["distance_m"] / 60 for seed in seeds])
     near, shifted = (mean([defender_error(rate, noise, offset, seed) for seed in seeds]) for offset in (0.0, 0.7))
-    cells = [f"{round(100 * value, 1) + 0.0:+.1f} %" for value in (around, straight, peak)]
+    cells = [f"{round(100 * value, 1) + 0.0:+.1f} %" for value in (slow, around, straight, peak)]
     return f"| {rate:g} | {100 * noise:g} cm | {' | '.join(cells)} | {still:.2f} m/s | {near:.2f} m | {shifted:.2f} m |"
 
 

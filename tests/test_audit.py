@@ -364,6 +364,9 @@ def test_a_session_is_audited_by_itself(client: sideline.Client, game: dict[str,
     stats, details = [client.stats(first), client.stats(second)], [client.stats_details(first)]
     rows = sideline.audit(player_stats=stats, stat_events=details).to_dicts()
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "none", "a box score")]
+    for table in ("box_score", "player_stats"):
+        mixed = [stats[0], stats[1].table(table)]
+        assert sideline.audit(player_stats=mixed, stat_events=details).to_dicts() == rows
     rows = sideline.audit(player_stats=stats[:1], stat_events=[*details, client.stats_details(second)]).to_dicts()
     assert [(row["session_id"], row["expected"], row["found"]) for row in rows] == [(second, "stat events", None)]
 

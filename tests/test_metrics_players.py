@@ -138,6 +138,17 @@ def test_a_session_of_box_scores_is_not_counted_twice(kind: str) -> None:
         assert metrics.shooting([sums, sums])["FGA"].sum() == 2 * metrics.shooting(first)["FGA"].sum()
 
 
+def test_tables_of_different_sessions_in_one_list_count_each(client: sideline.Client, game: dict[str, Any]) -> None:
+    other = read("stats", stats_body(), "T")
+    expected = metrics.shooting([STATS, other], by="session_id").rows()
+    for first in (STATS, STATS.to_polars("box_score"), STATS.to_polars("player_stats")):
+        for second in (other, other.to_polars("box_score"), other.to_polars("player_stats")):
+            assert metrics.shooting([first, second], by="session_id").rows() == expected
+    box, stats = client.box_score(game["id"]), client.stats(client.game(game["id"]))
+    with pytest.raises(ValueError, match=f"box_score has game {game['id']} twice, whole and by session"):
+        metrics.shooting([box, stats.table("player_stats")])
+
+
 @pytest.mark.parametrize("metric", [metrics.shooting, metrics.effective_field_goal, metrics.true_shooting])
 def test_a_game_of_a_teams_box_scores_is_not_counted_twice(client: sideline.Client, game: dict[str, Any], metric: Any) -> None:
     home, away = (game["game_attributes"][f"{side}_team_id"] for side in ("home", "away"))

@@ -144,3 +144,86 @@ def test_seconds_are_no_milliseconds() -> None:
         sideline.Tracking(frame.with_columns(pl.col("t").dt.epoch("s")))
     with pytest.raises(ValueError, match="the time of row is in seconds"):
         sideline.Tracking(frame).window({"session_id": "S", "t": int(START.timestamp()) + 30})
+
+
+def test_a_possession_of_which_most_is_unseen_has_no_spacing() -> None:
+    ball = [(i / 10, None, None, -1.0, 0.0) for i in range(401)]
+    possessions = pl.DataFrame([possession(1, 0, 0, 10), possession(1, 1, 10, 40), possession(1, 2, 40, 70)])
+    partial_positions = [position for position in standing(FIVES, 40) if position[0] < 15 or position[2] != 14]
+    for positions in (standing(FIVES, 15) + ball, partial_positions + ball):
+        rows = sideline.Tracking(locations(positions), possessions=possessions).spacing().to_dicts()
+        assert [row["reason"] for row in rows] == [None, "gap", "gap"]
+        assert [row["hull_area_m2"] for row in rows] == [0.0, None, None]
+    rows = sideline.Tracking(locations(standing(FIVES, 70) + ball[:150]), possessions=possessions).spacing().to_dicts()
+    assert [row["reason"] for row in rows] == [None, "no_ball", "no_ball"]
+    assert [row["ball_side_share"] for row in rows] == [pytest.approx(0.6), None, None]
+
+
+def test_the_middle_line_is_of_both_halves() -> None:
+    possessions = pl.DataFrame([possession(1, 0, 0, 10)])
+    for x, share in ((-1.0, 0.6), (1.0, 0.6), (0.0, 1.0)):
+        ball = [(i / 10, None, None, x, 0.0) for i in range(101)]
+        tracking = sideline.Tracking(locations(standing(FIVES, 10) + ball), possessions=possessions)
+        assert tracking.spacing()["ball_side_share"] == pytest.approx([share])
+
+
+def without_team(positions: Any, *players: int) -> Any:
+    is_known = ~pl.col("player_id").is_in(players)
+    return positions.with_columns(pl.when(is_known).then("team_id").alias("team_id"))
+
+
+def test_players_without_a_team_are_no_team() -> None:
+    ball = [(i / 10, None, None, *(FIVES[1, 10 if i < 100 else 11])) for i in range(201)]
+    positions = locations(standing(FIVES, 20) + ball)
+    row = pl.DataFrame({"player_id": [10, 20], "t": [at(10)] * 2})
+    for players in ((10,), (20, 21, 22, 23, 24), (10, 11, 20), tuple(player for _, player in FIVES)):
+        tracking = sideline.Tracking(without_team(positions, *players))
+        for table in (tracking.frames(), tracking.opponents(), tracking.loads(), tracking.coverage(), tracking.touches()):
+            rows = [row for row in table.to_dicts() if row["player_id"] is not None]
+            assert all((row["team_id"] is None) == (row["player_id"] in players) for row in rows)
+        assert {row["reason"] for row in tracking.defenders(row).to_dicts() if row["player_id"] in players} == {"lineup_unknown"}
+        assert set(tracking.opponents()["reason"]) <= {"lineup_unknown", None}
+        if 10 in players:
+            assert tracking.touches()["ended_by"] == ["other", "dead_ball"]
+            assert tracking.passes().num_rows == 0
+    assert sideline.Tracking(positions).touches()["ended_by"] == ["pass", "dead_ball"]
+
+
+def test_possessions_name_the_teams_of_players_without_one() -> None:
+    positions, possessions = locations(standing(FIVES, 60)), pl.DataFrame([possession(1, 0, 0, 30), possession(2, 0, 30, 60)])
+    expected = sideline.Tracking(positions, possessions=possessions).opponents().to_dicts()
+    unnamed_teams = without_team(positions, *(player for _, player in FIVES))
+    assert sideline.Tracking(unnamed_teams, possessions=possessions).opponents().to_dicts() == expected
+
+
+def test_a_closing_speed_that_is_not_known_has_a_reason() -> None:
+    tracking = sideline.Tracking(locations(standing(FIVES, 20)))
+    rows = pl.DataFrame({"player_id": [10] * 3, "t": [at(0.1), at(10), at(19.9)]})
+    defenders = tracking.defenders(rows).to_dicts()
+    assert [(row["closing_speed_mps"], row["reason"]) for row in defenders] == [(None, "gap"), (0.0, None), (None, "gap")]
+    assert all(row["distance_m"] == pytest.approx(1.0) for row in defenders)
+
+
+def test_two_places_at_one_time_are_no_place_between_them() -> None:
+    other = [(i / 10, 1, 10, 5.0, -9.0) for i in range(100, 121)]
+    tracking = sideline.Tracking(locations(standing(FIVES, 20) + other))
+    [row] = [row for row in tracking.coverage().to_dicts() if row["player_id"] == 10]
+    assert (row["frames_seen"], row["teleports"]) == (180, 42)
+    assert {row["x_m"] for row in tracking.frames(smoothing=None).to_dicts() if row["player_id"] == 10} == {-4.0}
+
+
+def test_a_possession_without_its_times_is_not_lost() -> None:
+    positions = locations(standing(FIVES, 30))
+    for times in ({"end_timestamp": None}, {"start_timestamp": None}, {"end_timestamp": at(5)}):
+        possessions = pl.DataFrame([possession(1, 0, 0, 10), possession(2, 0, 10, 20) | times, possession(1, 1, 20, 30)])
+        tracking = sideline.Tracking(positions, possessions=possessions)
+        assert [row["reason"] for row in tracking.spacing().to_dicts()].count("clock_unknown") == 1
+        assert tracking.spacing().num_rows == 3
+        assert set(tracking.matchups()["guarded_s"]) == {None}
+
+
+@pytest.mark.parametrize("unit", [1000, 304.8])
+def test_metres_and_feet_are_no_millimetres(unit: float) -> None:
+    positions = locations(standing(FIVES, 5))
+    with pytest.raises(ValueError, match="they must be millimetres"):
+        sideline.Tracking(positions.with_columns(pl.col("x", "y") / unit))

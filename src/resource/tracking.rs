@@ -76,9 +76,9 @@ pub static DEFENDERS: Table =
         member("closing_speed_mps", Float64)
             .unit("m/s")
             .doc("Speed at which the distance to the defender shrinks; negative when it grows"),
-        member("angle_deg", Float64)
-            .unit("degrees")
-            .doc("Angle between the directions to the hoop and to the defender; 0 for a defender in between"),
+        member("angle_deg", Float64).unit("degrees").doc(
+            "Angle between hoop and defender, seen from the player; 0 if in between, null for a row without a hoop",
+        ),
         member("openness", Category)
             .doc("Class of the distance: very_tight below 2 ft, tight below 4, open below 6, else wide_open"),
         member("service_defender_ids", ListInt64).doc("Player ids of the defenders that the service named"),
@@ -104,7 +104,7 @@ pub static MATCHUPS: Table =
         member("offense_player_id", Int64).required().doc("Player id of the attacker"),
         member("defense_player_id", Int64).required().doc("Player id of the defender"),
         member("guarded_s", Float64).unit("s").doc(
-            "Time as nearest opponent while the attacker's team had the ball; null where a session has no possessions",
+            "Time as nearest opponent in possessions of the attacker's team; null if a session has none, or one without its times",
         ),
         member("mean_distance_m", Float64).unit("m").doc("Mean distance in that time"),
         member("shots", Int64).required().doc("Shots of the attacker with this nearest defender"),
@@ -171,7 +171,7 @@ pub static SPACING: Table = table("tracking_spacing", "")
         member("mean_teammate_distance_m", Float64).unit("m").doc("Mean distance between two of them"),
         member("players_in_paint", Float64).doc("Number of them in the paint; a mean by possession"),
         member("ball_side_share", Float64)
-            .doc("Share of them in the half between the sidelines that the ball is in; null without a ball"),
+            .doc("Share of them in the ball's half between the sidelines, with the middle line; null without a ball"),
         REASON,
     ]);
 

@@ -33,11 +33,9 @@ pub(super) async fn check_night(
     // Up to seven seconds of `Retry-After`, then ten to recover.
     sleep(18 * SECOND).await;
     check_full_speed(world, transport).await;
-    // A minute of health, unless a reader is busy, or `retry:` requests such a wait.
+    // A minute of health, unless a reader is busy.
     world.wait_until(calm + 60 * SECOND).await;
-    let has_long_retry = night.has(|event| matches!(event, NightEvent::Retry(10_000..)));
-    let connected = readers.iter().filter(|reader| reader.kind == RequestKind::Messages || !has_long_retry);
-    connected.filter(|_| pause <= calm).for_each(|reader| check_truth(world, night, reader));
+    readers.iter().filter(|_| pause <= calm).for_each(|reader| check_truth(world, night, reader));
     sleep(138 * SECOND).await;
     readers.iter().for_each(|reader| check_truth(world, night, reader));
     if running_users(&mut users) > 0 {
@@ -48,7 +46,6 @@ pub(super) async fn check_night(
         check_throughput(world, transport).await;
     }
     world.cut_all.send(super::night::Termination::Reset);
-    // `retry:` may request a minute; no websocket has one.
     sleep(60 * SECOND).await;
     check_truth(world, night, &readers[1]);
     sleep(70 * SECOND).await;

@@ -72,7 +72,8 @@ fn a_body_from_a_file_knows_its_operations_tables() {
         Payload::from_bytes("practice", b"{}", Sport::Basketball, Context::default()).unwrap().tables()[0],
         "sessions"
     );
-    let Err(Error::Argument(text)) = Payload::from_bytes("posessions", b"{}", Sport::Basketball, Context::default())
+    let Err(Error::UnknownName { text, .. }) =
+        Payload::from_bytes("posessions", b"{}", Sport::Basketball, Context::default())
     else {
         panic!()
     };

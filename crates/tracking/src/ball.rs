@@ -4,7 +4,7 @@ use crate::motion::Smoothing;
 use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
-use crate::track::{MAX_GAP_MS, Object, Track};
+use crate::track::{MAX_GAP_MS, Object, Track, known_team};
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
@@ -70,7 +70,7 @@ pub struct Pass {
 
 /// The touches of a session. `shots` are times, in the clock of the positions, and shooters.
 pub fn touches(session: &Session, shots: &[(i64, i64)]) -> Result<Vec<Touch>, Reason> {
-    if session.is_rate_low() {
+    if session.is_rate_low() || session.ball().is_some_and(Track::is_rate_low) {
         return Err(Reason::RateTooLow);
     }
     let mut touches = contacts(session)?;
@@ -186,16 +186,20 @@ fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
     }
     match next {
         Some(next) if next.start_ms - touch.end_ms > MAX_FLIGHT_MS => Ending::DeadBall,
-        Some(next) if next.team_id != touch.team_id => Ending::Turnover,
-        Some(next) if next.player_id != touch.player_id => Ending::Pass,
-        Some(_) => Ending::Other,
+        Some(next) if next.player_id == touch.player_id => Ending::Other,
+        Some(next) => match known_team(next.team_id).zip(known_team(touch.team_id)) {
+            Some((next_team, team)) if next_team == team => Ending::Pass,
+            Some(_) => Ending::Turnover,
+            None => Ending::Other,
+        },
         None => Ending::DeadBall,
     }
 }
 
 fn way(session: &Session, touch: &Touch) -> f64 {
     let object = Object::Player { team_id: touch.team_id, player_id: touch.player_id };
-    let (Some(track), Some(rate)) = (session.track(object), session.rate_hz) else { return 0.0 };
+    let Some(track) = session.track(object) else { return 0.0 };
+    let Some(rate) = track.rate_hz else { return 0.0 };
     let smoothing = Smoothing::new(rate, false);
     let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
     let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);

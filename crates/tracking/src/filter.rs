@@ -4,7 +4,11 @@ use std::array::from_fn;
 use std::f64::consts::{PI, SQRT_2};
 
 /// Frames a second below which nothing is smoothed, and neither accelerations nor sprints are counted.
-pub const MIN_RATE_HZ: f64 = 5.0;
+const MIN_RATE_HZ: f64 = 5.0;
+
+pub(crate) fn is_low(rate_hz: f64) -> bool {
+    rate_hz < MIN_RATE_HZ - 1e-9
+}
 
 /// The cut-off frequency at a rate: 2.5 Hz, but at most a quarter of the rate.
 pub fn cutoff_hz(rate_hz: f64) -> f64 {

@@ -45,10 +45,12 @@ impl Course {
 /// resampling these are its own positions, and the frames that a dropout of at most a second lacks.
 pub fn frames(session: &Session, times: &[i64], is_resampled: bool, is_exact: bool) -> Vec<Frame> {
     let Some(rate_hz) = session.rate_hz else { return lone_frames(session, times) };
-    let smoothing = Smoothing::new(rate_hz, is_exact);
+    let smoothing = |track: &Track| Smoothing::new(track.rate_hz.unwrap_or(rate_hz), is_exact);
+    let smoothings: Vec<Smoothing> = session.tracks.iter().map(smoothing).collect();
     let course = |path: Path| Course { accelerations: path.accelerations(&path.speeds()), path };
+    let tracks = session.tracks.iter().zip(&smoothings);
     let courses: Vec<Vec<Course>> =
-        session.tracks.iter().map(|track| smoothing.paths(track).map(course).collect()).collect();
+        tracks.map(|(track, smoothing)| smoothing.paths(track).map(course).collect()).collect();
     let mut next = vec![0; courses.len()];
     let mut cursor = Cursor::with_steps(session);
     let mut rows = Vec::new();
@@ -66,7 +68,7 @@ pub fn frames(session: &Session, times: &[i64], is_resampled: bool, is_exact: bo
             let course = courses[number].get(next[number]).filter(|course| course.path.start_ms <= *t_ms);
             let mut row = Frame { is_interpolated: !is_own, ..still(frame, number, track, (x, y), *t_ms) };
             if let Some(course) = course {
-                describe(&mut row, course, *t_ms as f64, &smoothing, session.is_rate_low());
+                describe(&mut row, course, *t_ms as f64, &smoothings[number], track.is_rate_low());
             }
             rows.push(row);
         }

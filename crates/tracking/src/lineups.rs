@@ -2,15 +2,16 @@
 
 use crate::court::Court;
 use crate::reason::Reason;
-use crate::track::{Object, Track};
+use crate::track::{Object, Track, known_team};
 use std::collections::BTreeMap;
 
 pub type Five = [i64; 5];
 
-/// For each team its players with the running sum of their positions inside the court, at the end of each second that has one.
-type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, u32)>)>>;
+/// For each team its players with the running sum of their seconds inside the court, at the end of each second that has a position.
+type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, f64)>)>>;
 
-/// A possession with the line-ups of both sides; a list that has not five different players is no line-up.
+/// A possession with the line-ups of both sides; a list that has not five different players is no line-up. One that ends before
+/// it starts has no known time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Possession {
     pub team_id: i64,
@@ -19,6 +20,12 @@ pub struct Possession {
     pub end_ms: i64,
     pub players: Vec<i64>,
     pub opponents: Vec<i64>,
+}
+
+impl Possession {
+    pub(crate) fn has_times(&self) -> bool {
+        self.start_ms <= self.end_ms
+    }
 }
 
 /// Milliseconds before the first and after the last possession to which its line-up extends.
@@ -41,6 +48,8 @@ pub struct Lineups {
     /// For each team its line-up at each second, by presence.
     present: BTreeMap<i64, Vec<Result<Five, Reason>>>,
     start_ms: i64,
+    /// Why a team has no five opponents: players whose team is not known may be some.
+    too_few: Reason,
 }
 
 impl Lineups {
@@ -48,17 +57,21 @@ impl Lineups {
         let start_ms = tracks.iter().filter_map(|track| track.t_ms.first()).min().copied().unwrap_or(0);
         let end_ms = tracks.iter().filter_map(|track| track.t_ms.last()).max().copied().unwrap_or(0);
         let mut presence = Presence::new();
+        let mut too_few = Reason::TooFewOpponents;
         for track in tracks {
             if let Object::Player { team_id, player_id } = track.object {
-                let sums = running_sums(track, start_ms, court);
+                if known_team(team_id).is_none() {
+                    too_few = Reason::LineupUnknown;
+                    continue;
+                }
+                let frame_s = 1.0 / track.rate_hz.or(rate_hz).unwrap_or(1.0);
+                let sums = running_sums(track, frame_s, start_ms, court);
                 presence.entry(team_id).or_default().push((player_id, sums));
             }
         }
-        let inside = |team: &i64| -> u64 {
-            presence[team].iter().map(|(_, sums)| u64::from(sums.last().map_or(0, |sum| sum.1))).sum()
-        };
+        let inside = |team: &i64| presence[team].iter().filter_map(|(_, sums)| Some(sums.last()?.1)).sum::<f64>();
         let mut teams: Vec<i64> = presence.keys().copied().collect();
-        teams.sort_by_key(|team| (std::cmp::Reverse(inside(team)), *team));
+        teams.sort_by(|a, b| inside(b).total_cmp(&inside(a)).then(a.cmp(b)));
         teams.truncate(2);
         Lineups {
             teams,
@@ -68,20 +81,19 @@ impl Lineups {
                 .collect(),
             present: presence
                 .iter()
-                .map(|(team, players)| {
-                    (*team, present(players, (end_ms - start_ms) / 1000 + 1, rate_hz.unwrap_or(1.0)))
-                })
+                .map(|(team, players)| (*team, present(players, (end_ms - start_ms) / 1000 + 1, too_few)))
                 .collect(),
             start_ms,
+            too_few,
         }
     }
 
     /// The other one of the two teams.
-    pub fn opponent(&self, team_id: i64) -> Option<i64> {
+    pub fn opponent(&self, team_id: i64) -> Result<i64, Reason> {
         match *self.teams.as_slice() {
-            [a, b] if team_id == a => Some(b),
-            [a, b] if team_id == b => Some(a),
-            _ => None,
+            [a, b] if team_id == a => Ok(b),
+            [a, b] if team_id == b => Ok(a),
+            _ => Err(self.too_few),
         }
     }
 
@@ -106,20 +118,20 @@ impl Lineups {
     }
 
     fn present_at(&self, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
-        let seconds = self.present.get(&team_id).ok_or(Reason::TooFewOpponents)?;
+        let seconds = self.present.get(&team_id).ok_or(self.too_few)?;
         let second = (t_ms.max(self.start_ms) - self.start_ms) / 1000;
         seconds[(second as usize).min(seconds.len() - 1)]
     }
 }
 
 /// The five of a team at each second, and after the last one.
-fn present(players: &[(i64, Vec<(i64, u32)>)], seconds: i64, rate_hz: f64) -> Vec<Result<Five, Reason>> {
+fn present(players: &[(i64, Vec<(i64, f64)>)], seconds: i64, too_few: Reason) -> Vec<Result<Five, Reason>> {
     let at = |second: i64| {
         if players.len() < 5 {
-            return Err(Reason::TooFewOpponents);
+            return Err(too_few);
         }
-        let share_of = |sums: &[(i64, u32)]| share(sums, second, seconds, rate_hz);
-        let mut shares: Vec<(f64, i64)> = players.iter().map(|(id, sums)| (share_of(sums), *id)).collect();
+        let mut shares: Vec<(f64, i64)> =
+            players.iter().map(|(id, sums)| (share(sums, second, seconds), *id)).collect();
         shares.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let sixth = shares.get(5).map_or(0.0, |share| share.0);
         if shares[4].0 < MIN_SHARE || shares[4].0 - sixth < MIN_DIFFERENCE {
@@ -133,22 +145,23 @@ fn present(players: &[(i64, Vec<(i64, u32)>)], seconds: i64, rate_hz: f64) -> Ve
 }
 
 /// The share of the seconds around a moment that a player spent inside the court.
-fn share(sums: &[(i64, u32)], second: i64, seconds: i64, rate_hz: f64) -> f64 {
+fn share(sums: &[(i64, f64)], second: i64, seconds: i64) -> f64 {
     let (first, last) = ((second - REACH_S).max(0), (second + REACH_S + 1).min(seconds));
     let until = |second: i64| match sums.partition_point(|sum| sum.0 < second) {
-        0 => 0,
+        0 => 0.0,
         place => sums[place - 1].1,
     };
-    f64::from(until(last) - until(first)) / ((last - first).max(1) as f64 * rate_hz)
+    (until(last) - until(first)) / (last - first).max(1) as f64
 }
 
-fn running_sums(track: &Track, start_ms: i64, court: &Court) -> Vec<(i64, u32)> {
-    let mut sums: Vec<(i64, u32)> = Vec::new();
+fn running_sums(track: &Track, frame_s: f64, start_ms: i64, court: &Court) -> Vec<(i64, f64)> {
+    let (mut sums, mut count): (Vec<(i64, f64)>, u32) = (Vec::new(), 0);
     for i in (0..track.len()).filter(|i| court.is_inside(track.x[*i], track.y[*i])) {
-        let (second, count) = ((track.t_ms[i] - start_ms) / 1000, sums.last().map_or(0, |sum| sum.1) + 1);
+        count += 1;
+        let sum = ((track.t_ms[i] - start_ms) / 1000, f64::from(count) * frame_s);
         match sums.last_mut() {
-            Some(sum) if sum.0 == second => sum.1 = count,
-            _ => sums.push((second, count)),
+            Some(last) if last.0 == sum.0 => *last = sum,
+            _ => sums.push(sum),
         }
     }
     sums
@@ -165,7 +178,7 @@ fn spans_of(possessions: &[Possession], presence: &Presence) -> BTreeMap<i64, Ve
         let other = team_of(&possession.opponents).filter(|team| *team != possession.team_id);
         for (team, players) in [(Some(possession.team_id), &possession.players), (other, &possession.opponents)] {
             if let Some((team, five)) = team.zip(five(players))
-                && possession.start_ms <= possession.end_ms
+                && possession.has_times()
             {
                 spans.entry(team).or_default().push((possession.start_ms, possession.end_ms, five));
             }

@@ -1,6 +1,5 @@
 //! Distances, speed bands and efforts of one player.
 
-use crate::filter::MIN_RATE_HZ;
 use crate::length;
 use crate::motion::{Path, Smoothing};
 use crate::session::{Period, Session};
@@ -8,6 +7,9 @@ use crate::track::{MAX_NOISE_M, MAX_PLAYER_MPS, Track};
 
 /// A player whose way of a second is shorter than this many standard deviations of its noise stands.
 const MIN_WAY: f64 = 2.0;
+
+/// A way shorter than this many standard deviations of its noise is measured over a longer time.
+const SLOW: f64 = 3.0;
 
 /// The largest noise that is believed at few frames a second, where the estimate has movement in it.
 const MAX_NOISE_AT_LOW_RATE_M: f64 = 0.1;
@@ -67,9 +69,8 @@ impl Load {
 pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     let mut loads = vec![Load::default(); session.periods.len()];
     count_frames(session, track, &mut loads);
-    let Some(rate_hz) = session.rate_hz else { return loads };
-    let smoothing = Smoothing::new(rate_hz, false);
-    let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
+    let Some(rate_hz) = track.rate_hz else { return loads };
+    let (smoothing, is_low) = (Smoothing::new(rate_hz, false), track.is_rate_low());
     let noise = track.noise_m.min(if is_low { MAX_NOISE_AT_LOW_RATE_M } else { MAX_NOISE_M });
     for path in smoothing.paths(track) {
         add_steps(session, &path, &smoothing, noise, bands, &mut loads);
@@ -103,20 +104,29 @@ pub(crate) fn frames_expected(session: &Session, period: &Period) -> f64 {
 
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (0.5 / path.step_s).round().max(1.0) as usize);
-    let (step_variance, limits) = ((noise * smoothing.step_noise).powi(2), bands.map(|band| band * path.step_s));
-    let second_variance = (MIN_WAY * noise * smoothing.second_noise).powi(2);
+    let limits = bands.map(|band| band * path.step_s);
+    let variances: Vec<f64> = smoothing.variances.iter().map(|variance| noise * noise * variance).collect();
+    let variance = |steps: usize| variances[(steps - 1).min(variances.len() - 1)];
+    let second_variance = MIN_WAY * MIN_WAY * variance(2 * reach - 1);
     let square = |a: usize, b: usize| (path.x[b] - path.x[a]).powi(2) + (path.y[b] - path.y[a]).powi(2);
     let mut period = PeriodCursor::default();
     for i in 0..n - 1 {
         let load = &mut loads[period.at(session, path, i as f64 + 0.5)];
         load.tracked_s += path.step_s;
-        let (first, last) = ((i + 1).saturating_sub(reach), (i + reach).min(n - 1));
+        let around = |reach: usize| ((i + 1).saturating_sub(reach), (i + reach).min(n - 1));
+        let (first, last) = around(reach);
         let share = ((last - first) as f64 * path.step_s).min(1.0);
         if noise > 0.0 && square(first, last) <= second_variance * share {
             continue;
         }
-        // Noise lengthens a step by half its variance over the length; this takes the same away.
-        let metres = (square(i, i + 1) - step_variance).max(0.0).sqrt();
+        // The way of a step is that of the shortest time around it in which the player's way exceeds its noise.
+        let (first, last) = around(2 * reach);
+        let mean_square = square(first, last) / ((last - first) as f64).powi(2);
+        let is_long =
+            |reach: &usize| mean_square * ((2 * reach - 1) as f64).powi(2) >= SLOW * SLOW * variance(2 * reach - 1);
+        let (first, last) = around((1..reach).find(is_long).unwrap_or(reach));
+        // Noise lengthens a way by half its variance over the length; this takes the same away.
+        let metres = (square(first, last) - variance(last - first)).max(0.0).sqrt() / (last - first) as f64;
         load.bands_m[limits.iter().filter(|limit| **limit <= metres).count()] += metres;
     }
 }

@@ -1,7 +1,7 @@
 //! Speeds and accelerations along a track.
 
 use crate::curve;
-use crate::filter::{Butterworth, MIN_RATE_HZ, cutoff_hz};
+use crate::filter::{Butterworth, cutoff_hz, is_low};
 use crate::length;
 use crate::track::Track;
 use std::borrow::Cow;
@@ -58,27 +58,27 @@ impl Path {
 }
 
 /// How one track is smoothed, and how much of its noise is left.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Smoothing {
     filter: Option<Butterworth>,
     pub(crate) points_hz: f64,
-    /// Standard deviations for unit noise: of a step between two points, and of the way of a second.
-    pub(crate) step_noise: f64,
-    pub(crate) second_noise: f64,
+    /// Variances for unit noise: of the way along one axis over one step between two points, over two, and so on to a second.
+    pub(crate) variances: Vec<f64>,
 }
 
 impl Smoothing {
-    /// For frames at a rate; without a filter if `is_exact`, and below [`MIN_RATE_HZ`].
+    /// For frames at a rate; without a filter if `is_exact`, and at a low rate.
     pub fn new(rate_hz: f64, is_exact: bool) -> Self {
         let points_hz = rate_hz * (MIN_POINTS_HZ / rate_hz - 1e-6).ceil().max(1.0);
-        let is_low = rate_hz < MIN_RATE_HZ - 1e-9;
-        if is_exact || is_low {
+        if is_exact || is_low(rate_hz) {
             // Points between frames have no noise of their own, so that theirs is not removed.
-            return Smoothing { filter: None, points_hz, step_noise: 0.0, second_noise: 2f64.sqrt() };
+            let half_second = (points_hz / 2.0) as usize;
+            let variances = (1..=2 * half_second).map(|lag| if lag < half_second { 0.0 } else { 2.0 }).collect();
+            return Smoothing { filter: None, points_hz, variances };
         }
         let filter = Butterworth::new(cutoff_hz(rate_hz), points_hz);
-        let (step_noise, second_noise) = noise_left(&filter, points_hz, (points_hz / rate_hz).round());
-        Smoothing { filter: Some(filter), points_hz, step_noise, second_noise }
+        let variances = noise_left(&filter, points_hz, (points_hz / rate_hz).round());
+        Smoothing { filter: Some(filter), points_hz, variances }
     }
 
     pub(crate) fn is_filtered(&self) -> bool {
@@ -130,12 +130,12 @@ fn resample(t: &[f64], v: &[f64], step: f64, count: usize) -> Vec<f64> {
 }
 
 /// What the filter leaves of unit noise, from its response to a single pulse.
-fn noise_left(filter: &Butterworth, points_hz: f64, points_per_frame: f64) -> (f64, f64) {
+fn noise_left(filter: &Butterworth, points_hz: f64, points_per_frame: f64) -> Vec<f64> {
     let (half, second) = ((4.0 * points_hz).ceil() as usize, points_hz.round() as usize);
     let mut pulse = vec![0.0; 2 * half + 1];
     pulse[half] = 1.0;
     let [response] = filter.smooth([&pulse]);
     let change = |lag: usize| -> f64 { (lag..response.len()).map(|i| (response[i] - response[i - lag]).powi(2)).sum() };
     // Between frames the curve spreads the noise of a frame over several points.
-    ((change(1) * points_per_frame).sqrt(), (change(second) * points_per_frame).sqrt())
+    (1..=second + 1).map(|lag| change(lag) * points_per_frame).collect()
 }

@@ -178,6 +178,6 @@ impl Side {
 }
 
 pub(crate) fn opposing_five(session: &Session, team_id: i64, t_ms: i64) -> Result<Five, Reason> {
-    let other = session.lineups.opponent(team_id).ok_or(Reason::TooFewOpponents)?;
+    let other = session.lineups.opponent(team_id)?;
     session.lineups.at(other, t_ms)
 }

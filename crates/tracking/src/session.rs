@@ -1,9 +1,10 @@
 //! The tracks of a session, and everything that its other tables say about them.
 
 use crate::court::Court;
+use crate::filter::is_low;
 use crate::lineups::{Lineups, Possession};
 use crate::offset::{self, Offset, Shot};
-use crate::track::{MAX_GAP_MS, Object, Track};
+use crate::track::{Object, Track};
 use std::collections::BTreeMap;
 
 /// A period of a session; its ends are open where no other period follows or precedes.
@@ -19,7 +20,7 @@ pub struct Period {
 pub struct Session {
     pub court: Court,
     pub tracks: Vec<Track>,
-    /// Frames a second; `None` if no track has two positions.
+    /// Frames a second, the median of the tracks; `None` if no track has two positions.
     pub rate_hz: Option<f64>,
     /// Seconds to add to the time of an event for the time of its positions; `None` without a shot to compare, and where most
     /// shots are elsewhere at any offset.
@@ -76,8 +77,13 @@ impl Session {
         self.track(Object::Ball).filter(|track| !track.is_empty())
     }
 
+    /// Whether it has possessions, and the times of all.
+    pub fn has_times_of_possessions(&self) -> bool {
+        !self.possessions.is_empty() && self.possessions.iter().all(Possession::has_times)
+    }
+
     pub fn is_rate_low(&self) -> bool {
-        self.rate_hz.is_none_or(|rate| rate < crate::filter::MIN_RATE_HZ - 1e-9)
+        self.rate_hz.is_none_or(is_low)
     }
 
     /// The position of a period in [`Session::periods`].
@@ -148,20 +154,11 @@ fn merge(a: &[i64], b: &[i64]) -> Vec<i64> {
     union
 }
 
-/// The rate of the steps between positions that are at most half as long again as the median step.
+/// The median of the rates of the tracks.
 fn rate_hz(tracks: &[Track]) -> Option<f64> {
-    let steps = |track: &Track| -> Vec<i64> { track.t_ms.windows(2).map(|pair| pair[1] - pair[0]).collect() };
-    let mut medians: Vec<(i64, f64)> = Vec::new();
-    for track in tracks {
-        let steps: Vec<i64> = steps(track).into_iter().filter(|step| *step <= MAX_GAP_MS).collect();
-        let mut ordered_steps = steps.clone();
-        ordered_steps.sort_unstable();
-        let Some(median) = ordered_steps.get(ordered_steps.len() / 2) else { continue };
-        let regular: Vec<i64> = steps.into_iter().filter(|step| 2 * step <= 3 * median).collect();
-        medians.push((*median, regular.len() as f64 * 1000.0 / regular.iter().sum::<i64>() as f64));
-    }
-    medians.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    medians.get(medians.len() / 2).map(|(_, rate)| *rate)
+    let mut rates: Vec<f64> = tracks.iter().filter_map(|track| track.rate_hz).collect();
+    rates.sort_by(|a, b| b.total_cmp(a));
+    rates.get(rates.len() / 2).copied()
 }
 
 /// Periods from times that have labels: a border lies in the middle between two of them. Without any, one period.

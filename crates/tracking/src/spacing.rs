@@ -29,11 +29,15 @@ pub fn by_frame(session: &Session, times: &[i64]) -> Vec<(usize, i64, Result<Sha
     rows
 }
 
-/// The mean shape of the team that has the ball, for each of [`Session::possessions`].
+/// The mean shape of the team that has the ball, for each of [`Session::possessions`]. Where most frames lack it, a mean of the
+/// others would not be that of the possession.
 pub fn by_possession(session: &Session) -> Vec<Result<Shape, Reason>> {
     let rate = session.rate_hz.map_or(FRAMES_HZ, |rate| rate.min(FRAMES_HZ));
     let times = session.frame_times(Some(rate));
     let mean = |possession: &crate::lineups::Possession| {
+        if !possession.has_times() {
+            return Err(Reason::ClockUnknown);
+        }
         let first = times.partition_point(|t| *t < possession.start_ms);
         let last = times.partition_point(|t| *t <= possession.end_ms).max(first);
         let mut cursor = Cursor::new(session);
@@ -41,25 +45,28 @@ pub fn by_possession(session: &Session) -> Vec<Result<Shape, Reason>> {
             cursor.advance(*t);
             shape(session, &cursor, possession.team_id, *t)
         });
-        mean(shapes.collect())
+        // Frames before the first and after the last position are missing too.
+        let frames = possession.end_ms.saturating_sub(possession.start_ms) as f64 / 1000.0 * rate;
+        mean(shapes.collect(), frames)
     };
     session.possessions.iter().map(mean).collect()
 }
 
-fn mean(shapes: Vec<Result<Shape, Reason>>) -> Result<Shape, Reason> {
+fn mean(shapes: Vec<Result<Shape, Reason>>, frames: f64) -> Result<Shape, Reason> {
     let reason = shapes.iter().find_map(|shape| shape.as_ref().err().copied()).unwrap_or(Reason::Gap);
     let shapes: Vec<Shape> = shapes.into_iter().flatten().collect();
-    let n = shapes.len() as f64;
-    if shapes.is_empty() {
+    let is_most = |count: usize| count > 0 && 2.0 * count as f64 >= frames;
+    if !is_most(shapes.len()) {
         return Err(reason);
     }
+    let n = shapes.len() as f64;
     let sides: Vec<f64> = shapes.iter().filter_map(|shape| shape.ball_side).collect();
     let mean = |value: fn(&Shape) -> f64| shapes.iter().map(value).sum::<f64>() / n;
     Ok(Shape {
         hull_m2: mean(|shape| shape.hull_m2),
         teammate_m: mean(|shape| shape.teammate_m),
         in_paint: mean(|shape| shape.in_paint),
-        ball_side: (!sides.is_empty()).then(|| sides.iter().sum::<f64>() / sides.len() as f64),
+        ball_side: is_most(sides.len()).then(|| sides.iter().sum::<f64>() / sides.len() as f64),
     })
 }
 
@@ -75,7 +82,7 @@ fn shape(session: &Session, cursor: &Cursor<'_>, team: i64, t_ms: i64) -> Result
         hull_m2: hull_area(&places),
         teammate_m: mean_distance(&places),
         in_paint: places.iter().filter(|(x, y)| session.court.is_in_paint(*x, *y)).count() as f64,
-        ball_side: ball.map(|(x, _)| places.iter().filter(|place| place.0 * x > 0.0).count() as f64 / 5.0),
+        ball_side: ball.map(|(x, _)| places.iter().filter(|place| place.0 * x >= 0.0).count() as f64 / 5.0),
     })
 }
 

@@ -2,13 +2,28 @@
 
 use crate::court::Court;
 use crate::curve;
+use crate::filter::is_low;
 use std::ops::Range;
+
+/// The team of a player whose team is not known: such players are no team.
+const UNKNOWN_TEAM: i64 = i64::MIN;
+
+/// The id of a team; `None` if it is not known.
+pub fn known_team(team_id: i64) -> Option<i64> {
+    Some(team_id).filter(|id| *id != UNKNOWN_TEAM)
+}
 
 /// The subject of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Object {
     Player { team_id: i64, player_id: i64 },
     Ball,
+}
+
+impl Object {
+    pub fn player(team_id: Option<i64>, player_id: i64) -> Self {
+        Object::Player { team_id: team_id.unwrap_or(UNKNOWN_TEAM), player_id }
+    }
 }
 
 /// Positions in any order; NaN marks a missing coordinate.
@@ -77,6 +92,9 @@ const MAX_BALL_MPS: f64 = 40.0;
 /// The largest noise that is believed: the estimate of few positions has jumps and movement in it.
 pub(crate) const MAX_NOISE_M: f64 = 0.35;
 
+/// Five standard deviations of the difference of two positions with that noise.
+const MAX_SPREAD_M: f64 = 5.0 * std::f64::consts::SQRT_2 * MAX_NOISE_M;
+
 /// How many fragments back a fragment looks for its predecessor.
 const MAX_LOOKBACK: usize = 64;
 
@@ -97,6 +115,8 @@ pub struct Track {
     pub teleports: usize,
     /// Standard deviation of the sensor's noise along one axis, estimated from third differences.
     pub noise_m: f64,
+    /// Positions a second, by the steps that are at most half as long again as the median one; `None` without two positions.
+    pub rate_hz: Option<f64>,
 }
 
 /// The longest chain of positions that ends with a fragment.
@@ -118,11 +138,13 @@ impl Track {
             off_court: 0,
             teleports: 0,
             noise_m: 0.0,
+            rate_hz: None,
         };
         track.sort();
         track.drop_off_court(court);
         track.noise_m = noise(&track);
         track.drop_teleports();
+        track.rate_hz = rate_hz(&track.t_ms);
         track
     }
 
@@ -134,7 +156,12 @@ impl Track {
         self.t_ms.is_empty()
     }
 
-    /// Orders by time. Several positions of one time, as two sensors send, become their mean.
+    pub fn is_rate_low(&self) -> bool {
+        self.rate_hz.is_none_or(is_low)
+    }
+
+    /// Orders by time. Several positions of one time, as two sensors send, become their mean, unless noise does not explain how
+    /// far apart they are.
     fn sort(&mut self) {
         if self.t_ms.windows(2).all(|pair| pair[0] < pair[1]) {
             return;
@@ -147,6 +174,11 @@ impl Track {
         });
         let mut ordered_samples = Samples::default();
         for group in order.chunk_by(|a, b| self.t_ms[*a] == self.t_ms[*b]) {
+            let distance = |a: usize, b: usize| (self.x[a] - self.x[b]).hypot(self.y[a] - self.y[b]);
+            if group.iter().any(|i| distance(group[0], *i) > MAX_SPREAD_M) {
+                self.teleports += group.len();
+                continue;
+            }
             let mean = |values: &[f64]| {
                 let finite: Vec<f64> = group.iter().map(|i| values[*i]).filter(|value| value.is_finite()).collect();
                 finite.iter().sum::<f64>() / finite.len() as f64
@@ -184,7 +216,7 @@ impl Track {
             is_kept[chains[number].start..fragments[number].end].fill(true);
             next = chains[number].before;
         }
-        self.teleports = is_kept.iter().filter(|is_kept| !**is_kept).count();
+        self.teleports += is_kept.iter().filter(|is_kept| !**is_kept).count();
         self.retain(|i| is_kept[i]);
     }
 
@@ -270,6 +302,15 @@ impl Track {
         let t: Vec<f64> = self.t_ms[start..end].iter().map(|t| (*t as f64 - t_ms) / 1000.0).collect();
         Some((curve::value_at(&t, &self.x[start..end], 0.0), curve::value_at(&t, &self.y[start..end], 0.0)))
     }
+}
+
+fn rate_hz(t_ms: &[i64]) -> Option<f64> {
+    let mut steps: Vec<i64> = t_ms.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.retain(|step| *step <= MAX_GAP_MS);
+    steps.sort_unstable();
+    let median = *steps.get(steps.len() / 2)?;
+    steps.retain(|step| 2 * step <= 3 * median);
+    Some(steps.len() as f64 * 1000.0 / steps.iter().sum::<i64>() as f64)
 }
 
 /// The median length of the third differences, over that of unit noise in two dimensions.

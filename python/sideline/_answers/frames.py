@@ -37,6 +37,19 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
+def of_other_units(frame: "polars.DataFrame", known_rows: "polars.DataFrame") -> "polars.DataFrame":
+    """Return the rows of teams in sessions or games of which `known_rows` has none."""
+    pl = library("polars", "polars")
+
+    def unit(rows: "polars.DataFrame") -> "polars.Expr":
+        ids = [pl.col(name).cast(pl.String) for name in ("session_id", "game_id") if name in rows.columns]
+        team = pl.col("team_id").cast(pl.Int64).cast(pl.String)
+        key: polars.Expr = pl.format("{} {}", pl.coalesce(*ids, pl.lit("")), team.fill_null(""))
+        return key
+
+    return frame.join(known_rows, left_on=unit(frame), right_on=unit(known_rows), how="anti", maintain_order="left")
+
+
 def arrow_of(frame: "polars.DataFrame") -> "pyarrow.Table":
     """Return a frame as an Arrow table with the types of the tables of `sideline.SCHEMAS`."""
     arrow: Any = library("pyarrow", "arrow").table(frame.to_arrow())

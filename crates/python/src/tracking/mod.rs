@@ -17,7 +17,7 @@ use tracking::court::Court;
 use tracking::defenders::Moment;
 use tracking::recording::{LoadGroups, RecordedSession};
 use tracking::session::{Events, Session};
-use tracking::track::{Object, Track};
+use tracking::track::{Object, Track, known_team};
 use write::table;
 
 /// Half the width and length of the court, and half the width and the length of its paint, in metres.
@@ -51,6 +51,7 @@ impl CoreTracking {
             for batch in read::batches(&locations)? {
                 reader.add_locations(&batch)?;
             }
+            reader.check_unit()?;
             let mut all_shots = Vec::new();
             for batch in read::batches(&shots)? {
                 all_shots.extend(event_rows("shots", &batch)?);
@@ -223,10 +224,10 @@ fn cut(entry: &RecordedSession, start_ms: i64, end_ms: i64) -> RecordedSession {
     RecordedSession { session_id, game_id, session: window, clocks }
 }
 
-/// Team and player of an object; the ball has neither.
+/// Team, if it is known, and player of an object; the ball has neither.
 fn ids(object: Object) -> (Option<i64>, Option<i64>) {
     match object {
-        Object::Player { team_id, player_id } => (Some(team_id), Some(player_id)),
+        Object::Player { team_id, player_id } => (known_team(team_id), Some(player_id)),
         Object::Ball => (None, None),
     }
 }

@@ -12,7 +12,7 @@ use tracking::opponents::{Opponent, visit_opponents};
 use tracking::reason::Reason;
 use tracking::recording::{GroupLoad, LoadGroups, RecordedSession, loads_by_group};
 use tracking::session::Session;
-use tracking::track::{Object, Track};
+use tracking::track::{Object, Track, known_team};
 
 type Batch = Result<RecordBatch, String>;
 
@@ -92,7 +92,7 @@ pub(super) fn frames(sessions: &[RecordedSession], rate: Option<f64>, is_exact: 
 struct OpponentColumns {
     frames: Vec<i32>,
     times: Vec<i64>,
-    teams: Vec<i64>,
+    teams: Int64Builder,
     players: Vec<i64>,
     nearest: Int64Builder,
     distances: Float64Builder,
@@ -104,7 +104,7 @@ impl OpponentColumns {
         OpponentColumns {
             frames: Vec::with_capacity(rows),
             times: Vec::with_capacity(rows),
-            teams: Vec::with_capacity(rows),
+            teams: Int64Builder::with_capacity(rows),
             players: Vec::with_capacity(rows),
             nearest: Int64Builder::with_capacity(rows),
             distances: Float64Builder::with_capacity(rows),
@@ -116,7 +116,7 @@ impl OpponentColumns {
         let Object::Player { team_id, player_id } = session.tracks[row.track as usize].object else { return };
         self.frames.push(row.frame as i32);
         self.times.push(times[row.frame as usize]);
-        self.teams.push(team_id);
+        self.teams.append_option(known_team(team_id));
         self.players.push(player_id);
         let nearest = row.nearest.ok();
         self.nearest.append_option(nearest.map(|nearest| nearest.0));
@@ -134,7 +134,7 @@ pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batc
         visit_opponents(&entry.session, &times, rate.is_some(), |row| columns.add(&entry.session, &times, &row));
         ends.push((entry, columns.times.len()));
     }
-    let OpponentColumns { frames, times, teams, players, mut nearest, mut distances, reasons } = columns;
+    let OpponentColumns { frames, times, mut teams, players, mut nearest, mut distances, reasons } = columns;
     let starts = [0].into_iter().chain(ends.iter().map(|(_, end)| *end));
     let parts: Vec<(&RecordedSession, &[i64])> =
         ends.iter().zip(starts).map(|((entry, end), start)| (*entry, &times[start..*end])).collect();
@@ -143,7 +143,7 @@ pub(super) fn opponents(sessions: &[RecordedSession], rate: Option<f64>) -> Batc
     writer.push(session_ids(&parts)).categories(periods).push(Arc::new(Int32Array::from(frames)));
     writer
         .push(Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC")))
-        .push(Arc::new(Int64Array::from(teams)))
+        .push(Arc::new(teams.finish()))
         .push(Arc::new(Int64Array::from(players)))
         .push(Arc::new(nearest.finish()))
         .push(Arc::new(distances.finish()))
@@ -175,7 +175,7 @@ pub(super) fn loads(sessions: &[RecordedSession], groups: LoadGroups, bands: [f6
         .texts(rows.iter().map(|row| row.session_id.as_deref()))
         .texts(rows.iter().map(|row| row.game_id.as_deref()))
         .categories(rows.iter().map(|row| row.period.as_deref()))
-        .integers(rows.iter().map(|row| Some(row.team_id)))
+        .integers(rows.iter().map(|row| known_team(row.team_id)))
         .integers(rows.iter().map(|row| Some(row.player_id)))
         .numbers(rows.iter().map(|row| Some(row.load.tracked_s / 60.0)))
         .numbers(rows.iter().map(|row| share(&row.load)))

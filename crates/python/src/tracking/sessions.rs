@@ -2,6 +2,7 @@
 
 use super::read::Columns;
 use arrow_array::RecordBatch;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use tracking::court::Court;
@@ -10,7 +11,7 @@ use tracking::lineups::Possession;
 use tracking::offset::Shot;
 use tracking::recording::RecordedSession;
 use tracking::session::{Events, Session};
-use tracking::track::{Object, Samples, tracks};
+use tracking::track::{Object, Samples, known_team, tracks};
 
 /// A shot or another row with a time and a player.
 #[derive(Debug, Clone, Default)]
@@ -28,11 +29,11 @@ pub(super) struct EventRow {
     pub(super) service_defenders: Option<Vec<i64>>,
 }
 
+/// Half the length of a court is 47 feet.
+const MAX_WRONG_UNIT_MM: f64 = 60.0;
+
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.
 const MAX_OUTSIDE_MS: i64 = 60_000;
-
-/// The team of positions without one.
-const UNKNOWN_TEAM: i64 = 0;
 
 impl EventRow {
     pub(super) fn session<'a>(&self, sessions: &'a [RecordedSession]) -> Option<&'a RecordedSession> {
@@ -80,22 +81,29 @@ struct SessionParts {
     tracks: HashMap<Object, Samples>,
     clocks: Vec<(i64, Option<f64>, Option<f64>)>,
     extent: Option<(i64, i64)>,
+    /// The largest coordinate of a position, in millimetres.
+    largest: f64,
     events: Events,
 }
 
-/// Positions without a team, given to the only team that the player has in others.
-fn with_teams(mut tracks: HashMap<Object, Samples>) -> HashMap<Object, Samples> {
+/// Positions without a team, given to the only team that the player has in others and in possessions.
+fn with_teams(mut tracks: HashMap<Object, Samples>, possessions: &[Possession]) -> HashMap<Object, Samples> {
     let mut teams: HashMap<i64, Option<i64>> = HashMap::new();
-    for object in tracks.keys() {
-        if let Object::Player { team_id, player_id } = *object
-            && team_id != UNKNOWN_TEAM
-        {
-            teams.entry(player_id).and_modify(|team| *team = None).or_insert(Some(team_id));
-        }
+    let of_tracks = tracks.keys().filter_map(|object| match *object {
+        Object::Player { team_id, player_id } => Some((known_team(team_id)?, player_id)),
+        Object::Ball => None,
+    });
+    let of_possession = |possession: &Possession| {
+        let team_id = possession.team_id;
+        possession.players.iter().map(move |player_id| (team_id, *player_id)).collect::<Vec<_>>()
+    };
+    for (team_id, player_id) in of_tracks.chain(possessions.iter().flat_map(of_possession)) {
+        let team = teams.entry(player_id).or_insert(Some(team_id));
+        *team = team.filter(|id| *id == team_id);
     }
-    for (player_id, team_id) in teams.into_iter().filter_map(|(player_id, team_id)| Some((player_id, team_id?))) {
-        if let Some(samples) = tracks.remove(&Object::Player { team_id: UNKNOWN_TEAM, player_id }) {
-            tracks.entry(Object::Player { team_id, player_id }).or_default().extend(samples);
+    for (player_id, team_id) in teams.into_iter().filter(|(_, team_id)| team_id.is_some()) {
+        if let Some(samples) = tracks.remove(&Object::player(None, player_id)) {
+            tracks.entry(Object::player(team_id, player_id)).or_default().extend(samples);
         }
     }
     tracks
@@ -147,11 +155,12 @@ impl SessionReader {
             }
             let object = match (kinds.get(row), players.get(row)) {
                 (Some("BALL"), _) => Object::Ball,
-                (_, Some(player_id)) => Object::Player { team_id: teams.get(row).unwrap_or(UNKNOWN_TEAM), player_id },
+                (_, Some(player_id)) => Object::player(teams.get(row), player_id),
                 _ => continue,
             };
             let metres = |value: Option<f64>| value.map_or(f64::NAN, |value| value / 1000.0);
             let samples = parts.tracks.entry(object).or_default();
+            parts.largest = [x.get(row), y.get(row)].into_iter().flatten().map(f64::abs).fold(parts.largest, f64::max);
             samples.push(t_ms, metres(x.get(row)), metres(y.get(row)), metres(z.get(row)));
         }
         Ok(())
@@ -206,8 +215,11 @@ impl SessionReader {
         let (own_players, others) = (columns.id_lists("player_ids")?, columns.id_lists("opposing_player_ids")?);
         let periods = columns.texts("period")?;
         for row in 0..batch.num_rows() {
-            let (Some(team_id), Some(start_ms), Some(end_ms)) = (teams.get(row), starts.get(row), ends.get(row)) else {
-                continue;
+            let Some(team_id) = teams.get(row) else { continue };
+            let (start_ms, end_ms) = match (starts.get(row), ends.get(row)) {
+                (Some(start_ms), Some(end_ms)) => (start_ms, end_ms),
+                (Some(t_ms), None) | (None, Some(t_ms)) => (t_ms, t_ms.saturating_sub(1)),
+                (None, None) => continue,
             };
             let place = self.places_of(sessions.get(row), games.get(row), start_ms);
             let Some((_, parts)) = place.and_then(|place| self.sessions.get_mut(place)) else { continue };
@@ -223,6 +235,19 @@ impl SessionReader {
         Ok(())
     }
 
+    /// Raises if three objects or more of a session are always within centimetres of the centre: their unit is another one.
+    pub(super) fn check_unit(&self) -> PyResult<()> {
+        let is_small =
+            |parts: &SessionParts| parts.tracks.len() > 2 && parts.largest > 0.0 && parts.largest < MAX_WRONG_UNIT_MM;
+        match self.sessions.iter().find(|(_, parts)| is_small(parts)) {
+            Some((_, parts)) => Err(PyValueError::new_err(format!(
+                "locations: no x or y is larger than {}; they must be millimetres from the centre of the court",
+                parts.largest
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The sessions in the order of their times.
     pub(super) fn finish(self, court: Court) -> Vec<RecordedSession> {
         let mut parts = self.sessions;
@@ -231,7 +256,8 @@ impl SessionReader {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);
             parts.events.possessions.sort_by_key(|possession| (possession.start_ms, possession.team_id));
-            let session = Session::new(tracks(with_teams(parts.tracks), &court), parts.events, court);
+            let session =
+                Session::new(tracks(with_teams(parts.tracks, &parts.events.possessions), &court), parts.events, court);
             RecordedSession { session_id, game_id: parts.game_id, session, clocks: parts.clocks }
         };
         parts.into_iter().map(record).collect()
@@ -282,5 +308,5 @@ pub(super) fn event_rows(argument: &'static str, batch: &RecordBatch) -> PyResul
 }
 
 fn columns_missing(argument: &str) -> PyErr {
-    pyo3::exceptions::PyValueError::new_err(format!("{argument} has no column with times"))
+    PyValueError::new_err(format!("{argument} has no column with times"))
 }

@@ -58,6 +58,13 @@ impl Response<'_> {
         self.row.period.as_deref().or_else(|| period_at(self.entry?, self.t_ms?))
     }
 
+    fn reason(&self) -> Option<Reason> {
+        match self.defender {
+            Err(reason) => Some(reason),
+            Ok(defender) => defender.closing_mps.is_none().then_some(Reason::Gap),
+        }
+    }
+
     fn openness(&self) -> Option<Openness> {
         self.defender.ok().map(|defender| Openness::of(defender.distance_m))
     }
@@ -86,7 +93,7 @@ pub(super) fn defenders(sessions: &[RecordedSession], rows: &[EventRow], shift_s
         .categories(rows().map(|row| row.openness().map(Openness::name)))
         .id_lists(rows().map(|response| response.row.service_defenders.as_deref()))
         .numbers(rows().map(|response| response.entry?.session.offset_s.filter(|_| response.row.moment.is_event_time)))
-        .categories(rows().map(|response| response.defender.err().map(Reason::name)));
+        .categories(rows().map(|response| response.reason().map(Reason::name)));
     writer
         .flags(rows().map(|response| response.row.is_make))
         .flags(rows().map(|response| response.row.is_three))
@@ -130,8 +137,8 @@ pub(super) fn matchups(sessions: &[RecordedSession], shots: &[EventRow]) -> Batc
         pair.makes += u64::from(is_make);
         pair.points += points;
     }
-    // Without the possessions of one session, the sum would be a part of the time only.
-    let has_possessions = sessions.iter().all(|entry| !entry.session.possessions.is_empty());
+    // Without the possessions of one session, or the time of one, the sum would be a part of the time only.
+    let has_possessions = sessions.iter().all(|entry| entry.session.has_times_of_possessions());
     let guarding = |pair: &Pair| has_possessions.then(|| pair.guarding.unwrap_or_default());
     let mean_distance = |sum: Guarding| (sum.seconds > 0.0).then(|| sum.metre_seconds / sum.seconds);
     let rows = || pairs.values();

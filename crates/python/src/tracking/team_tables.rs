@@ -10,6 +10,7 @@ use tracking::defenders::time_of;
 use tracking::reason::Reason;
 use tracking::recording::RecordedSession;
 use tracking::spacing::{Shape, by_frame as shapes_by_frame, by_possession};
+use tracking::track::known_team;
 
 type Batch = Result<RecordBatch, String>;
 
@@ -39,7 +40,8 @@ fn explain(entry: &RecordedSession, reason: Reason) -> String {
     let id = entry.session_id.as_deref().unwrap_or("without an id");
     match reason {
         Reason::RateTooLow => {
-            let rate = entry.session.rate_hz.unwrap_or(0.0);
+            let ball = entry.session.ball().and_then(|ball| ball.rate_hz).unwrap_or(0.0);
+            let rate = entry.session.rate_hz.unwrap_or(0.0).min(ball);
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
         }
         Reason::ClockUnknown => {
@@ -57,7 +59,7 @@ pub(super) fn touches(sessions: &[RecordedSession], shots: &[EventRow]) -> Batch
         .texts(rows().map(|(entry, _)| entry.session_id.as_deref()))
         .texts(rows().map(|(entry, _)| entry.game_id.as_deref()))
         .categories(rows().map(|(entry, touch)| period_at(entry, touch.start_ms)))
-        .integers(rows().map(|(_, touch)| Some(touch.team_id)))
+        .integers(rows().map(|(_, touch)| known_team(touch.team_id)))
         .integers(rows().map(|(_, touch)| Some(touch.player_id)))
         .times(rows().map(|(_, touch)| Some(touch.start_ms)))
         .times(rows().map(|(_, touch)| Some(touch.end_ms)))

@@ -136,3 +136,24 @@ fn a_short_dropout_is_bridged() {
     let load = load_of(samples);
     assert!((load.distance_m() / 24.0 - 1.0).abs() < 0.01, "{}", load.distance_m());
 }
+
+#[test]
+fn the_distance_of_a_slow_player_is_not_that_of_the_noise() {
+    let courses: [Boxed; 5] = [
+        Box::new(line(0.3)),
+        Box::new(line(0.5)),
+        Box::new(line(1.0)),
+        Box::new(circle(0.5, 0.5)),
+        Box::new(circle(2.0, 0.7)),
+    ];
+    for (number, course) in courses.iter().enumerate() {
+        let truth = length(course, 20.0);
+        for rate in [5.0, 10.0, 25.0, 50.0] {
+            for noise in [0.03, 0.1] {
+                let metres = |seed| load_of(sample(course, 20.0, rate, noise, seed)).distance_m();
+                let error = (0..20).map(metres).sum::<f64>() / 20.0 / truth - 1.0;
+                assert!(error.abs() <= 0.04, "course {number}, {rate} Hz, noise {noise}: {error}");
+            }
+        }
+    }
+}

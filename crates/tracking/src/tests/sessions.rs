@@ -252,3 +252,38 @@ fn a_wrong_label_moves_no_border_of_periods() {
     let periods: Vec<_> = session.periods.iter().map(|period| (period.label.as_deref(), period.end_ms)).collect();
     assert_eq!(periods, [(Some("H1"), at(295.0)), (Some("H2"), i64::MAX)]);
 }
+
+/// Every fifth position of some tracks of a game of ten frames a second.
+fn game_with_slow(is_slow: impl Fn(Object) -> bool, events: Events) -> Session {
+    let thin = |track: &Track| {
+        let mut samples = Samples::default();
+        for i in (0..track.len()).step_by(if is_slow(track.object) { 5 } else { 1 }) {
+            samples.push(track.t_ms[i], track.x[i], track.y[i], track.z[i]);
+        }
+        Track::new(track.object, samples, &COURT)
+    };
+    Session::new(game(PERFECT).tracks.iter().map(thin).collect(), events, COURT)
+}
+
+#[test]
+fn a_slow_tag_among_fast_ones_has_its_own_rate() {
+    let slow = Object::Player { team_id: AWAY, player_id: id(AWAY, 4) };
+    let session = game_with_slow(|object| object == slow, Events::default());
+    let all_slow = game_with_slow(|_| true, Events::default());
+    let number = session.tracks.len() - 1;
+    assert!(session.rate_hz.is_some_and(|rate| (rate - 10.0).abs() < 1e-9));
+    let load = |session: &Session| loads(session, &session.tracks[number], [2.0, 4.0, 5.5, 7.0])[0];
+    assert!(!load(&session).has_efforts);
+    assert_eq!(load(&session).distance_m(), load(&all_slow).distance_m());
+    let times = session.frame_times(None);
+    let rows = frames(&session, &times, false, false);
+    assert_eq!(rows.iter().filter(|row| row.track as usize == number).count(), all_slow.tracks[number].len());
+    for row in rows {
+        let is_slow = row.track as usize == number;
+        assert_eq!(row.reason, is_slow.then_some(Reason::RateTooLow));
+        assert_eq!(row.acceleration_mps2.is_none(), is_slow);
+    }
+    // Without possessions the line-up is that of those who are inside the court.
+    let five: Vec<i64> = (0..5).map(|slot| id(AWAY, slot)).collect();
+    assert_eq!(session.lineups.at(AWAY, at(30.0)).map(|five| five.to_vec()), Ok(five));
+}

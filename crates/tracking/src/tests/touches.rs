@@ -75,4 +75,9 @@ fn a_pass_beside_an_opponent_is_no_turnover() {
 fn touches_need_a_ball_and_a_rate() {
     assert_eq!(touches(&session(25.0, &[0, 1], false), &[]).err(), Some(Reason::NoBall));
     assert_eq!(touches(&session(2.0, &[0, 1], true), &[]).err(), Some(Reason::RateTooLow));
+    // A slow ball among fast players.
+    let mut tracks = session(25.0, &[0, 1], false).tracks;
+    tracks.extend(session(2.0, &[0, 1], true).tracks.pop());
+    let slow_ball = Session::new(tracks, Events::default(), COURT);
+    assert_eq!(touches(&slow_ball, &[]).err(), Some(Reason::RateTooLow));
 }

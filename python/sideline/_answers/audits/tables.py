@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..._rows import library
+from ..frames import of_other_units
 from ..tracking import Tracking
 
 if TYPE_CHECKING:
@@ -93,11 +94,13 @@ class Tables:
         self.pl = library("polars", "polars")
         self.is_one_session = is_one_session
         self.frames = {name: self._complete(name, frame) for name, frame in frames.items()}
-        if "player_stats" in self.frames:
-            self.frames["stats"] = self.frames.pop("player_stats")
-            self.frames.pop("box_score", None)
-        elif "box_score" in self.frames:
-            self.frames["stats"] = self._long(self.frames.pop("box_score"))
+        lines, boxes = (self.frames.pop(name, None) for name in ("player_stats", "box_score"))
+        if boxes is not None:
+            long = self._long(boxes)
+            parts = [long] if lines is None else [lines, of_other_units(long, lines)]
+            lines = self.pl.concat(parts, how="diagonal_relaxed")
+        if lines is not None:
+            self.frames["stats"] = lines
         self.served_at = served_at if served_at and not self._has_rows_after(served_at) else None
 
     @cached_property

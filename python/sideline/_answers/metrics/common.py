@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ..._lazy import LazyModule
 from ..._rows import did_you_mean, library, tables_of
 from ...errors import SidelineError
+from ..frames import of_other_units
 
 if TYPE_CHECKING:
     import polars
@@ -50,12 +51,15 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     frames = tables_of("box_score", source, BOX_COLUMNS)
     if {"box_score", "game_box_score"} <= frames.keys():
         raise ValueError("box_score has rows of sessions and of whole games: pass one of the two")
-    if (rows := frames.get("box_score", frames.get("game_box_score"))) is not None:
-        boxes = check_once(rows, ROW_KEY)
-    else:
-        lines = check_once(frames["player_stats"], (*ROW_KEY, "stat"))
+    rows, lines = frames.get("box_score", frames.get("game_box_score")), frames.get("player_stats")
+    parts = [] if rows is None else [rows]
+    if rows is not None and lines is not None:
+        # A response of a session has both tables.
+        lines = of_other_units(lines, rows)
+    if lines is not None and (rows is None or not lines.is_empty()):
         keys = [name for name in lines.columns if name not in ("stat", "value")]
-        boxes = lines.pivot("stat", index=keys, values="value")
+        parts.append(check_once(lines, (*ROW_KEY, "stat")).pivot("stat", index=keys, values="value"))
+    boxes = check_once(library("polars", "polars").concat(parts, how="diagonal_relaxed"), ROW_KEY)
     check_columns(boxes, "box_score", by)
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
     if missing:
