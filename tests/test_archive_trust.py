@@ -886,11 +886,10 @@ COPIES = {
     "a team": ("teams", copy_first("teams", lambda team: team)),
 }
 CONTRADICTIONS = {
-    "a game": ("schedule", copy_first("games", lambda game: {**game, "status": "FINAL"}), 1),
-    "an event": ("team_events", copy_first("events", lambda event: {**event, "started_at": event["started_at"] + 60_000}), 1),
-    "a session": ("team_events", repeat_session(lambda session: {**session, "ended_at": session["ended_at"] + 60_000}), 1),
-    "a session of two events": ("team_events", lambda body: edit("events", 1, lambda event: {**event, "results": body["events"][0]["results"]})(body), 2),
-    "a team": ("teams", copy_first("teams", lambda team: {**team, "name": "Another"}), 1),
+    "a game": ("schedule", copy_first("games", lambda game: {**game, "status": "FINAL"})),
+    "an event": ("team_events", copy_first("events", lambda event: {**event, "started_at": event["started_at"] + 60_000})),
+    "a session": ("team_events", repeat_session(lambda session: {**session, "ended_at": session["ended_at"] + 60_000})),
+    "a team": ("teams", copy_first("teams", lambda team: {**team, "name": "Another"})),
 }
 
 
@@ -910,12 +909,12 @@ def test_an_entry_that_a_list_has_twice_counts_once(archive: sideline.Archive, l
 
 @pytest.mark.parametrize("kind", CONTRADICTIONS)
 def test_entries_of_one_id_that_differ_are_holes(archive: sideline.Archive, league: Service, kind: str) -> None:
-    operation, change, count = CONTRADICTIONS[kind]
+    operation, change = CONTRADICTIONS[kind]
     span = span_with("games", "teams")
     league.faults.add(operation, change=change)
     for _ in range(3):
         report = sync(archive, **span, correction_window=timedelta(0))
-        assert [hole["unit"].partition("/")[0] for hole in report.holes] == ["event"] * count
+        assert [hole["unit"].partition("/")[0] for hole in report.holes] == ["event"]
         for name, key in (("games", "game_id"), ("events", "event_id"), ("sessions", "session_id"), ("teams", "team_id")):
             assert max(Counter(archive.to_arrow(name)[key].to_pylist()).values()) == 1
     league.faults.clear()

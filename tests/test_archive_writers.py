@@ -460,7 +460,7 @@ def test_bodies_are_handed_over_without_a_column_that_grows(tmp_path: Path) -> N
 def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "wait", lambda _store, _attempt: None)
     store, other_store = stores
-    row = pa.table({"made_at": [CLOCK]}, schema=internal_schemas()["reports"])
+    row = pa.table({"made_at": [CLOCK], "change": [None], "seen_at": [None]}, schema=internal_schemas()["reports"])
     other_store.replace("reports", lambda: row, None)
     attempts = 0
 

@@ -490,7 +490,7 @@ def _(world: World) -> Any:
             found += [stream, next(stream), next(stream)]
             world.service.revoke_tokens()
             found += [item for _, item in zip(range(200), stream, strict=False) if isinstance(item, sideline.live.Notice)]
-        for wrong in ({"buffer": 0}, {"overflow": "x"}, {"silence_limit": -1.0}, {"sources": "stats"}, {"sources": 5}, {"last_seq": -1}, {"give_up_on": 5}):
+        for wrong in ({"buffer": 0}, {"overflow": "x"}, {"silence_limit": -1.0}, {"sources": [5]}, {"sources": 5}, {"last_seq": -1}, {"give_up_on": 5}):
             found.append(tried(client.live, token=TOKEN, **wrong))
         for token in (f"{TOKEN}\n", TOKEN.encode(), [TOKEN]):
             found.append(caught(lambda token=token: next(client.live(token=token))))

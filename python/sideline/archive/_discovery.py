@@ -377,18 +377,6 @@ class Discovery:
             event = _listing.unite(event, before)
         self.events[event.id] = event
 
-    def compare_sessions(self) -> None:
-        """Record the events that have a session in common: their later one must not be stored."""
-        owners: dict[str, str] = {}
-        for event in self.events_by_time():
-            others = {owners.setdefault(session.id, event.id) for session in event.sessions} - {event.id}
-            if others:
-                self.unstorable.add(event.id)
-                text = f"events have a session in common: {', '.join(sorted(others | {event.id}))}"
-                # All are holes: a settled event would not be read again.
-                for hole in (event, *(self.events[other] for other in others)):
-                    self._problem(_problem_unit(hole), text, None, hole.received)
-
     def _problem(self, unit: Unit, text: str, body: bytes | None, received: Received) -> None:
         if any(problem.unit.name == unit.name for problem in self.problems):
             return

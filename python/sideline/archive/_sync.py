@@ -223,7 +223,6 @@ class Sync:
     def _problems(self) -> tuple[list[Outcome], list[Outcome]]:
         """Return events that cannot be stored, and withdrawals of sessions that events no longer list."""
         lists = self._lists
-        lists.compare_sessions()
         sessions = {session.id for event in lists.events.values() for session in event.sessions}
         by_event: dict[str, list[Row]] = {}
         for row in self._known.values():
