@@ -6,8 +6,10 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archives import Commit, Store, around_commits, frozen, small_season
@@ -126,22 +128,30 @@ def test_a_notebook_shows_the_page_without_its_frame(report: ArchiveReport) -> N
     assert re.fullmatch(r"<sideline.ArchiveReport [\d,]+ bytes>", repr(report))
 
 
-def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
-    """Against the second service, whose true data the test knows."""
+SPAN: dict[str, Any] = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
+
+
+@contextmanager
+def archive_of_service(folder: Path) -> Iterator[tuple[Service, sideline.Archive]]:
+    """The second service, whose true data a test knows, and an archive of it."""
     with (
         Service(seed=4, now="2027-02-10T12:00:00Z", teams=2, games=1, practices=0, upcoming=0) as service,
         sideline.Client(**service.client_options()) as client,
     ):
-        archive = sideline.Archive(tmp_path / "season", client)
-        span = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
-        archive.sync(**span)
+        archive = sideline.Archive(folder / "season", client)
+        archive.sync(**SPAN)
+        yield service, archive
+
+
+def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
+    with archive_of_service(tmp_path) as (service, archive):
         (tmp_path / "elsewhere").mkdir()
         out = tmp_path / "report.html"
         assert "There is no report before this one" in archive.report(out).html
         first = last_report_time(archive._store)
         assert first is not None and (datetime.now(UTC) - first).total_seconds() < 600
         service.change.correct_stat()
-        archive.sync(**span)
+        archive.sync(**SPAN)
         assert archive.corrections(first).num_rows > 0
         (tmp_path / "folder").mkdir()
         with pytest.raises(ValueError, match="not a regular file"):
@@ -156,13 +166,7 @@ def test_corrections_are_those_since_the_last_report(tmp_path: Path) -> None:
 
 def test_corrections_that_are_stored_while_a_report_is_made_are_in_the_next_one(tmp_path: Path) -> None:
     """The sync has seen them before the report, which cannot read them yet."""
-    with (
-        Service(seed=4, now="2027-02-10T12:00:00Z", teams=2, games=1, practices=0, upcoming=0) as service,
-        sideline.Client(**service.client_options()) as client,
-    ):
-        archive = sideline.Archive(tmp_path / "season", client)
-        span = {"start": "2027-01-01", "end": "2027-03-01", "progress": False, "correction_window": None}
-        archive.sync(**span)
+    with archive_of_service(tmp_path) as (service, archive):
         out, pages = tmp_path / "report.html", []
 
         def report_first(store: Store, table: object, rows: object, commit: Commit) -> bool:
@@ -172,7 +176,7 @@ def test_corrections_that_are_stored_while_a_report_is_made_are_in_the_next_one(
 
         service.change.correct_stat()
         with around_commits(report_first):
-            count = archive.sync(**span).corrections.num_rows
+            count = archive.sync(**SPAN).corrections.num_rows
         assert len(pages) == 1 and "new corrections</dt><dd>0" in pages[0]
         assert f"new corrections</dt><dd>{count:,}" in archive.report(out).html
         assert "new corrections</dt><dd>0" in archive.report(out).html

@@ -101,7 +101,7 @@ impl BatchState {
         BatchState { ended: ended.collect(), waiting: waiting.into_iter(), ..BatchState::default() }
     }
 
-    /// A response clears the suspicion only if its request started after the first failure, as no other error does.
+    /// A response clears the suspicion only if its request began after the first failure; other errors tell nothing.
     fn record_outcome(&mut self, place: usize, ended: &UnitOutcome) {
         match &ended.error {
             _ if ended.response.is_some() && place >= self.started_before_failure => self.clear_suspicion(),

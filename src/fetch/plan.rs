@@ -1,4 +1,4 @@
-//! A request for many ids as units: one operation for one id, in their order. All arguments are checked here, first.
+//! A request for many ids as units, one for each id, in their order. All arguments are checked before anything is sent.
 
 use super::Payload;
 use crate::config::Config;

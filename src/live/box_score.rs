@@ -19,7 +19,7 @@ use tables::from_rows::{floats, from_columns, integers, texts};
 
 /// Number of problems that are kept.
 const MAX_PROBLEMS: usize = 20;
-/// Maximum of names and codes.
+/// Maximum of bytes of names and codes.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 /// A recovered value that lowers a count is applied if a request sent so much later has it too: the response of one request may
 /// come from a copy of the service that lags.
@@ -169,7 +169,7 @@ impl BoxScore {
             self.leave_out(problem, received_at);
         }
         let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin, from.at);
-        let mut text_bytes = self.text_bytes();
+        let mut text_bytes = None;
         for row in read.rows {
             if let Err(problem) = self.reserve(&row, &mut text_bytes) {
                 self.leave_out(problem, received_at);
@@ -199,8 +199,9 @@ impl BoxScore {
         self.codes.iter().map(String::len).chain(team_names).chain(in_lines).sum()
     }
 
-    /// Makes room for a row beside these texts, so that the table can always have its columns; an error if there is none.
-    fn reserve(&mut self, row: &Row, text_bytes: &mut usize) -> std::result::Result<(), Problem> {
+    /// Makes room for a row, so that the table can always have its columns; an error if there is none. `text_bytes`: of the names
+    /// and codes so far, which are counted for the first new one of a message.
+    fn reserve(&mut self, row: &Row, text_bytes: &mut Option<usize>) -> std::result::Result<(), Problem> {
         let team = self.teams.get(&row.team_id);
         let line = team.and_then(|team| team.lines.get(&row.player_id));
         let is_known = line.is_some();
@@ -210,19 +211,21 @@ impl BoxScore {
         let team_name = row.team_name.as_deref().filter(|_| team.is_none_or(|team| team.name != row.team_name));
         let names = Some(&row.names).filter(|names| line.is_none_or(|line| line.names != **names));
         let size = rows::text_bytes(names, codes) + team_name.map_or(0, str::len);
-        let has_room = size == 0 || *text_bytes + size <= MAX_TEXT_BYTES;
+        let with_row = if size == 0 { 0 } else { size + *text_bytes.get_or_insert_with(|| self.text_bytes()) };
+        let has_room = with_row <= MAX_TEXT_BYTES;
         if is_known && new.is_empty() && has_room {
-            *text_bytes += size;
+            *text_bytes = text_bytes.map(|bytes| bytes + size);
             return Ok(());
         }
         let known: usize = self.teams.values().map(|team| 1 + team.lines.len()).sum();
         let rows = known + usize::from(!is_known) + usize::from(team.is_none());
         // The limits of a table of an empty body.
         if !has_room || tables::is_too_wide((self.codes.len() + new.len()).max(1), rows, 0) {
-            let beside = format!("{known} rows and {} codes, with texts of {text_bytes} bytes", self.codes.len());
+            let beside =
+                format!("{known} rows and {} codes, with texts of {} bytes", self.codes.len(), self.text_bytes());
             return Err(Problem::new("$", format!("no table has room for it beside {beside}")));
         }
-        *text_bytes += size;
+        *text_bytes = text_bytes.map(|bytes| bytes + size);
         self.codes.extend(new);
         Ok(())
     }

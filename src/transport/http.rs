@@ -76,7 +76,7 @@ pub(super) fn build_client(config: &Config, base: &Url, usage: ClientUse) -> Res
     // Fails if the application has already installed a provider, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 
-    // The signature covers the text `HTTP/1.1`, so HTTP/2 would invalidate it. Redirects and retries need new ones.
+    // The signature covers the text `HTTP/1.1`, so HTTP/2 would invalidate it. Redirects and retries need new signatures.
     let mut builder = reqwest::Client::builder()
         .http1_only()
         .redirect(redirect::Policy::none())
