@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archives import contents, same, small_season
@@ -131,3 +133,37 @@ def test_a_second_run_meets_the_lock_and_a_killed_one_leaves_none(tmp_path: Path
     assert f"another sync of {root} is running" in second.stderr
     league.faults.clear()
     assert run(league, root, *FEBRUARY, "--tables", "teams").returncode == 0
+
+
+@pytest.mark.parametrize("reader", ["closed", "a pipe without a reader", "full"])
+def test_a_broken_standard_error_does_not_end_a_sync(reader: str, tmp_path: Path, league: sideline.Simulator) -> None:
+    with broken_error(reader) as options:
+        done = subprocess.run(
+            [*COMMAND, str(tmp_path / "season"), *FEBRUARY, "--tables", "teams,shots", "--json"],
+            env={**os.environ, **league.environ},
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            **options,
+        )
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["complete"]) == (0, True)
+    assert sideline.Archive(tmp_path / "season").scan("shots").collect().height
+
+
+@contextmanager
+def broken_error(reader: str) -> Iterator[dict[str, Any]]:
+    """The options of a process whose standard error cannot be written to."""
+    if reader == "closed":
+        yield {"preexec_fn": lambda: os.close(2)}
+        return
+    if reader == "full":
+        descriptor = os.open("/dev/full", os.O_WRONLY)
+    else:
+        end, descriptor = os.pipe()
+        os.close(end)
+    try:
+        yield {"stderr": descriptor}
+    finally:
+        os.close(descriptor)

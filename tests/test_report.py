@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -213,6 +214,9 @@ def test_the_command_writes_it(holed: sideline.Archive, tmp_path: Path, capsys: 
     assert (told["holes"], told["games"], told["report"]) == (len(info.holes), info.games, str(out))
     assert main(["report", str(tmp_path / "nothing")]) == 1
     assert "holds no archive" in capsys.readouterr().err
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", None)  # closed before the start
+        assert main(["report", holed._store.root, "-o", "-"]) == 3
 
 
 def test_an_archive_that_cannot_be_written_to_still_has_its_report(holed: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

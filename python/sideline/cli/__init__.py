@@ -24,7 +24,7 @@ from . import (
     _verify,
 )
 from ._exits import Exit
-from ._parser import Parser, print_error
+from ._parser import Parser, discard, print_error
 
 __all__ = ["main"]
 
@@ -36,18 +36,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> int(cli.main(["status", "no-such-folder"]))
     1
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before the start
+            null = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(null, "w", encoding="utf-8", closefd=False))
     parser = command_parser()
     args, rest = parser.parse_known_args(arguments)
     args.parser.check_rest(rest)
     try:
         status: int = args.run(args)
-        if sys.stdout is not None:  # closed before the start
-            sys.stdout.flush()
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return Exit.INTERRUPTION
     except BrokenPipeError:
-        # The reader has what it wanted. Python flushes standard output at exit, into this instead.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has what it wanted.
+        discard(sys.stdout)
         return Exit.DONE
     except (SidelineError, ModuleNotFoundError, OSError, OverflowError, ValueError) as error:
         print_error(error)

@@ -2,12 +2,11 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from ._client import open_client
 from ._exits import Exit
-from ._parser import Commands, add_command, team_id
+from ._parser import Commands, add_command, print_line, team_id
 
 
 def add(commands: Commands) -> None:
@@ -45,9 +44,6 @@ def run(args: argparse.Namespace) -> int:
     """Capture, and print where the report is."""
     from .._companions import PAGE, capture, pseudonyms_of
 
-    def write_line(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
     options = {"requests_per_second": args.requests_per_second, "max_concurrency": 1, "max_retries": 0}
     with open_client(**options) as client:
         state = capture(
@@ -57,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             secrets=[os.environ.get(f"SIDELINE_{name}", "") for name in ("SECRET", "API_KEY")],
             team_id=args.team,
             live_seconds=args.live,
-            write_line=write_line,
+            write_line=print_line,
         )
     problems = [exchange for exchange in state.exchanges if exchange.outcome in ("refused", "broken", "failed")]
     count = sum(exchange.outcome == "fetched" for exchange in state.exchanges)

@@ -1,10 +1,9 @@
 """`sideline export`: another database brought up to date with an archive."""
 
 import argparse
-import sys
 
 from ._exits import Exit
-from ._parser import Commands, add_archive, add_command, add_list
+from ._parser import Commands, add_archive, add_command, add_list, print_error
 
 
 def add(commands: Commands) -> None:
@@ -38,6 +37,6 @@ def run(args: argparse.Namespace) -> int:
 
     done = Archive(args.path).export(args.to, args.tables, schema=args.schema)
     for problem in done.problems:
-        print(f"sideline: {problem}", file=sys.stderr)
+        print_error(problem)
     print(f"{args.path}: {done.units} units, {sum(done.rows.values())} rows exported")
     return Exit.DONE

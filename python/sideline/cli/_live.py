@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from .._client import core_of_stream
 from .._core import Update
 from ..errors import DecodeError, PermissionDenied, SidelineError
 from ._client import open_client
-from ._parser import Commands, add_command, port, print_error
+from ._parser import Commands, add_command, port, print_error, print_line
 from ._streams import Refusal, add_stream, open_stream, status_of_stream, until_stopped
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def _serve(
     def report(item: object) -> None:
         refusal.add(item)
         if not isinstance(item, Update):
-            print(describe_notice(item), file=sys.stderr, flush=True)
+            print_line(describe_notice(item))
 
     with LivePage(stream, score, options, report) as page:
         print(page.address, flush=True)
@@ -141,7 +140,7 @@ def _print(stream: "LiveStream", refusal: Refusal, is_stopped: Callable[[], bool
         if isinstance(item, Update):
             print(_document(item) if as_json else describe_update(item), flush=True)
         elif item is not None:
-            print(describe_notice(item), file=sys.stderr, flush=True)
+            print_line(describe_notice(item))
         refusal.add(item)
 
 

@@ -2,11 +2,12 @@
 
 import argparse
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from .._rows import did_you_mean
 from ._exits import Exit
@@ -110,5 +111,20 @@ def days(text: str) -> timedelta | None:
 
 
 def print_error(text: object) -> None:
-    """Print a line on standard error."""
-    print(f"sideline: {text}", file=sys.stderr, flush=True)
+    """Print an error on standard error."""
+    print_line(f"sideline: {text}")
+
+
+def print_line(text: str, end: str = "\n") -> None:
+    """Print a line on standard error; if its reader has gone or its disk is full, the command is not affected."""
+    try:
+        print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Let a standard stream that cannot be written to take all that follows, as Python's flush at exit, and lose it."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .._client import core_of_stream
 from .._core import Update
 from ._client import open_client
-from ._parser import Commands, add_command
+from ._parser import Commands, add_command, print_line
 from ._streams import add_stream, open_stream, status_of_stream, until_stopped
 
 if TYPE_CHECKING:
@@ -67,18 +67,16 @@ def _watch(stream: "LiveStream", is_stopped: Callable[[], bool]) -> str | None:
                 last = item.received_at
             if isinstance(item, Disconnected) and item.attempt == 1 and item.retry_at is not None:
                 line = f"not connected: {item.reason}"
-                print(f"\r{line}\033[K" if terminal else line, file=sys.stderr, flush=True)
+                print_line(f"\r{line}\033[K" if terminal else line)
             if time.monotonic() - last_line >= every:
                 last_line = time.monotonic()
                 stats = stream.stats
                 when = f"last received {last.astimezone():%H:%M:%S}" if last else "nothing received yet"
                 line = f"{_summary(stats.updates, stats.bytes, stats.gaps)}, {when}"
-                print(
-                    f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n", file=sys.stderr, flush=True
-                )
+                print_line(f"\r{line}\033[K" if terminal else line, end="" if terminal else "\n")
     finally:
         if terminal:
-            print(file=sys.stderr)
+            print_line("")
     return refusal
 
 

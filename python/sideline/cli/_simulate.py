@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ._exits import Exit
 from ._output import print_json
-from ._parser import Commands, add_command, add_json, number, port
+from ._parser import Commands, add_command, add_json, number, port, print_line
 
 if TYPE_CHECKING:
     from ..simulator import Simulator
@@ -93,4 +93,4 @@ def _play_next(service: "Simulator", speed: float) -> None:
     game = min(upcoming_games, key=lambda game: game["tipoff_at"], default=service.games[-1])
     service.play(game["event_id"], speed)
     names = f"{game['away_team_name']} at {game['home_team_name']}"
-    print(f"# Playing {names}: sideline live --game-id {game['event_id']}", file=sys.stderr)
+    print_line(f"# Playing {names}: sideline live --game-id {game['event_id']}")

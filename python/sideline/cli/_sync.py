@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._client import open_client
 from ._exits import Exit
-from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, team_id
+from ._parser import Commands, add_archive, add_command, add_json, add_list, days, print_error, print_line, team_id
 
 if TYPE_CHECKING:
     from .._client import Progress
@@ -131,10 +131,10 @@ class _ProgressLines:
         if self._is_first:
             self._is_first = False
             expected = [f"{progress.operation}: {progress.total:,} units to request", *size_texts(progress)]
-            print(", ".join(expected), file=sys.stderr, flush=True)
+            print_line(", ".join(expected))
         if now >= self._next or progress.done == progress.total:
             self._next = now + _LINE_INTERVAL
-            print(progress_text(progress), file=sys.stderr, flush=True)
+            print_line(progress_text(progress))
 
 
 @contextmanager
