@@ -427,6 +427,19 @@ def test_a_table_that_is_chosen_later_gets_all_its_rows(archive: sideline.Archiv
         archive.export(target, tables="shot")
 
 
+@needs("adbc_driver_manager", "adbc_driver_postgresql")
+@pytest.mark.parametrize("name", ["coverage", "corrections", "shots"])
+def test_a_table_that_was_dropped_in_the_target_gets_all_its_rows(name: str, archive: sideline.Archive, league: Service, target: str) -> None:
+    league.change.correct_stat()
+    archive.sync(**SPAN)
+    archive.export(target)
+    with open_target(Address(target)) as database:
+        database.run(f"drop table {name}")
+        database.commit()
+    assert archive.export(target).rows[name] == archive.to_arrow(name).num_rows > 0
+    assert differences(archive, target) == []
+
+
 def test_an_open_connection_of_another_database_gets_all_rows_and_stays_open(archive: sideline.Archive, tmp_path: Path) -> None:
     dbapi = library("adbc_driver_sqlite.dbapi")
     with dbapi.connect(str(tmp_path / "season.sqlite")) as connection:

@@ -106,8 +106,10 @@ class _Export:
         self._columns = {name: target.columns(name) for name in present}
         self._rows = dict.fromkeys(self._tables, 0)
         self._problems: Counter[tuple[str, str]] = Counter()
-        # The bodies of a table that is new in the target are all exported again.
+        # All bodies and groups of a table that the target does not have, or no longer, are exported again.
         new = {name for name in self._tables if name not in present}
+        for name in new & GROUPED_TABLES.keys():
+            target.run(f"delete from {GROUPS_TABLE} where table_name = {quote_text(name)}")
         self._new_operations = {operation for operation, resource in RESOURCES.items() if new & set(resource.tables)}
 
     def run(self) -> Exported:
