@@ -124,6 +124,13 @@ def test_an_archive_is_read_through(second: Service, client: sideline.Client, tm
     of_session = [row for row in of_game if row["session_id"] == session]
     assert sort(rows(table="shots", archive=root, session_ids=session, **RANGE)) == sort(of_session)
     assert len(second.requests) == 0
+    # Tables whose rows belong to teams, which have numbers, are no different.
+    archive = sideline.Archive(root, client)
+    for name in ("teams", "players", "games"):
+        count = len(rows(table=name, archive=root, parts="2"))
+        assert count == archive.scan(name).collect().height > 0
+    second.requests.clear()
+    assert len(second.requests) == 0
     second.faults.add("shots", status=500, times=None)
     with pytest.raises(sideline.IncompleteError):
         rows(table="shots", archive=str(tmp_path / "other"), **RANGE)
@@ -153,6 +160,12 @@ def test_a_plan_without_units_is_read_as_spark_does() -> None:
         ({"table": "shots", "requests_per_second": "x", **RANGE}, "must be a number"),
         ({"table": "shots"}, "give one of start="),
         ({"table": "shots", "archive": "season", "plan": "plan.json"}, "archive and plan exclude each other"),
+        ({"table": "shots", "start": "2027-02-01", "plan": "plan.json"}, "start and plan exclude each other"),
+        ({"game_ids": "g1", "plan": "plan.json"}, "game_ids and plan exclude each other"),
+        ({"table": "shots", "game_ids": "", **RANGE}, "game_ids is '', which names no id"),
+        ({"table": "shots", "game_ids": " , ", "archive": "season", **RANGE}, "which names no id"),
+        ({"table": "shots", "session_ids": "", "archive": "season", **RANGE}, "which names no id"),
+        ({"table": "shots", "team_ids": "", "archive": "season", **RANGE}, "which names no id"),
     ],
 )
 def test_impossible_options_are_refused_with_what_to_write(options: dict[str, str], said: str) -> None:

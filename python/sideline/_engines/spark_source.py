@@ -33,6 +33,8 @@ _OPTIONS = (
     "archive",
 )
 
+_NOT_WITH_PLAN = ("start", "end", "team_ids", "game_ids", "session_ids", "base_url", "archive")
+
 _SECRET_WORDS = ("secret", "api_key", "apikey", "password", "token", "credential")
 
 _DEFAULT_PARTS = 8
@@ -105,6 +107,8 @@ def _check_options(raw: Mapping[str, str]) -> dict[str, str]:
         if name not in _OPTIONS and not name.startswith("__"):
             hint = did_you_mean(name, _OPTIONS)
             raise ValueError(f"there is no option {name}; there are {', '.join(_OPTIONS)}{hint}")
+        if "plan" in options and name in _NOT_WITH_PLAN:
+            raise ValueError(f"{name} and plan exclude each other: the plan has its range, ids and address: plan again")
     return options
 
 
@@ -147,8 +151,6 @@ def _stored_parts(options: Mapping[str, str], columns: list[str], count: int) ->
     from .._client import Client
     from ..archive import Archive, PartScope, team_numbers
 
-    if "plan" in options:
-        raise ValueError("archive and plan exclude each other: an archive is read by start, end and ids")
     teams = _id_list(options, "team_ids")
     scope = PartScope(
         team_ids=None if teams is None else team_numbers(teams),
@@ -185,7 +187,10 @@ def _positive_integer(options: Mapping[str, str], name: str) -> int | None:
 def _id_list(options: Mapping[str, str], name: str) -> list[str] | None:
     """Split ids separated by commas."""
     text = options.get(name)
-    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    ids = None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    if ids == []:
+        raise ValueError(f"{name} is {text!r}, which names no id: name one, or leave the option out")
+    return ids
 
 
 def _time(options: Mapping[str, str], name: str) -> str | int | None:

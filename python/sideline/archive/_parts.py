@@ -60,7 +60,7 @@ class StoredPart:
 
     root: str
     table: "TableName"
-    ids: Sequence[str]
+    ids: Sequence[str] | Sequence[int]
     columns: Sequence[str]
 
     def batches(self) -> "Iterator[pyarrow.RecordBatch]":
@@ -87,6 +87,7 @@ def parts_of(
         for row in _read.coverage(store)
         if row["operation"] in operations and row["status"] in COMPLETE and scope.contains(row)
     ]
-    ids = [key for *_, key in sorted(units)]
+    names = [name for *_, name in sorted(units)]
+    ids = [int(name) for name in names] if key_of(table) == "team_id" else names
     size = -(-len(ids) // count) or 1
     return [StoredPart(store.root, table, ids[at : at + size], columns) for at in range(0, len(ids), size)]
