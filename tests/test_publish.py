@@ -143,6 +143,33 @@ def test_only_regular_files_are_replaced(kind: str, write: Callable[[Path], None
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["rows.csv", "victim"]
 
 
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """No file can have more than a few bytes, as on a full disk."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.usefixtures("full_disk")
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_a_file_for_which_the_disk_has_no_room_is_named(write: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    with pytest.raises(OSError, match=r"^\[Errno \d+\] File too large: '.*/rows.csv'$") as error:
+        write(path)
+    assert error.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_release_for_which_the_disk_has_no_room_is_named(archive: sideline.Archive, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File too large: '.*/release'"):
+        archive.publish(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"

@@ -61,9 +61,11 @@ def _replace_by(target: Path, suffix: str = "") -> Iterator[Path]:
         os.close(descriptor)
         descriptor = -1
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, name):
+            raise OSError(error.errno, os.strerror(error.errno), str(target)) from None
         raise
     finally:
         if descriptor >= 0:

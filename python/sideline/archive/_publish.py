@@ -1,5 +1,6 @@
 """A published season: plain Parquet files with a manifest by which anybody can verify them."""
 
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from ._plan import ANSWERS, TABLES
 from ._pseudonyms import replace_frame
 from ._read import require, scan
 from ._store import Store
+from ._store_errors import disk_full
 
 if TYPE_CHECKING:
     from .._companions import Pseudonyms
@@ -50,8 +52,10 @@ def publish(
         if target.exists():
             target.rmdir()
         folder.replace(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
+        if full := disk_full(error):
+            raise OSError(errno.ENOSPC, full, str(target)) from None
         raise
 
 

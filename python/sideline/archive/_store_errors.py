@@ -41,10 +41,10 @@ _COLOUR_PATTERN = re.compile(r"\x1b\[[0-9;]*m")
 def translate_error(root: str, error: Exception) -> Exception:
     """Return the error to raise in place of one of deltalake's; the same error if there is no better one."""
     text = _COLOUR_PATTERN.sub("", str(error))
-    if full := _DISK_FULL_PATTERN.search(text):
+    if full := disk_full(error):
         return OSError(
             errno.ENOSPC,
-            f"{root} has no room left ({full[0]}): free some space and sync again; stored data is kept. "
+            f"{root} has no room left ({full}): free some space and sync again; stored data is kept. "
             "If a table turns out to be damaged, archive.rebuild(name) restores it",
         )
     if match := _REFUSED_PATTERN.search(text):
@@ -57,6 +57,12 @@ def translate_error(root: str, error: Exception) -> Exception:
             f"{root} cannot be opened ({_last_line(text)}): set {names} in the environment, or pass storage_options="
         )
     return error
+
+
+def disk_full(error: BaseException) -> str | None:
+    """Return what an error says about a full disk, whichever library raised it; `None` if it is another error."""
+    full = _DISK_FULL_PATTERN.search(str(error))
+    return None if full is None else full[0]
 
 
 def _last_line(text: str) -> str:
