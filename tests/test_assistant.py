@@ -247,6 +247,15 @@ def test_each_call_is_recorded(server: Assistant, state: Path, games: list[str])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 or sys.platform == "win32"
 
 
+def test_a_call_that_cannot_be_recorded_says_why_it_has_no_answer(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    with assistant(root, tmp_path / "state") as server:
+        for arguments in ({}, {"team": "nobody"}):
+            reply = server.call("games", **arguments)
+            assert reply.is_error
+            assert f"cannot be recorded, so it has no answer: [Errno 20] Not a directory: '{tmp_path}/state/sideline'; --no-log" in reply.text
+
+
 def test_no_call_is_recorded_with_no_log(root: Path, tmp_path: Path) -> None:
     with assistant(root, tmp_path, "--no-log") as server:
         assert not server.call("games").is_error

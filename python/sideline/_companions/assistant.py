@@ -176,8 +176,14 @@ class Calls:
         return CallToolResult(content=parts, structured_content={**content})
 
     def _write(self, tool: Tools, arguments: dict[str, Any], **facts: Any) -> None:
-        if self._log is not None:
+        if self._log is None:
+            return
+        try:
             self._log.write(tool.__name__, arguments, **facts)
+        except OSError as error:
+            raise ToolError(
+                f"the call cannot be recorded, so it has no answer: {error}; --no-log records none"
+            ) from error
 
 
 def _tool(function: Tools, calls: Calls) -> Tool:
