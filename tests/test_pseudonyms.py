@@ -6,6 +6,7 @@ import json
 import random
 import string
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,29 @@ def originals(league: Service) -> set[bytes]:
     names |= {"Adams"} | {team.name for team in season.teams} | {game.id for game in season.games} | {game.court_id for game in season.games}
     names |= {session.id for event in season.played for session in event.sessions} | {f"/players/{player.id}.png" for player in season.players}
     return {name.encode() for name in names if len(name) >= 4}
+
+
+@needs("polars")
+def test_a_corrected_text_has_the_pseudonym_of_its_column_and_times_and_codes_stay(tmp_path: Path) -> None:
+    pl = library("polars")
+    with Service(seed=5, now="2027-03-05T12:00:00+00:00", teams=2, games=1, sessions=(1, 1), possessions=1, practices=0, days=8) as league:
+        with sideline.Client(**league.client_options()) as client:
+            archive = sideline.Archive(tmp_path / "season", client)
+            span: dict[str, Any] = {"start": "2027-01-01", "end": "2027-06-01", "progress": False, "correction_window": None}
+            archive.sync(**span)
+            game = league.season.games[0]
+            league.change.move_game(game.id, timedelta(minutes=30))
+            league.change.change_status(game.id)
+            league.change.rename_team(game.home_id)
+            archive.sync(**span)
+    archive.publish(tmp_path / "release", pseudonyms=KEY)
+    game_id = Pseudonyms(KEY).text(game.id)
+    [row] = pl.read_parquet(tmp_path / "release" / "games" / "*.parquet").filter(game_id=game_id).to_dicts()
+    corrections = pl.read_parquet(tmp_path / "release" / "corrections" / "*.parquet").filter(pl.col("table").cast(pl.String) == "games")
+    new = {correction["field"]: json.loads(correction["new"]) for correction in corrections.to_dicts()}
+    assert new["home_team_name"] == row["home_team_name"]
+    assert new["status"] == row["status"] == game.status
+    assert datetime.fromisoformat(new["tipoff_at"]) == row["tipoff_at"]
 
 
 @needs("polars")

@@ -296,7 +296,7 @@ class Pseudonyms:
 
 
 def may_stay(kind: Kind, value: str) -> bool:
-    """Return whether an unknown text fits its field as a code, a clock or a color: it stays unless it has a name."""
+    """Return whether an unknown text fits its field as a code, clock, color or time: it stays unless it has a name."""
     is_known = (kind == "code" and value in KNOWN_CODES) or PERIOD.fullmatch(value)
     return kind in VALUES and VALUES[kind].fullmatch(value) is not None and not is_known
 

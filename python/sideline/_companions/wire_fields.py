@@ -88,6 +88,7 @@ VALUES: dict[str, re.Pattern[str]] = {
     "code": re.compile(r"[A-Z0-9_]{1,60}|[a-z][a-z_]{0,40}"),
     "clock": re.compile(r"[0-9:.]{1,15}"),
     "color": re.compile(r"#?[0-9A-Fa-f]{6}"),
+    "number": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}\+00:00"),
 }
 """Values of these kinds that stay; any other text in such a field is replaced."""
 

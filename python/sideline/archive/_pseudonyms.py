@@ -1,5 +1,6 @@
 """Rows of an archive with pseudonyms."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from .._companions import Pseudonyms
@@ -37,9 +38,13 @@ def is_text(kind: "pyarrow.DataType") -> bool:
 
 
 def _corrected(pseudonyms: Pseudonyms, field: str, value: str | None) -> str | None:
-    """Return a value of a correction, which is that of another field, or JSON."""
-    if value is None or value.startswith(("{", "[")):
-        return None if value is None else pseudonyms.body(value.encode(), field).decode()
+    """Return a value of a correction, which is JSON: a text has the pseudonym that it has in its own column."""
+    if value is None:
+        return None
+    if value.startswith('"'):
+        return json.dumps(pseudonyms.column(field, [json.loads(value)])[0], ensure_ascii=False)
+    if value.startswith(("{", "[")):
+        return pseudonyms.body(value.encode(), field).decode()
     return pseudonyms.value_as_text(field, value)
 
 
