@@ -119,6 +119,15 @@ def test_a_refresh_that_never_comes_is_refused() -> None:
         sideline.Client(api_key="k").live_stats("g1").display(every=0)
 
 
+@pytest.mark.parametrize("show", ["display", "serve"])
+def test_a_score_that_is_none_is_refused_before_an_item_is_taken(show: str) -> None:
+    with holding(stats(11, 5, 1)) as service, service.client() as client:
+        stream = client.live_stats("g1")
+        with pytest.raises(TypeError, match=r"^score is a sideline.LiveBoxScore, not str$"):
+            getattr(stream, show)("x")
+        assert stream.state == "new"
+
+
 def test_a_script_prints_and_does_not_need_ipython(service: sideline.Simulator, tmp_path: Path) -> None:
     code = """
 import sys, sideline

@@ -204,7 +204,7 @@ class LiveStream(Generic[Item]):
             raise ValueError(f"every is {every}; it must be more than 0")
         from ._display import View, run, screen
 
-        run(View(self, LiveBoxScore() if score is None else score), screen(), every)
+        run(View(self, _checked_score(score)), screen(), every)
 
     def serve(
         self,
@@ -243,7 +243,7 @@ class LiveStream(Generic[Item]):
 
         self._life.check_not_ended()
         options = PageOptions(host, port, token, has_feed=feed, delay_s=as_seconds(delay_s))
-        return LivePage(self, LiveBoxScore() if score is None else score, options)
+        return LivePage(self, _checked_score(score), options)
 
     @property
     def state(self) -> State:
@@ -306,6 +306,13 @@ class LiveStream(Generic[Item]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _checked_score(score: LiveBoxScore | None) -> LiveBoxScore:
+    """Return the box score to update, a new one if none is given; a wrong one would fail only with the first item."""
+    if score is not None and not isinstance(score, LiveBoxScore):
+        raise TypeError(f"score is a sideline.LiveBoxScore, not {type(score).__name__}")
+    return LiveBoxScore() if score is None else score
 
 
 def _check_asyncio() -> None:
