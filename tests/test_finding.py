@@ -109,6 +109,23 @@ def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out
     second.faults.clear()
 
 
+def test_no_roster_that_may_be_read_is_no_empty_response(second: Service) -> None:
+    second.faults.add("roster", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})
+    with sideline.Client(**second.client_options()) as client:
+        for team_id in (None, second.season.teams[0].id, [second.season.teams[0].id]):
+            with pytest.raises(sideline.IncompleteBatch, match=r"\d forbidden"):
+                client.find_player("jokic", team_id=team_id)
+        assert client.find_player("jokic", team_id=[]).num_rows == 0
+    second.faults.clear()
+
+
+def test_the_team_of_a_player_may_be_a_scalar_of_numpy(second: Service) -> None:
+    team = second.season.players[JOKIC].team_id
+    with sideline.Client(**second.client_options()) as client:
+        for scalar in (np.int64(team), np.array(team)):
+            assert client.find_player("jokic", team_id=scalar).num_rows == 1
+
+
 def test_a_misspelt_name_gets_a_suggestion(service: sideline.Simulator) -> None:
     with service.client() as client:
         with pytest.warns(UserWarning, match=r"^teams has no row named 'marinrs'; did you mean Elkhorn Mariners\?") as records:

@@ -1323,7 +1323,8 @@ class AsyncClient(BaseClient):
                 Teams whose roster this credential may not read are left out.
             timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read.
+        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read or
+        none may be.
 
         >>> players = await client.find_player("vance", team_id=team_id)
         >>> players["first_name"]

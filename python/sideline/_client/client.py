@@ -1320,7 +1320,8 @@ class Client(BaseClient):
                 Teams whose roster this credential may not read are left out.
             timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read.
+        Raises `ValueError` for a name without a letter or digit, `IncompleteError` where a roster could not be read or
+        none may be.
 
         >>> players = client.find_player("vance", team_id=team_id)
         >>> players["first_name"]

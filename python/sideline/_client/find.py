@@ -68,8 +68,10 @@ def teams_named(teams: Payload, name: str) -> Table:
 
 
 def players_named(rosters: "BaseBatch", name: str) -> Table:
-    """Return the rows of `players` with this name, and their teams; raises if a readable roster is missing."""
-    if any(status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()):
+    """Return the rows of `players` with this name, and their teams; raises if a readable roster is missing, or all."""
+    if len(rosters) == 0 or any(
+        status not in ("fetched", "empty", "forbidden") and count for status, count in rosters.counts.items()
+    ):
         rosters.raise_if_incomplete()
     players = _rows_named(rosters.table("players"), name, ("first_name", "last_name", "display_name"))
     teams = rosters.table("team", columns=["team_id", "name"])
@@ -83,8 +85,9 @@ def players_named(rosters: "BaseBatch", name: str) -> Table:
 
 def as_list(ids: "Ids | Payload") -> Any:
     """Return ids as a list, even a single one."""
-    is_many = isinstance(ids, Table) or (hasattr(ids, "__iter__") and not isinstance(ids, str))
-    return ids if is_many else [ids]
+    # NumPy's array of no dimension is one value, though it has `__iter__`.
+    is_list = hasattr(ids, "__iter__") and not isinstance(ids, str) and getattr(ids, "ndim", 1) != 0
+    return ids if is_list or isinstance(ids, Table) else [ids]
 
 
 def possible_game_id(arguments: dict[str, Any]) -> Any:
