@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from service import Service
+from service.faults import Change
 
 import sideline
 
@@ -105,6 +107,43 @@ def test_periods_have_a_row_each_and_add_up(season: sideline.Simulator, overtime
         sums[row["team_id"], row["player_id"]] += row["PTS"] or 0
     assert {key: value for key, value in sums.items() if value} == by_player(game_table, "PTS")
     assert list(dict.fromkeys(parts["period"])) == ["H1", "H2", *(f"OT{number}" for number in range(1, count - 1))]
+
+
+@pytest.fixture
+def second() -> Iterator[Service]:
+    with Service(seed=5, now=NOW) as service:
+        service.faults.add("team_game_stats", status=404)
+        yield service
+
+
+def with_lines(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Change:
+    """Changes each line of a body of stats, or leaves it out."""
+
+    def apply(body: dict[str, Any]) -> dict[str, Any]:
+        def lines(team: dict[str, Any]) -> list[dict[str, Any]]:
+            return [edited_line for line in team["player_stats"] if (edited_line := change(line)) is not None]
+
+        return {**body, "teams": [{**team, "player_stats": lines(team)} for team in body["teams"]]}
+
+    return apply
+
+
+def test_a_total_that_a_session_lacks_is_no_sum_of_the_others(second: Service) -> None:
+    game = next(game for game in second.season.games if len(game.sessions) > 1)
+    with sideline.Client(**second.client_options()) as client:
+        game_rows = client.box_score(game.id).to_dicts()
+        second.faults.add("stats", path=game.sessions[0].id, change=with_lines(lambda line: line if line["id"] else None))
+        rows = client.box_score(game.id).to_dicts()
+    assert any(row["is_team_total"] for row in game_rows)
+    assert rows == [row for row in game_rows if not row["is_team_total"]]
+
+
+def test_a_name_that_one_session_lacks_is_that_of_another(second: Service) -> None:
+    game = next(game for game in second.season.games if len(game.sessions) > 1)
+    with sideline.Client(**second.client_options()) as client:
+        game_rows = client.box_score(game.id).to_dicts()
+        second.faults.add("stats", path=game.sessions[0].id, change=with_lines(lambda line: {**line, "player_details": None}))
+        assert client.box_score(game.id).to_dicts() == game_rows
 
 
 def body(team: int, *lines: dict[str, Any]) -> dict[str, Any]:

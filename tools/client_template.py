@@ -201,8 +201,8 @@ class AsyncClient(BaseClient):
             periods: return a row for each period instead, with a column `period` at the end.
             timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        A team total has the player name "Team total". A code that a row of the game has is 0 for a player who played;
-        all are null for one who did not (`did_not_play`).
+        A team total has the player name "Team total"; it is left out if a summed session lacks it. A code that a row
+        of the game has is 0 for a player who played; all are null for one who did not (`did_not_play`).
 
         Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
         session could not be read, and the error of a team's sums if no session has the team either.

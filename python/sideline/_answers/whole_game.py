@@ -11,6 +11,7 @@ _KEYS = frozenset(
     ("session_id", "game_id", "team_id", "team_name", "player_id", "first_name", "last_name", "is_team_total")
 )
 _NOT_COUNTS = _KEYS | {"version", "games_played", "source", "period"}
+_NAMES = ("team_name", "first_name", "last_name")
 _SCORES = ("TEAM_SCORE", "OPPOSING_TEAM_SCORE")
 """Codes of the score so far, which is no count: the last session has that of the game."""
 
@@ -40,6 +41,9 @@ def game_box_score(
         if row["team_id"] not in known_teams
     ]
     keys = ("team_id", "player_id") if periods is None else ("team_id", "player_id", "session_id")
+    if periods is None:
+        partial_totals = _partial_totals(parts)
+        parts = [row for row in parts if not (row["is_team_total"] and row["team_id"] in partial_totals)]
     rows = [*service_rows, *_sum_rows(parts, keys)]
     rows.sort(key=_order(rows))
     table = _own_table("game_box_score", json.dumps(list(_lines(game_id, rows))).encode(), sport)
@@ -59,12 +63,21 @@ def _counts(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _NOT_COUNTS and value is not None}
 
 
+def _partial_totals(rows: Sequence[Row]) -> set[int]:
+    """Return the teams whose total a session lacks: the sum of the others is not that of the game."""
+    sessions = {(row["team_id"], row["session_id"]) for row in rows if _counts(row)}
+    return {
+        team for team, _ in sessions - {(row["team_id"], row["session_id"]) for row in rows if row["is_team_total"]}
+    }
+
+
 def _sum_rows(rows: Iterable[Row], keys: Sequence[str]) -> Iterator[Row]:
     """Yield a row for each key, with the sum of its counts."""
     groups: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in keys)
         first = groups.setdefault(key, {name: value for name, value in row.items() if name in _NOT_COUNTS})
+        first.update({name: row[name] for name in _NAMES if first[name] is None})
         for code, value in _counts(row).items():
             before = first.get(code, 0)
             first[code] = max(before, value) if code in _SCORES else before + value
