@@ -179,6 +179,11 @@ def test_columns_without_nulls_are_plain_in_pandas() -> None:
     assert str(frame.dtypes["team_id"]) == "int64"
 
 
+def test_a_table_without_columns_has_its_rows_in_pandas_too() -> None:
+    empty = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}, {"id": 47}]}').table(columns=[])
+    assert len(empty.to_pandas()) == len(empty.to_polars()) == len(empty) == 2
+
+
 def test_the_schema_says_type_unit_and_meaning() -> None:
     schema = sideline.SCHEMAS["shots"]
     assert schema.names == [field.name for field in schema] == list(pa.schema(schema).names)

@@ -84,7 +84,8 @@ def to_pandas(table: "Table") -> "pandas.DataFrame":
     for name, column in columns.items():
         if pyarrow.types.is_dictionary(arrow.schema.field(name).type) and not len(column.cat.categories):
             columns[name] = column.cat.set_categories(pandas.Index([], dtype="str"))
-    return pandas.DataFrame(columns)
+    # Without a column, the index alone has the number of rows.
+    return pandas.DataFrame(columns, index=pandas.RangeIndex(arrow.num_rows))
 
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
