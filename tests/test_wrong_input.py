@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from independent import as_json, server
@@ -142,6 +143,41 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, variable: st
     monkeypatch.setenv(variable, "nonsense")
     with pytest.raises(sideline.ConfigurationError, match=f"^{variable} is "):
         sideline.Client()
+
+
+@pytest.mark.parametrize("option", ["strict", "allow_http"])
+@pytest.mark.parametrize("value", ["no", 1])
+def test_a_flag_that_is_no_bool_is_refused_when_the_client_is_built(option: str, value: Any) -> None:
+    with pytest.raises(TypeError, match=f"^{option} is of the wrong type: {type(value).__name__}$"):
+        sideline.Client(**{option: value})
+
+
+def test_a_flag_may_be_none_and_a_batch_knows_it() -> None:
+    with Service(seed=1) as second, sideline.Client(**second.client_options(), strict=None) as client:  # type: ignore[arg-type]
+        assert client.stats([second.season.sessions()[0][1].id]).complete
+
+
+def test_a_column_named_twice_is_refused(nowhere: sideline.Client) -> None:
+    payload = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}')
+    for call in (payload.table, payload.to_polars, nowhere.stats([]).table):
+        with pytest.raises(ValueError, match='^columns has "team_id" twice: write each name once$'):
+            call(columns=["team_id", "team_name", "team_id"])
+    with pytest.raises(ValueError, match='^columns has "points" twice'):
+        nowhere.plan("shots", session_ids=["s"], columns=["points", "points"])
+
+
+def test_a_name_that_is_no_text_is_named_by_its_type(nowhere: sideline.Client) -> None:
+    payload = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}')
+    with pytest.raises(TypeError, match="^columns is a list of names, not of int$"):
+        payload.table(columns=[1])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="^params is a mapping of names to values, not of int$"):
+        nowhere.get("/v1/data/teams", {1: "a"})  # type: ignore[dict-item]
+
+
+def test_a_zone_that_is_no_name_is_named(nowhere: sideline.Client) -> None:
+    for rows in (sideline.Payload.from_bytes("schedule", b'{"games": []}'), nowhere.game([])):
+        with pytest.raises(ValueError, match=r"^tz is zoneinfo.ZoneInfo\(key='UTC'\); it must be the name of a zone, such as America/New_York"):
+            rows.table(tz=ZoneInfo("UTC"))  # type: ignore[arg-type]
 
 
 def test_a_misspelt_option_is_refused() -> None:

@@ -41,6 +41,8 @@ impl CoreClient {
         prepare_interpreter(py)?;
         errors::guard(py, || {
             let unpickled = option(options, "unpickled")?.unwrap_or(false);
+            // The Python half keeps it; here its type is checked, like that of the others.
+            option::<bool>(options, "strict")?;
             let options = read_options(options)?;
             let config = options.resolve(&|name| std::env::var(name).ok()).map_err(|e| errors::raise(py, e))?;
             let (transport, drift, closed) = (ForkSafe::new(), ForkSafe::new(), AtomicBool::new(false));

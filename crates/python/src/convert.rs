@@ -71,7 +71,10 @@ fn parameters(arguments: &mut Arguments, params: &Bound<'_, PyAny>) -> PyResult<
         )));
     };
     for pair in params.items()?.iter() {
-        let (name, value): (String, Bound<'_, PyAny>) = pair.extract()?;
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+        let type_error =
+            |_| PyTypeError::new_err(format!("params is a mapping of names to values, not of {}", kind(&name)));
+        let name: String = name.extract().map_err(type_error)?;
         if is_sequence(&value) {
             for value in value.try_iter()? {
                 arguments.push((name.clone(), parameter(&name, &value?)?));
@@ -239,9 +242,17 @@ pub(crate) fn columns(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<S
     if let Ok(name) = given.cast::<PyString>() {
         return Ok(Some(vec![name.extract()?]));
     }
-    let names = || given.try_iter()?.map(|name| name?.extract()).collect::<PyResult<_>>();
-    let wrong = |_| PyTypeError::new_err(format!("columns is a list of names, not {}", kind(given)));
-    names().map(Some).map_err(wrong)
+    let type_error = |kind: String| PyTypeError::new_err(format!("columns is a list of names, not {kind}"));
+    let mut names: Vec<String> = Vec::new();
+    for name in given.try_iter().map_err(|_| type_error(kind(given)))? {
+        let name = name?;
+        let name = name.extract().map_err(|_| type_error(format!("of {}", kind(&name))))?;
+        if names.contains(&name) {
+            return Err(PyValueError::new_err(format!("columns has {name:?} twice: write each name once")));
+        }
+        names.push(name);
+    }
+    Ok(Some(names))
 }
 
 /// Epoch milliseconds of a `datetime`, by integer arithmetic: `timestamp()` is a float.

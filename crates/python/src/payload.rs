@@ -243,7 +243,7 @@ impl PyPayload {
         name: Option<String>,
         columns: Option<&Bound<'py, PyAny>>,
         names: bool,
-        tz: Option<&str>,
+        tz: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let table = Bound::new(py, slf.get().decoded(py, name, columns)?)?.into_any();

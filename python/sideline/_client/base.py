@@ -87,7 +87,7 @@ class BaseClient(Streams):
             }
             secrets = {"proxy": proxy, "secret": secret, "api_key": api_key, "headers": headers}
             self._core = CoreClient({**self._options, **secrets})
-            self._options["headers"] = dict(self._core.headers)
+            self._options.update(headers=dict(self._core.headers), strict=bool(strict))
         except BaseException:
             self._options = {}
             raise

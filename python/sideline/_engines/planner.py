@@ -185,4 +185,6 @@ def _columns(table: str, columns: Sequence[str], sport: Any = "basketball") -> t
         raise ValueError(f"{table} has no column {unknown_names[0]!r}; it has {', '.join(names)}{hint}")
     if not selection:
         raise ValueError("columns names no column; leave it out for all of them")
+    if duplicate_names := [name for name in selection if selection.count(name) > 1]:
+        raise ValueError(f'columns has "{duplicate_names[0]}" twice: write each name once')
     return selection
