@@ -126,6 +126,16 @@ def test_the_team_of_a_player_may_be_a_scalar_of_numpy(second: Service) -> None:
             assert client.find_player("jokic", team_id=scalar).num_rows == 1
 
 
+def test_an_id_of_another_system_may_be_a_word(second: Service) -> None:
+    with sideline.Client(**second.client_options(), max_retries=0) as client:
+        for team_id in ("DUKE", ["DUKE"]):
+            with pytest.raises((sideline.NotFound, sideline.IncompleteBatch), match="returned 404: Team not found"):
+                client.roster(team_id, reference="NCAA")
+            for reference in (None, "SHOTTRACKER"):
+                with pytest.raises(ValueError, match=r"team_id is 'DUKE', and it must be a number"):
+                    client.roster(team_id, reference=reference)
+
+
 def test_a_misspelt_name_gets_a_suggestion(service: sideline.Simulator) -> None:
     with service.client() as client:
         with pytest.warns(UserWarning, match=r"^teams has no row named 'marinrs'; did you mean Elkhorn Mariners\?") as records:

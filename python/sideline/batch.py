@@ -410,21 +410,24 @@ def only_id(method: str, name: str, value: Any) -> Any:
 
 def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a request, with ids instead of tables. Raises `ValueError` for a team's name."""
-    _check_teams(operation, [arguments.get("team_id")])
+    reference = arguments.get("reference")
+    _check_teams(operation, [arguments.get("team_id")], reference)
     plain = {name: one_id(name, value) for name, value in arguments.items()}
     if "team_ids" in plain:
         teams = several("team_ids", plain["team_ids"])
         plain["team_ids"] = plain["team_ids"] if teams is None else teams
-        if plain.get("reference") == "SHOTTRACKER":
-            _check_teams(operation, [plain["team_ids"]] if teams is None else teams)
+        _check_teams(operation, [plain["team_ids"]] if teams is None else teams, reference)
     return plain
 
 
-def _check_teams(operation: str, teams: Iterable[object]) -> None:
+def _check_teams(operation: str, teams: Iterable[object], reference: object) -> None:
     """Raise `ValueError` for the name of a team: the service would respond with no games, a 404 or a 500.
 
-    A roster may be requested by an id of another system, which is no name if it has a digit or a sign.
+    Ids of another system, which `reference` names, may be words. Without it a roster may be requested by such an id
+    too, which is no name if it has a digit or a sign.
     """
+    if reference not in (None, "SHOTTRACKER"):
+        return
     for team in teams:
         if not isinstance(team, str) or team.strip().isdecimal():
             continue
@@ -476,7 +479,7 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Durat
     if ids is None:
         return None
     rest = dict(others)
-    _check_teams(operation, [*(ids if name == "team_id" else ()), rest.get("team_id")])
+    _check_teams(operation, [*(ids if name == "team_id" else ()), rest.get("team_id")], rest.get("reference"))
     if name == "session_id" and (of_user := rest.get("game_id")) is not None:
         games = _games(of_user, len(ids))
         if games is not None:
