@@ -10,9 +10,11 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from service import Service
 
 import sideline
 
@@ -125,6 +127,17 @@ def test_strict_refuses_and_keeps_the_response(service: sideline.Simulator, send
         assert pickle.loads(pickle.dumps(client))._options["strict"]
         send(KNOWN)
         assert client.teams().status == 200
+
+
+@pytest.mark.parametrize("operation", ["teams", "schedule", "team_events"])
+def test_strict_refuses_a_list_of_a_plan_and_of_a_sync(operation: str, tmp_path: Path) -> None:
+    with Service(seed=1, now="2027-03-01T12:00:00+00:00", teams=2, games=2) as second:
+        second.faults.add(operation, change=lambda body: {**body, "page": 1})
+        with sideline.Client(**second.client_options(), strict=True) as client:
+            with pytest.raises(sideline.IncompleteError, match="unknown fields"):
+                client.plan("shots", start="2026-11-01")
+            report = sideline.Archive(tmp_path / "archive", client).sync(start="2026-11-01", tables=["games"], on_error="keep")
+            assert {hole["operation"] for hole in report.holes} == {operation}
 
 
 def test_a_nightly_script_finds_it_in_its_log(client: sideline.Client, send: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:

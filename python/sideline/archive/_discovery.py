@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from .._client import elements_of, options_of
+from .._client import elements_of, options_of, refusal_of
 from .._core import Payload, _epoch_ms
 from ..errors import DecodeError, InvalidRequest
 from . import _listing
@@ -425,12 +425,12 @@ def _teams_of_games(payload: Payload | None) -> Iterator[int]:
 
 
 def _received_elements(call: Callable[[], Payload], name: str) -> tuple[Payload, Iterator[bytes]]:
-    """Return the elements of a list if at least one of them can be read."""
+    """Return the elements of a list if at least one of them can be read, and no strict client refuses it."""
     try:
         payload = call()
         return payload, _elements(payload, name)
     except DecodeError as error:
-        if error.payload is None or not name:
+        if error.payload is None or not name or refusal_of(error.payload) is not None:
             raise
         if not any(raw.startswith(b"{") for raw in _elements(error.payload, name)):
             raise
