@@ -328,6 +328,23 @@ def test_an_asynchronous_client_plans_the_same(second: Service, asking: sideline
     assert one._units == whole._units
 
 
+def test_a_cancelled_plan_sends_no_further_request() -> None:
+    with Service(seed=3, now=NOW, teams=8) as service:
+        service.faults.add(delay=0.2)
+
+        async def cancel() -> tuple[int, int]:
+            async with sideline.AsyncClient(**service.client_options(), max_concurrency=1) as client:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(client.plan("shots", **RANGE), 0.3)
+                count = len(service.requests)
+                await asyncio.sleep(1)
+                return len(service.requests) - count, len(await client.teams())
+
+        further_requests, root_keys = asyncio.run(cancel())
+    assert further_requests <= 2, "those that were on their way"
+    assert root_keys == 1, "the client goes on"
+
+
 def test_a_season_is_july_to_june(second: Service, asking: sideline.Client) -> None:
     for name in ("2026-27", "2026-2027", "2026", 2026, np.int64(2026)):
         season = asking.season(name)  # type: ignore[arg-type]

@@ -219,7 +219,21 @@ async def plan_async(client: "AsyncClient", selection: "Selection", timeout: "Ti
 
     from .._engines import make_plan
 
-    return await asyncio.to_thread(make_plan, client._waiting(), selection, timeout)
+    waiting = client._waiting()
+    try:
+        return await asyncio.to_thread(make_plan, waiting, selection, timeout)
+    except asyncio.CancelledError:
+        waiting.__dict__["_core"] = _Cancelled()
+        raise
+
+
+class _Cancelled:
+    """Stands for the core of a client for which nobody waits any more: the next use ends the thread that makes it."""
+
+    def __getattr__(self, name: str) -> object:
+        from asyncio import CancelledError
+
+        raise CancelledError
 
 
 def doctor_sync(client: "Client", timeout: "Timeout | Duration | None") -> "Report":
