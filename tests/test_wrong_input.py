@@ -157,6 +157,25 @@ def test_a_flag_may_be_none_and_a_batch_knows_it() -> None:
         assert client.stats([second.season.sessions()[0][1].id]).complete
 
 
+@pytest.mark.parametrize("text", ["second-secret-0123456789", "a\x1b[31m", "x" * 100_000], ids=["secret", "control", "long"])
+def test_an_id_among_many_is_shown_short_and_without_secrets(text: str) -> None:
+    with Service(seed=1) as second, sideline.Client(**second.client_options(), max_retries=0) as client:
+        part = client.plan("shots", session_ids=[text]).split(1)[0]
+        for call in (lambda: client.stats([text]), lambda: client.plan("shots", game_ids=[text]), lambda: part.read(client)):
+            with pytest.raises(sideline.IncompleteError) as excinfo:
+                call()
+            assert text not in str(excinfo.value)
+            assert len(str(excinfo.value)) < 2_000
+
+
+def test_a_long_name_is_compared_with_none() -> None:
+    payload = sideline.Payload.from_bytes("schedule", b'{"games": []}')
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="it must be the name of a zone, such as America/New_York$"):
+        payload.table(tz="America/" * 2_000)
+    assert time.monotonic() - start < 1
+
+
 def test_a_column_named_twice_is_refused(nowhere: sideline.Client) -> None:
     payload = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}')
     for call in (payload.table, payload.to_polars, nowhere.stats([]).table):

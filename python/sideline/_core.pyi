@@ -31,6 +31,8 @@ class CoreClient:
         """Return the name, value without secrets, and source of each setting."""
     def proxy(self) -> tuple[str, str] | None:
         """Return the proxy of requests to the REST API, and the setting or variable that names it."""
+    def mask_id(self, text: str) -> str:
+        """Return an id as errors show it: short, without the client's secrets and without control characters."""
     def string_to_sign(self) -> str:
         """Return the string to sign of a request for the teams, at this moment."""
     def check_credentials(self, *, broadcast: bool = False) -> None:

@@ -133,6 +133,11 @@ impl CoreClient {
         errors::guard(py, || checked().map_err(|e| self.raise(py, e)))
     }
 
+    /// Return an id as errors show it: short, without the client's secrets and without control characters.
+    fn mask_id(&self, text: &str) -> String {
+        self.config.scrubber().id(text).to_string()
+    }
+
     /// Return the string to sign of a request for the teams, at this moment.
     fn string_to_sign(&self, py: Python<'_>) -> PyResult<String> {
         let made = || self.transport()?.string_to_sign();

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         is_entered as is_entered,
         jersey_numbers_of as jersey_numbers_of,
         keep_alive as keep_alive,
+        mask_id as mask_id,
         options_of as options_of,
         planned_units as planned_units,
         refusal_of as refusal_of,
@@ -81,8 +82,8 @@ else:
         {
             "access": (
                 "check_sync core_of core_of_score core_of_stream drift_of elements_of finding_of game_of in_zone "
-                "is_entered jersey_numbers_of keep_alive options_of planned_units refusal_of shape_of size_of sport_of "
-                "sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
+                "is_entered jersey_numbers_of keep_alive mask_id options_of planned_units refusal_of shape_of size_of "
+                "sport_of sport_of_score store_of table_from_arrow take_rows title_of units_of waits with_texts"
             ),
             "arguments": "as_seconds as_timedelta check_range named",
             "async_client": "AsyncClient",

@@ -63,6 +63,11 @@ def shape_of(batch: "BaseBatch") -> Any:
     return batch._shape
 
 
+def mask_id(batch: "BaseBatch", text: str) -> str:
+    """Return an id as the errors of a batch show it."""
+    return batch._mask_id(text)
+
+
 def planned_units(plan: "Plan") -> "tuple[PlanUnit, ...]":
     """Return the units of a plan."""
     return plan._units

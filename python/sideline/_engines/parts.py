@@ -8,7 +8,7 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-from .._client import TableName, Timeout, core_of, planned_units, shape_of, table_from_arrow, units_of, waits
+from .._client import TableName, Timeout, core_of, mask_id, planned_units, shape_of, table_from_arrow, units_of, waits
 from .._core import CoverageRow, Payload, Table, _batch_table, _coverage_table
 from .._lazy import load_later
 from .._rows import library
@@ -138,7 +138,8 @@ def raise_holes(plan: "Plan", outcomes: Sequence[Outcome]) -> None:
     first = holes[0]
     raise IncompleteBatch(
         f"{plan.table}: {len(holes)} of {len(outcomes)} units are missing "
-        f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is {first.unit.name}: "
+        f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
+        f"{mask_id(first.batch, first.unit.name)}: "
         f"{first.result.error}. Read again, or use part.bodies(), which has a row for each missing unit",
         batch=first.batch,
     ) from first.result.error

@@ -82,7 +82,7 @@ def make_plan(client: "Client", selection: Selection, timeout: "Timeout | Durati
         lists.read_games(selection.game_ids)
     else:
         _read_range(lists, selection)
-    _raise_holes(selection.table, lists)
+    _raise_holes(client, selection.table, lists)
     return _plan_of(client, selection, _units(lists.events.values(), selection.operation, lists.clock))
 
 
@@ -100,12 +100,13 @@ def _read_range(lists: Discovery, selection: Selection) -> None:
         _logger().warning("the plan of %s leaves out game %s: %s", selection.table, game.unit.id, game.error)
 
 
-def _raise_holes(table: str, lists: Discovery) -> None:
+def _raise_holes(client: "Client", table: str, lists: Discovery) -> None:
     holes = [outcome for outcome in lists.outcomes if outcome.status not in COMPLETE]
     holes += [*lists.problems, *lists.missing_games]
     if not holes:
         return
-    shown_holes = "; ".join(f"{hole.unit.name}: {hole.error}" for hole in holes[:_MAX_NAMED])
+    core = core_of(client)
+    shown_holes = "; ".join(f"{core.mask_id(hole.unit.name)}: {hole.error}" for hole in holes[:_MAX_NAMED])
     more = f"; and {len(holes) - _MAX_NAMED} more" if len(holes) > _MAX_NAMED else ""
     raise IncompleteError(
         f"the plan of {table} would lack sessions, because {len(holes)} lists or entries could not be read: "

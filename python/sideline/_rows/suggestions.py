@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 
 _MAX = 3
+_MAX_NAME = 200
+"""Longer names are no misspelling, and to compare them takes seconds."""
 _SIMILARITY = 0.6
 """Of `difflib`: twice the number of equal letters, divided by the number of letters."""
 
 
 def resembling(name: str, candidates: Iterable[str]) -> list[str]:
     """Return at most three of the names that resemble a name as a whole or by one word, the closest first."""
+    if len(name) > _MAX_NAME:
+        return []
     from difflib import SequenceMatcher
 
     def similarity(candidate: str) -> float:
