@@ -444,6 +444,70 @@ def test_streams_are_replayed_at_their_pace(league: Service, tmp_path: Path) -> 
             list(other_stream)
 
 
+ODD_MESSAGES = {
+    "half of a pair": '{"source":"\\ud800","\\udfff":"\\udcff"}',
+    "other ends of lines": '{"source":"clock","data":{"a":"\u2028\x85\u2029"}}',
+    "deep": '{"source":"clock","data":' + "[" * 5000 + "]" * 5000 + "}",
+    "long number": '{"source":"clock","id":' + "12" * 4000 + ',"note":"' + "3" * 8000 + '"}',
+    "not UTF-8": b'{"source":"cl\xffck","caf\xe9":"\xe9t\xe9"}',
+}
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.parametrize("name", ODD_MESSAGES)
+def test_a_message_of_any_bytes_is_a_line_and_is_replayed(name: str, key: bytes | None, league: Service, tmp_path: Path) -> None:
+    message = ODD_MESSAGES[name]
+    raw = message if isinstance(message, bytes) else message.encode()
+    stop = threading.Event()
+
+    def send() -> None:
+        while not stop.wait(0.05):
+            league.live.send_frame(1 if isinstance(message, str) else 2, raw)
+            league.live.send_raw(b"data: " + raw + b"\n\n", "sse")
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        report = run(league, tmp_path / "capture", key=key, live=0.5)
+    finally:
+        stop.set()
+        thread.join(10)
+    assert {stream["step"]: stream["outcome"] for stream in report["streams"]} == {"live": "fetched", "live_stats": "fetched"}
+    with sideline.Simulator.from_capture(tmp_path / "capture") as service, service.client() as client:
+        for stream in report["streams"]:
+            open_stream = client.live if stream["step"] == "live" else client.live_stats
+            with open_stream(stream["game_id"], notices=False, recover="off") as updates:
+                replayed_raw = next(updates).raw
+            if key is None:
+                assert replayed_raw == raw
+            elif isinstance(message, bytes):
+                assert b"\xff" in replayed_raw and len(replayed_raw) == len(raw)
+            else:
+                assert len(replayed_raw) >= len(raw) - 100 and replayed_raw.isascii() == raw.isascii()
+
+
+def test_times_and_ids_that_cannot_be_are_lines_of_the_report(league: Service, tmp_path: Path) -> None:
+    odd_times = (10**18, -62_135_596_800_000, 253_402_300_799_999)
+
+    def change(body: Any) -> Any:
+        games = [game | {"tipoff_at": tipoff} for game, tipoff in zip(body["games"] * 3, odd_times, strict=False)]
+        return body | {"games": [*games, *(game | {"event_id": "a/b"} for game in body["games"])]}
+
+    league.faults.add("schedule", change=change)
+    league.faults.add("game", change=lambda body: body | {"results": [session | {"started_at": 10**18} for session in body["results"]]})
+    report = run(league, tmp_path / "capture")
+    assert outcomes(report)["schedule"] == "fetched" and outcomes(report)["live"] == "skipped"
+    assert {exchange["step"]: exchange["outcome"] for exchange in report["exchanges"]}["game"] in ("skipped", "failed")
+
+
+def test_a_token_among_members_of_any_depth_is_masked(league: Service, tmp_path: Path) -> None:
+    body = '{"token":"abcdefgh12345678","x":' + "[" * 5000 + "]" * 5000 + "}"
+    league.faults.add("subscription_token", body=body)
+    report = run(league, tmp_path / "capture", key=None)
+    assert outcomes(report)["_subscribe"] == "broken"
+    assert not any(b"abcdefgh12345678" in file.read_bytes() for file in (tmp_path / "capture").rglob("*") if file.is_file())
+
+
 def test_a_capture_that_names_files_outside_its_folder_is_refused(league: Service, tmp_path: Path) -> None:
     run(league, tmp_path / "capture", live=0.1)
     file = tmp_path / "capture" / "capture.json"

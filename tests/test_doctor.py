@@ -487,6 +487,31 @@ def test_a_schedule_that_alone_is_refused_is_not_the_query_s_fault() -> None:
         assert "query" not in [check.name for check in report]
 
 
+def test_a_time_or_id_that_cannot_be_is_a_line_of_the_doctor() -> None:
+    with Service(seed=6, games=3, features=Features(subscription_token=True)) as service:
+        games = service.faults.add("schedule", change=lambda body: body | {"games": with_odd_times(body["games"])})
+        report = looked(sideline.Client(**service.client_options()))
+        assert report.ok
+        assert report["stats"].state == "ok"
+        service.faults.remove(games)
+        games = service.faults.add("schedule", change=lambda body: body | {"games": [game | {"event_id": "a/b"} for game in body["games"]]})
+        report = looked(sideline.Client(**service.client_options()))
+        assert those(report) == ["websocket token"]
+        assert "is not an id" in report["websocket token"].found
+        service.faults.remove(games)
+        for member, value, failed in (("id", "a/b", ["stats", "shots", "locations"]), ("started_at", 253_402_300_799_999, []), ("started_at", 10**18, [])):
+            fault = service.faults.add(
+                "game", change=lambda body, change=(member, value): body | {"results": [session | dict([change]) for session in body["results"]]}
+            )
+            assert those(looked(sideline.Client(**service.client_options()))) == failed
+            service.faults.remove(fault)
+
+
+def with_odd_times(games: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The games, each of them also at times that Python does not have."""
+    return games + [game | {"tipoff_at": at} for game in games for at in (10**18, -62_135_596_800_000)]
+
+
 def test_a_timeout_bounds_each_request_of_the_doctor_and_of_a_plan() -> None:
     with Service(teams=2, games=1) as second, sideline.Client(**second.client_options(), max_retries=0) as client:
         second.faults.add(delay=20.0)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from ._client import core_of_stream, finding_of
+from ._client import core_of_stream, finding_of, is_time
 from ._core import CoreClient, Payload, _certificate
 from .errors import AuthenticationError, NotFound, PermissionDenied, SidelineError
 
@@ -171,8 +171,8 @@ class _Doctor:
     def has(self, name: str) -> bool:
         return self.settings[name][0] is not None
 
-    def failed(self, name: str, error: SidelineError) -> None:
-        finding, advice = _describe(error)
+    def failed(self, name: str, error: SidelineError | ValueError) -> None:
+        finding, advice = _describe(error) if isinstance(error, SidelineError) else (str(error), _CAPTURE_ADVICE)
         if isinstance(error, PermissionDenied):
             lacks = "these credentials lack the privilege: ask the service's operator for it"
             self.note(name, "missing", finding, lacks)
@@ -333,7 +333,7 @@ class _Doctor:
             self.check_table(stats)
         await self.try_call("shots", self.call("shots", {"session_id": session_id}), lambda _: "may be read")
         start = session["started_at"]
-        if start is None:
+        if not is_time(start):
             self.skip(("locations",), "the session has no start")
             return True
         window = {"session_id": session_id, "start": start, "end": start + timedelta(seconds=_LOCATIONS_WINDOW_S)}
@@ -366,7 +366,8 @@ class _Doctor:
     async def try_call(self, name: str, call: Awaitable[T], describe: Callable[[T], str]) -> T | None:
         try:
             result = await call
-        except SidelineError as error:
+        except (SidelineError, ValueError) as error:
+            # An id of the service that cannot be sent is a `ValueError`.
             self.failed(name, error)
             return None
         self.note(name, "ok", describe(result))
@@ -375,7 +376,9 @@ class _Doctor:
     async def games(self, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
         payload = await self.call("schedule", {"start": start, "end": end})
         rows = payload.table("games", columns=["game_id", "tipoff_at"]).to_dicts()
-        return sorted((row["tipoff_at"], row["game_id"]) for row in rows if row["game_id"] and row["tipoff_at"])
+        return sorted(
+            (row["tipoff_at"], row["game_id"]) for row in rows if row["game_id"] and is_time(row["tipoff_at"])
+        )
 
     async def recent_session(self) -> dict[str, Any] | None:
         now = datetime.now(UTC)
@@ -385,10 +388,12 @@ class _Doctor:
             for _, game_id in games[:-4:-1]:
                 try:
                     sessions = (await self.call("game", {"game_id": game_id})).table("sessions")
-                except (NotFound, PermissionDenied):
+                except (NotFound, PermissionDenied, ValueError):
+                    # Also an id that cannot be sent.
                     continue
                 for row in sessions.to_dicts():
-                    return {**row, "session_id": str(row["session_id"])}
+                    if row["session_id"]:
+                        return row
         return None
 
     async def check_websocket(self, open_live: Callable[[str, float], "LiveStream"]) -> None:
@@ -413,7 +418,7 @@ class _Doctor:
         seconds = min(_OPEN_S, self.limits[2]) if self.limits else _OPEN_S
         try:
             problem = await self.run_blocking(_open_error, open_live(token, seconds), seconds)
-        except SidelineError as error:
+        except (SidelineError, ValueError) as error:
             self.failed(names[1], error)
             return
         finally:

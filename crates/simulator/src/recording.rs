@@ -176,7 +176,8 @@ pub(super) fn open(
                 () = due => match next.take() {
                     Some((_, text)) => {
                         next = messages.next();
-                        socket.send(Message::text(String::from_utf8_lossy(&text).into_owned())).await
+                        let message = String::from_utf8(text.to_vec()).map(Message::text);
+                        socket.send(message.unwrap_or_else(|_| Message::binary(text))).await
                     }
                     None => Ok(()),
                 },

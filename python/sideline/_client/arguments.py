@@ -41,6 +41,13 @@ def as_seconds(duration: Any) -> Any:
     return duration if total_seconds is None else total_seconds()
 
 
+def is_time(value: object) -> bool:
+    """Return whether a value of a table is a time, with days before and after it that Python has too."""
+    from datetime import MAXYEAR, datetime
+
+    return isinstance(value, datetime) and 1 < value.year < MAXYEAR
+
+
 def as_timedelta(name: str, duration: "Duration") -> "timedelta":
     """Return a duration as a `timedelta`. Raises `TypeError`, or `ValueError` for a negative or infinite one."""
     from datetime import timedelta

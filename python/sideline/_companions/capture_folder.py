@@ -105,7 +105,9 @@ class CaptureFolder:
         """Write the items of a stream; return the file's name in the folder."""
         file = self.path / "streams" / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
+        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        # JSON escapes what `text_of` makes of a byte that is not UTF-8 as Python does.
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
         return f"streams/{name}"
 
     def body(self, exchange: Exchange) -> bytes | None:
@@ -114,7 +116,8 @@ class CaptureFolder:
 
     def lines(self, stream: Stream) -> list[dict[str, Any]]:
         """Return the items of a stream."""
-        return [json.loads(line) for line in self._file(stream.file).read_text(encoding="utf-8").splitlines()]
+        # `splitlines` would also split at characters of a text, such as U+2028.
+        return [json.loads(line) for line in self._file(stream.file).read_text(encoding="utf-8").split("\n") if line]
 
     def _file(self, name: str) -> Path:
         # A capture may come from somebody else.
@@ -122,6 +125,16 @@ class CaptureFolder:
         if not file.is_relative_to(self.path.resolve()):
             raise ValueError(f"{self.path / REPORT} names {name!r}, which is outside the folder")
         return file
+
+
+def text_of(raw: bytes) -> str:
+    """Return the text of a message, from which `raw_of` makes the same bytes."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def raw_of(text: str) -> bytes:
+    """Return the bytes of a text of a line."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def payload_of(operation: str, raw: bytes, context: dict[str, Any], sport: str) -> Payload:

@@ -136,7 +136,9 @@ def report(store: CaptureFolder, capture: Capture) -> dict[str, Any]:
 
 def _safely(find: Callable[[Facts], str | None], facts: Facts) -> str | None:
     try:
-        return find(facts)
+        finding = find(facts)
+        # Half of a pair of surrogates, which JSON can escape, has no place in a file.
+        return None if finding is None else finding.encode("utf-8", "backslashreplace").decode()
     except (SidelineError, AttributeError, KeyError, TypeError, ValueError):
         # A body of another shape than any that is known.
         return None
@@ -198,7 +200,7 @@ def _shape_of_all(values: Iterable[Any], depth: int) -> str:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

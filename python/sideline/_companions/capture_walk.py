@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .._client import core_of, core_of_stream
+from .._client import core_of, core_of_stream, is_time
 from .._core import Payload, Update
 from ..errors import (
     ApiError,
@@ -20,7 +20,7 @@ from ..errors import (
     StreamClosed,
     TransportError,
 )
-from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream, payload_of
+from .capture_folder import PAGE, Capture, CaptureFolder, Exchange, Outcome, Stream, payload_of, text_of
 from .late_names import replace_late
 from .masks import clock_offset, mask_body, mask_members, shown_headers, spellings, token_of
 from .pseudonyms import MASK, Pseudonyms
@@ -171,7 +171,7 @@ class _Walk:
         for step, days, ahead in (("schedule", 30, 7), ("schedule_season", 240, 0)):
             start, end = self._at - timedelta(days=days), self._at + timedelta(days=ahead)
             payload = self._list(step, self._client.schedule, start, end)
-            rows = [row for row in _rows(payload, "games") if row["game_id"] and row["tipoff_at"]]
+            rows = [row for row in _rows(payload, "games") if row["game_id"] and is_time(row["tipoff_at"])]
             games = sorted(games + rows, key=lambda row: row["tipoff_at"])
             own_games = [row for row in games if team_id in (row["home_team_id"], row["away_team_id"])]
             if any(row["tipoff_at"] < self._at - _GAME_LENGTH for row in own_games or games):
@@ -265,7 +265,7 @@ class _Walk:
         ]
         if links and links[0]:
             self._call("locations", self._client.follow, links[0], context=context)
-        elif session["started_at"] and session["ended_at"]:
+        elif is_time(session["started_at"]) and is_time(session["ended_at"]):
             start = session["started_at"]
             end = min(session["ended_at"], start + timedelta(minutes=10))
             if start < end:
@@ -318,7 +318,11 @@ class _Walk:
         lines: list[dict[str, Any]] = []
         outcome: Outcome = "failed"
         finding, status = "", None
-        stream = open_stream()
+        try:
+            stream = open_stream()
+        except (SidelineError, ValueError) as error:
+            self._add(Exchange(step, step, "failed", path, finding=self._error(error)))
+            return
         core = core_of_stream(stream)
         start = time.monotonic()
         try:
@@ -327,7 +331,7 @@ class _Walk:
                 if isinstance(item, Update):
                     raw = self._replace(item.raw)
                     line = {"after_ms": after, "event": item.event, "seq": item.seq}
-                    lines.append({**line, "text": raw.decode("utf-8", "replace")})
+                    lines.append({**line, "text": text_of(raw)})
                 elif item is not None:
                     name = type(item).__name__
                     status = getattr(item, "status", None) or status

@@ -7,7 +7,7 @@ value that equals such a pseudonym stays, as nobody can tell it from one.
 import json
 from collections.abc import Callable
 
-from .capture_folder import Capture, CaptureFolder
+from .capture_folder import Capture, CaptureFolder, raw_of, text_of
 from .pseudonyms import Pseudonyms, is_digits, may_stay
 from .wire_fields import KNOWN_KEYS, Kind
 
@@ -29,7 +29,7 @@ def _change(store: CaptureFolder, capture: Capture, change: Callable[[bytes], by
         before = json.dumps(lines)
         for line in lines:
             if "text" in line:
-                line["text"] = change(line["text"].encode()).decode()
+                line["text"] = text_of(change(raw_of(line["text"])))
         if json.dumps(lines) != before:
             store.write_lines(stream.file.removeprefix("streams/"), lines)
 

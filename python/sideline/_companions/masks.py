@@ -70,7 +70,7 @@ def mask_body(raw: bytes) -> bytes:
 
     try:
         return json.dumps(mask(json.loads(raw))).encode()
-    except ValueError:
+    except (ValueError, RecursionError):
         return MASK.encode()
 
 

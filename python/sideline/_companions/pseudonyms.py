@@ -190,7 +190,7 @@ class Pseudonyms:
             if is_key:
                 name = _string_of(token)
                 replacement = self.object_key(name)
-                return token if replacement == name else json.dumps(replacement, ensure_ascii=False)
+                return token if replacement == name else _token_of(replacement, token)
             if (field, token) not in self._strings:
                 self._strings[field, token] = self._json_string(field, token)
             return self._strings[field, token]
@@ -212,7 +212,7 @@ class Pseudonyms:
         replacement = self.message(value) if is_message else self._string(kind_of(field), value)
         if replacement == value:
             return token
-        written = json.dumps(replacement, ensure_ascii=False)
+        written = _token_of(replacement, token)
         return written if _has_end(token) else written[:-1]
 
     def object_key(self, name: str) -> str:
@@ -254,15 +254,14 @@ class Pseudonyms:
     # Words
 
     def _word(self, word: str, label: str) -> str:
+        if len(word) > _MAX_PERMUTED_LENGTH:
+            parts = [word[at : at + _MAX_PERMUTED_LENGTH] for at in range(0, len(word), _MAX_PERMUTED_LENGTH)]
+            return "".join(self._word(part, label) for part in parts)
         if word.isascii() and word.isdecimal():
             digits = word.lstrip("0")
             return word if not digits else word[: len(word) - len(digits)] + str(self.number(int(digits), label))
         if word not in self._words:
-            if _IS_UUID.fullmatch(word):
-                self._words[word] = self._uuid(word)
-            else:
-                parts = [word[at : at + _MAX_PERMUTED_LENGTH] for at in range(0, len(word), _MAX_PERMUTED_LENGTH)]
-                self._words[word] = "".join(map(self._letters, parts))
+            self._words[word] = self._uuid(word) if _IS_UUID.fullmatch(word) else self._letters(word)
         return self._words[word]
 
     def _uuid(self, uuid: str) -> str:
@@ -332,6 +331,11 @@ def _fields(text: str, field: str = "") -> Iterable[tuple[str, bool, str]]:
         elif first == ",":
             expects_key = bool(stack) and stack[-1][0]
         yield field, is_key, token
+
+
+def _token_of(replacement: str, token: str) -> str:
+    """Return a string of JSON in the place of another. What that one escapes may have no bytes of its own."""
+    return json.dumps(replacement, ensure_ascii="\\u" in token)
 
 
 def _has_end(token: str) -> bool:

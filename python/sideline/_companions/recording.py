@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .capture_folder import Capture, CaptureFolder
+from .capture_folder import Capture, CaptureFolder, raw_of
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def _chunk(line: dict[str, Any], *, is_event_stream: bool) -> bytes | None:
     """Return the bytes of an item: a text of the websocket, or an event or heartbeat of the event stream."""
     text = line.get("text")
     if not is_event_stream:
-        return None if text is None else text.encode()
+        return None if text is None else raw_of(text)
     if text is not None:
         name = "" if line["event"] == "message" else f"event: {line['event']}\n"
         data = "\n".join(f"data: {part}" for part in text.split("\n"))
-        return f"{name}{data}\n\n".encode()
+        return raw_of(f"{name}{data}\n\n")
     return b":\n\n" if "heartbeat" in line else None
