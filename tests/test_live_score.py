@@ -233,6 +233,48 @@ def test_a_notice_of_a_class_of_your_own_is_that_of_its_base() -> None:
     assert score.stale
 
 
+LINE: dict[str, Any] = {"team_id": 1, "player_id": 7, "version": 3, "stats": {"PTS": 2}}
+
+
+@pytest.mark.parametrize("envelope", [{}, {"source": "stats", "seq": 4}, {"type": "message", "source": "stats"}, {"type": "stats"}])
+def test_a_stats_message_is_read_in_any_envelope(envelope: dict[str, Any]) -> None:
+    message = update({**envelope, "data": LINE})
+    assert [(row["player_id"], row["PTS"]) for row in score_of(message).table().to_dicts()] == [(7, 2)]
+    text = json.dumps({**envelope, "data": LINE | {"stats": {"PTS": "many"}}})
+    assert [problem.path for problem in score_of(update(json.loads(text))).problems] == ["$.data.stats.PTS"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "details", "data": LINE},
+        {"data": {name: value for name, value in LINE.items() if name != "version"}},
+        {"data": {name: value for name, value in LINE.items() if name != "team_id"}},
+        {"data": LINE | {"stats": [2]}},
+        LINE,
+    ],
+)
+def test_what_may_be_the_increments_of_an_event_is_no_stats_message(message: dict[str, Any]) -> None:
+    score = score_of(update(message))
+    assert (score.table().num_rows, score.unreadable) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ({"id": 1, "player_stats": [{"id": 7, "stats": {"PTS": 2}}]}, ".player_stats[0].stats.PTS"),
+        ([{"id": 1, "player_stats": [{"id": 7, "stats": {"PTS": 2}}]}], "[0].player_stats[0].stats.PTS"),
+        ({"teams": [{"id": 1, "player_stats": [{"id": 7, "stats": {"PTS": 2}}]}]}, ".teams[0].player_stats[0].stats.PTS"),
+        ({"stats": [{"pid": "7", "tid": "1", "totalStats": {"PTS": 2}}]}, ".stats[0].totalStats.PTS"),
+    ],
+)
+def test_a_state_in_an_envelope_is_read_as_one_without(document: Any, path: str) -> None:
+    for place, message in (("$", document), ("$.data", {"source": "broadcastsummary", "data": document})):
+        assert [(row["player_id"], row["PTS"]) for row in score_of(update(message)).table().to_dicts()] == [(7, 2)]
+        text = json.dumps(message).replace('"PTS": 2', '"PTS": "many"')
+        assert [problem.path for problem in score_of(update(json.loads(text))).problems] == [place + path]
+
+
 def test_a_repeated_value_is_no_change() -> None:
     score = sideline.LiveBoxScore()
     assert score.feed(stats(1, 7, 1, PTS=2))

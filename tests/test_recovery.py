@@ -348,6 +348,45 @@ def test_an_event_without_a_team_or_its_lines_closes_no_gap(parts: str, second: 
     assert not score.stale
 
 
+def withdraw_player(service: Service, game: PlayedGame, player_id: int) -> None:
+    """The service corrects all that a player did: no body has a line of the player any more."""
+    with service.season.lock:
+        for session in game.event.sessions:
+            for possession in session.possessions:
+                possession.actions = [action for action in possession.actions if action.player_id != player_id]
+                possession.player_ids = [other_id for other_id in possession.player_ids if other_id != player_id]
+        service.season.revision += 1
+
+
+@pytest.mark.parametrize("kind", ["websocket", "sse"])
+def test_a_player_whose_counts_were_corrected_to_zero_in_a_gap_keeps_no_gap_open(
+    kind: Literal["websocket", "sse"], second: Service, client: sideline.Client
+) -> None:
+    game, score = start(second), sideline.LiveBoxScore()
+    open_stream = client.live if kind == "websocket" else client.live_stats
+    with open_stream(game.event.id, **QUICK) as stream:
+        take_until(stream, is_connected)
+        team_id, player_id = game.event.team_ids[0], game.pending[0][2].player_id
+        game.play(40)
+        second.live.send_event(game.snapshot())
+        if kind == "sse":
+            score.feed_all(take_until(stream, lambda item: isinstance(item, sideline.Update)))
+        second.live.refuse(503, times=1)
+        second.live.cut()
+        withdraw_player(second, game, player_id)
+        items = take_until(stream, is_connected)
+        assert any(row["player_id"] == player_id for row in score.table().to_dicts()) == (kind == "sse")
+        cut_at = time.monotonic()
+        items += take_until(stream, is_recovered)
+        # Before, each may be a response of a copy that lags.
+        assert time.monotonic() - cut_at >= 4 * PAUSE
+        score.feed_all(items)
+    assert set(missing(items)) == {("stats",)}
+    assert (team_id, player_id) not in game.totals()
+    assert_same(score, game.totals(), has_totals=kind == "sse")
+    assert not score.stale
+
+
 @pytest.mark.parametrize(
     ("occurred_at", "seconds", "is_newer"),
     [(1_005, 21, True), (1_005, 19, False), (1_000, 21, False), (999, 21, False), (None, 21, False)],

@@ -165,10 +165,10 @@ impl BoxScore {
     }
 
     fn apply(&mut self, read: rows::Rows, origin: Origin, from: Moment, received_at: SystemTime) -> bool {
+        let mut changed = read.kind != RowsKind::Change && self.forget_absent(&read, origin, from.at);
         for problem in read.problems {
             self.leave_out(problem, received_at);
         }
-        let mut changed = read.kind == RowsKind::Game && self.forget_totals(&read.rows, origin, from.at);
         let mut text_bytes = None;
         for row in read.rows {
             if let Err(problem) = self.reserve(&row, &mut text_bytes) {
@@ -230,20 +230,22 @@ impl BoxScore {
         Ok(())
     }
 
-    /// The totals of teams that a state of the game leaves out are unknown. Their version stays: earlier messages remain late.
-    fn forget_totals(&mut self, rows: &[Row], origin: Origin, at: SystemTime) -> bool {
-        let teams_with = |is_total: bool| -> BTreeSet<i64> {
-            let lines = rows.iter().filter(|row| (row.player_id == TEAM_LINE_ID) == is_total);
-            lines.map(|row| row.team_id).collect()
-        };
+    /// The lines that a state leaves out of a team are unknown: its total in the state of a game, and players in one that closed a
+    /// gap. Their version stays: earlier messages remain late.
+    fn forget_absent(&mut self, read: &rows::Rows, origin: Origin, at: SystemTime) -> bool {
+        let lines: BTreeSet<_> = read.rows.iter().map(Row::player).collect();
+        let teams: BTreeSet<_> = lines.iter().filter(|line| line.1 != TEAM_LINE_ID).map(|line| line.0).collect();
+        let first_item = if let Origin::Request { confirmed_until, .. } = origin { confirmed_until } else { 0 };
         let mut changed = false;
-        for id in teams_with(false).difference(&teams_with(true)) {
-            let Some(total) = self.teams.get_mut(id).and_then(|team| team.lines.get_mut(&TEAM_LINE_ID)) else {
-                continue;
-            };
-            let before = total.cells.len();
-            total.cells.retain(|_, cell| origin != Origin::Seed && cell.from.at > at);
-            changed |= total.cells.len() < before;
+        for (id, team) in self.teams.iter_mut().filter(|(id, _)| teams.contains(id)) {
+            for (player, line) in team.lines.iter_mut().filter(|(player, _)| !lines.contains(&(*id, **player))) {
+                let before = line.cells.len();
+                line.cells.retain(|_, cell| match *player {
+                    TEAM_LINE_ID => read.kind != RowsKind::Game || (origin != Origin::Seed && cell.from.at > at),
+                    _ => cell.from.item >= first_item,
+                });
+                changed |= line.cells.len() < before;
+            }
         }
         changed
     }

@@ -86,7 +86,7 @@ impl OpenGaps {
         let Notice::Gap { end: Some(_), is_final: false, .. } = gap else { return false };
         if let Some(read) = self.last_snapshot.take().and_then(|update| rows::read(update.raw(), self.sport)) {
             self.counts.clear();
-            self.count(cells_of(read));
+            self.count(cells_of(&read));
         }
         self.forget_delivered();
         let earliest = self.last_request.map_or(Duration::ZERO, |last| last.saturating_add(self.pause));
@@ -111,7 +111,7 @@ impl OpenGaps {
             return Vec::new();
         }
         match rows::read(update.raw(), self.sport) {
-            Some(read) if self.gaps.is_empty() => self.count(cells_of(read)),
+            Some(read) if self.gaps.is_empty() => self.count(cells_of(&read)),
             Some(read) if self.updates == Updates::Changes => self.remember(read, now),
             Some(read) if read.is_complete(self.players()) => {
                 self.last_snapshot = Some(update.clone());
@@ -137,6 +137,14 @@ impl OpenGaps {
         }
     }
 
+    /// Two states in a row, long after the gap, leave out a player whose team they have: the counts were corrected to zero.
+    fn forget_absent(&mut self, cells: &BTreeMap<CellKey, Option<f64>>) {
+        let players: BTreeSet<_> = cells.keys().map(|(team, player, _)| (*team, *player)).collect();
+        let teams: BTreeSet<_> =
+            players.iter().filter(|player| player.1 != TEAM_LINE_ID).map(|player| player.0).collect();
+        self.counts.retain(|(team, player, _)| !teams.contains(team) || players.contains(&(*team, *player)));
+    }
+
     fn remember(&mut self, read: Rows, now: Duration) {
         for row in read.rows {
             for (code, value) in row.stats {
@@ -160,19 +168,21 @@ impl OpenGaps {
 
     /// Records the state that the attempt sent at `sent_at` brought; returns what the reader learns. `jitter` is in 0..1.
     pub(super) fn take_state(&mut self, state: State, sent_at: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
+        let cells = cells_of(&state.rows);
+        // The gaps before it are older than the state.
+        let earlier_request =
+            self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at)).map(|last| last.sent_at);
+        let late = sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS));
+        if earlier_request.is_some() && self.gaps.first().is_some_and(|open| Some(open.taken_at) <= late) {
+            self.forget_absent(&cells);
+        }
         let is_complete = state.rows.has_lines(self.players());
         let mut missing = missing_parts(&state, is_complete);
         let State { update, rows, requested_at, .. } = state;
         // An empty state does not tell: it waits as long as one of rows with versions.
         let has_versions = rows.rows.iter().all(|row| row.version.is_some());
         let has_unreadable_rows = !rows.problems.is_empty();
-        let cells = cells_of(rows);
-        // The gaps before it are older than the state.
-        let earlier_state = self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at));
-        let later_than = match has_versions {
-            true => sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS)),
-            false => earlier_state.map(|last| last.sent_at),
-        };
+        let later_than = if has_versions { late } else { earlier_request };
         let is_later = |open: &&TakenGap| Some(open.taken_at) <= later_than;
         let closed = if missing.is_empty() { self.gaps.iter().take_while(is_later).count() } else { 0 };
         let updates: Arc<[Update]> = [update].into();
@@ -271,12 +281,12 @@ fn missing_parts(state: &State, is_complete: bool) -> Vec<String> {
     parts.chain(unreadable).chain(lines).collect()
 }
 
-fn cells_of(rows: Rows) -> BTreeMap<CellKey, Option<f64>> {
-    let of_row = |row: rows::Row| {
-        let key = move |(code, value)| ((row.team_id, row.player_id, code), value);
-        row.stats.into_iter().map(key)
+fn cells_of(rows: &Rows) -> BTreeMap<CellKey, Option<f64>> {
+    let of_row = |row: &rows::Row| {
+        let (team, player) = row.player();
+        row.stats.clone().into_iter().map(move |(code, value)| ((team, player, code), value))
     };
-    rows.rows.into_iter().flat_map(of_row).collect()
+    rows.rows.iter().flat_map(of_row).collect()
 }
 
 fn final_gap(mut gap: Notice, cause: &str) -> Notice {

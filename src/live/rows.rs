@@ -185,29 +185,52 @@ pub(super) fn read(text: &[u8], sport: Sport) -> Option<Rows> {
         Err(_) if !text.trim_ascii_start().starts_with(b"{") => return None,
         Err(error) => return Some(Rows::unreadable(Problem::new(error.path, error.message))),
     };
-    let data = message.get("data").filter(Value::is_object);
-    let is_stats = message.get("type").and_then(|kind| kind.text()).is_some_and(|kind| kind == "stats");
-    if message.get("teams").is_some() || message.is_array() {
-        return read_teams(message, "$", sport);
+    if let Some(read) = read_document(message, "$", sport) {
+        return Some(read);
     }
-    if message.get("player_stats").is_some() {
-        let teams = Body::from([b"[", message.raw(), b"]"].concat());
-        let padded_body = teams.padded();
-        return read_teams(Value::of(&teams, &padded_body).ok()?, "", sport);
-    }
+    let data = message.get("data").filter(|data| data.is_object() || data.is_array());
     match data {
-        Some(data) if is_stats => {
+        _ if is_change(&message) && !data.is_some_and(|data| data.is_object()) => {
+            Some(Rows::unreadable(Problem::new("$.data", "a stats message without an object")))
+        }
+        Some(data) if is_change(&message) => {
             let mut read = read_change(&body);
             let occurred_at = data.get("occurred_at").and_then(|at| at.integer());
             read.rows.iter_mut().for_each(|row| row.occurred_at = occurred_at);
             Some(read)
         }
         // A snapshot inside an envelope (source `broadcastsummary`).
-        Some(data) if data.get("teams").is_some() => read_teams(data, "$.data", sport),
-        Some(_) => None,
-        None if is_stats => Some(Rows::unreadable(Problem::new("$.data", "a stats message without an object"))),
-        None => read_game(message, sport),
+        Some(data) => read_document(data, "$.data", sport),
+        None => None,
     }
+}
+
+/// Whether it is a stats message. An envelope may lack its type; a version tells its values from what an event adds.
+pub(super) fn is_change(message: &Value<'_>) -> bool {
+    let is_stats = |name| message.get(name).and_then(|value| value.text()).is_some_and(|text| text == "stats");
+    let is_line = |data: Value<'_>| {
+        ["team_id", "player_id", "version"].iter().all(|name| data.get(name).is_some_and(|value| !value.is_null()))
+            && data.get("stats").is_some_and(|stats| stats.is_object())
+    };
+    let has_no_type = message.get("type").is_none() || is_stats("source");
+    is_stats("type") || (has_no_type && message.get("data").is_some_and(is_line))
+}
+
+/// The rows of a whole document.
+fn read_document(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
+    if document.get("teams").is_some() || document.is_array() {
+        return read_teams(document, place, sport);
+    }
+    if document.get("player_stats").is_none() {
+        return if is_change(&document) { None } else { read_game(document, place, sport) };
+    }
+    let teams = Body::from([b"[", document.raw(), b"]"].concat());
+    let padded_body = teams.padded();
+    let mut read = read_teams(Value::of(&teams, &padded_body).ok()?, "", sport)?;
+    for problem in &mut read.problems {
+        problem.path = problem.path.replacen('$', place, 1);
+    }
+    Some(read)
 }
 
 /// New values: a stats message.
@@ -302,7 +325,7 @@ fn read_team(resource: &'static Resource, team: Value<'_>, path: &str, left: &mu
 }
 
 /// The rows of `{"stats": [{"tid", "pid", "totalStats"}]}`.
-fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
+fn read_game(document: Value<'_>, place: &str, sport: Sport) -> Option<Rows> {
     let lines = document.get(PARTS[0]).filter(Value::is_array)?;
     if lines.elements().next().is_some() && !lines.elements().any(|line| line.get("totalStats").is_some()) {
         return None;
@@ -312,7 +335,9 @@ fn read_game(document: Value<'_>, sport: Sport) -> Option<Rows> {
     let mut read_rows = Rows { kind: RowsKind::Game, rows: Vec::new(), problems: Vec::new() };
     match decode(lines.raw()) {
         Ok(batch) => read_rows.rows = rows_of(&batch),
-        Err(_) => read_rows.read_lines(lines, &mut MAX_ROWS.clone(), ("$.stats", "$.stats"), decode),
+        Err(_) => {
+            read_rows.read_lines(lines, &mut MAX_ROWS.clone(), (&format!("{place}.stats"), "$.stats"), decode);
+        }
     }
     Some(read_rows)
 }

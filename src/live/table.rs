@@ -1,7 +1,7 @@
 //! Converts a stream's items to Arrow tables, whose columns are declared in `src/resource/live.rs`.
 
 use super::item::{Item, Notice, Update};
-use super::rows::Problem;
+use super::rows::{Problem, is_change};
 use crate::error::{Error, Result};
 use crate::resource::live::{ITEMS, LiveItem, STAT_UPDATES};
 use crate::scrub::Scrubber;
@@ -89,10 +89,9 @@ fn stats_message(item: &Item) -> Option<std::result::Result<&[u8], Problem>> {
         Err(_) if !update.text.trim_start().starts_with('{') => return None,
         Err(error) => return Some(Err(Problem::new(error.path, error.message))),
     };
-    let is_stats = message.get("type")?.text()? == "stats";
     let has_data = message.get("data").is_some_and(|data| data.is_object());
     let without_data = || Problem::new("$.data", "a stats message without an object");
-    is_stats.then(|| has_data.then_some(update.raw()).ok_or_else(without_data))
+    is_change(&message).then(|| has_data.then_some(update.raw()).ok_or_else(without_data))
 }
 
 /// `Recovering` and `Recovered` have a row for themselves and one for each of their updates.
