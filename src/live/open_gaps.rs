@@ -137,6 +137,21 @@ impl OpenGaps {
         }
     }
 
+    /// When the state before was requested, if it confirms this one: the gaps before it are older than the state.
+    fn confirm(
+        &mut self,
+        cells: &BTreeMap<CellKey, Option<f64>>,
+        sent_at: Duration,
+        late: Option<Duration>,
+    ) -> Option<Duration> {
+        let earlier_state = self.last_state.as_ref().filter(|last| self.confirms(last, cells, sent_at));
+        let earlier_request = earlier_state.map(|last| last.sent_at);
+        if earlier_request.is_some() && self.gaps.first().is_some_and(|open| Some(open.taken_at) <= late) {
+            self.forget_absent(cells);
+        }
+        earlier_request
+    }
+
     /// Two states in a row, long after the gap, leave out a player whose team they have: the counts were corrected to zero.
     fn forget_absent(&mut self, cells: &BTreeMap<CellKey, Option<f64>>) {
         let players: BTreeSet<_> = cells.keys().map(|(team, player, _)| (*team, *player)).collect();
@@ -169,13 +184,8 @@ impl OpenGaps {
     /// Records the state that the attempt sent at `sent_at` brought; returns what the reader learns. `jitter` is in 0..1.
     pub(super) fn take_state(&mut self, state: State, sent_at: Duration, now: Duration, jitter: f64) -> Vec<Notice> {
         let cells = cells_of(&state.rows);
-        // The gaps before it are older than the state.
-        let earlier_request =
-            self.last_state.as_ref().filter(|last| self.confirms(last, &cells, sent_at)).map(|last| last.sent_at);
         let late = sent_at.checked_sub(self.pause.mul_f64(LATE_WITH_VERSIONS));
-        if earlier_request.is_some() && self.gaps.first().is_some_and(|open| Some(open.taken_at) <= late) {
-            self.forget_absent(&cells);
-        }
+        let earlier_request = self.confirm(&cells, sent_at, late);
         let is_complete = state.rows.has_lines(self.players());
         let mut missing = missing_parts(&state, is_complete);
         let State { update, rows, requested_at, .. } = state;
