@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import runpy
+import shutil
+import tomllib
 import typing
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,16 @@ def generator() -> Any:
 def test_the_generated_files_are_current() -> None:
     stale = [path.name for path, text in generator().files().items() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "run `make generate`"
+
+
+def test_each_fault_of_the_nights_still_finds_its_line(tmp_path: Path) -> None:
+    """A fault whose line has changed stops the mutation run, which `make test` does not do."""
+    shutil.copytree(ROOT / "src", tmp_path / "src")
+    reintroduce = runpy.run_path(str(ROOT / "benches" / "night_mutants.py"))["reintroduce"]
+    reintroduce.__globals__["COPY"] = tmp_path
+    faults = tomllib.loads((ROOT / "src" / "simulation" / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    for number, fault in enumerate(faults):
+        reintroduce(number, fault)
 
 
 @pytest.mark.parametrize("client", [sideline.Client, sideline.AsyncClient])
