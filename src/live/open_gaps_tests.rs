@@ -134,6 +134,25 @@ fn an_empty_state_closes_a_gap_20_seconds_after_it() {
 }
 
 #[test]
+fn only_two_states_20_seconds_after_a_gap_show_that_a_player_has_no_counts_any_more() {
+    let [waits, closes] = ["recovering stats", "recovered"];
+    let cases: [&[(f64, &str)]; 2] = [&[(9.0, waits), (15.0, waits), (29.0, closes)], &[(29.0, waits), (35.0, closes)]];
+    for (version, requests) in [None, Some(3)].into_iter().flat_map(|version| cases.map(|case| (version, case))) {
+        let mut gaps = changes();
+        assert!(gaps.take_update(&change(7, version, 2), seconds(1.0)).is_empty());
+        gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
+        for (at, report) in requests {
+            let without_player = json!([{"id": 8, "version": version, "stats": {"PTS": 4}}]);
+            assert_eq!(
+                request_state(&mut gaps, *at, state_of(&snapshot(without_player))),
+                [*report],
+                "{version:?} {at}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_gap_among_changes_is_requested_at_once() {
     let mut gaps = changes();
     gaps.take_gap(&gap(1.0, Some(2.0)), seconds(9.0));
