@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -283,6 +284,85 @@ def test_a_repeated_period_is_refused() -> None:
     with pytest.raises(ValueError, match="no game_id"):
         metrics.game_state(without)
     assert len(metrics.game_state(without[:1])) == 6
+
+
+TABLES = {
+    name: payload.to_polars(name)
+    for payload in (STATS, with_periods(S="H1")[0])
+    for name in ("box_score", "possessions", "possession_events")
+    if name in payload.tables
+}
+POSSESSION_METRICS = ("ratings", "plus_minus", "on_off", "lineups", "game_state")
+
+
+@pytest.mark.parametrize("metric", POSSESSION_METRICS)
+def test_an_event_that_occurs_twice_is_not_counted_twice(metric: str) -> None:
+    possessions, events = TABLES["possessions"], TABLES["possession_events"]
+    for twice in ([events, events], pl.concat([events, events.head(1)])):
+        with pytest.raises(ValueError, match="possession_events has session S twice"):
+            getattr(metrics, metric)(possessions, twice)
+
+
+@pytest.mark.parametrize("clock", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["start_game_clock_s", "end_game_clock_s"])
+def test_a_clock_that_is_no_number_is_unknown(name: str, clock: float) -> None:
+    is_first = (pl.col("team_id") == 1) & (pl.col("possession") == 0)
+    possessions = TABLES["possessions"].with_columns(pl.when(is_first).then(clock).otherwise(name).alias(name))
+    paces, minutes = metrics.pace(possessions), metrics.minutes(possessions)
+    assert paces.select("seconds", "pace", "reason").rows() == [(None, None, "clock_unknown")] * 2
+    assert row(minutes, player_id=11)["reason"] == "clock_unknown"
+    assert row(minutes, player_id=16)["minutes"] == 0.5
+    states = metrics.game_state(possessions, TABLES["possession_events"])
+    assert not states["seconds_left"].is_nan().any()
+
+
+@pytest.mark.parametrize("name", ["session_id", "team_id", "possession"])
+def test_a_possession_without_a_key_is_refused(name: str) -> None:
+    possessions = TABLES["possessions"].with_columns(pl.when(pl.col("team_id") != 2).then(name).alias(name))
+    with pytest.raises(ValueError, match=f"possessions has rows without {name}"):
+        metrics.possession_count(possessions)
+
+
+def test_a_null_among_the_players_is_nobody() -> None:
+    """Four known players are no known lineup."""
+
+    def of_four(last: Any) -> pl.DataFrame:
+        return TABLES["possessions"].with_columns(player_ids=pl.concat_list(pl.col("player_ids").list.head(4), *last))
+
+    for metric in POSSESSION_METRICS:
+        with_null, without = (getattr(metrics, metric)(of_four(last), TABLES["possession_events"]) for last in ([pl.lit(None, pl.Int64)], []))
+        assert with_null.equals(without), metric
+
+
+def test_the_types_of_other_programs_give_the_same() -> None:
+    """Floats for ids (pandas, of a column that had nulls), enums, decimals (sums in SQL), and flags as 0 and 1."""
+    kinds = {"team_id": pl.Float64, "player_id": pl.Float64, "possession": pl.Float64, "is_team_total": pl.Int64, "session_id": pl.Enum(["S"])}
+    kinds |= dict.fromkeys(("FG", "FGA", "FT", "FTA", "PTS", "TO"), pl.Decimal(20, 0))
+    box, possessions, events = (TABLES[name] for name in ("box_score", "possessions", "possession_events"))
+    others = {id(frame): frame.cast({name: kind for name, kind in kinds.items() if name in frame.columns}) for frame in (box, possessions, events)}
+    needs = {"four_factors": (box, possessions), "usage": (box, possessions), "per_36": (box, possessions), "shooting": (box,), "minutes": (possessions,)}
+    for metric, frames in {**needs, **dict.fromkeys(POSSESSION_METRICS, (possessions, events))}.items():
+        expected = getattr(metrics, metric)(*frames)
+        assert getattr(metrics, metric)(*(others[id(frame)] for frame in frames)).equals(expected), metric
+        assert getattr(metrics, metric)(others[id(frames[0])], *frames[1:]).equals(expected), metric
+
+
+@pytest.mark.parametrize(("name", "kind"), [("team_id", "String"), ("player_ids", "List(String)")])
+def test_ids_that_are_no_numbers_are_refused(name: str, kind: str) -> None:
+    text = pl.lit("one") if name == "team_id" else pl.lit(["one"])
+    with pytest.raises(ValueError, match=rf"possessions: the column {name} is of type {re.escape(kind)}"):
+        metrics.minutes(TABLES["possessions"].with_columns(text.alias(name)))
+
+
+@pytest.mark.parametrize("name", ["game_id", "period", "start_timestamp"])
+def test_the_state_of_a_game_names_the_column_that_it_lacks(name: str) -> None:
+    with pytest.raises(ValueError, match=f"possessions has no column {name}"):
+        metrics.game_state(TABLES["possessions"].drop(name), TABLES["possession_events"])
+
+
+def test_per_36_by_player_is_refused_as_minutes_are() -> None:
+    with pytest.raises(ValueError, match="cannot be grouped by player_id"):
+        metrics.per_36(STATS, POSSESSIONS, by="player_id")
 
 
 @pytest.fixture(scope="module")

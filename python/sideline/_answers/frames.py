@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._client import table_from_arrow
 from .._core import Table
-from .._rows import library
+from .._rows import library, with_plain_types
 
 if TYPE_CHECKING:
     import polars
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(argument: str, source: object) -> "polars.DataFrame":
-    """Return an argument as a polars frame with categories as strings; of a payload its first table.
+    """Return an argument as a polars frame with plain types; of a payload its first table.
 
     A list of arguments is concatenated.
     """
@@ -33,8 +33,7 @@ def frame_of(argument: str, source: object) -> "polars.DataFrame":
     elif not hasattr(source, "__arrow_c_stream__"):
         kind = type(source).__name__
         raise TypeError(f"{argument} is a response, a Table, a frame, an Arrow table or a list of them, not {kind}")
-    frame: polars.DataFrame = pl.DataFrame(source)
-    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return with_plain_types(pl.DataFrame(source))
 
 
 def of_other_units(frame: "polars.DataFrame", known_rows: "polars.DataFrame") -> "polars.DataFrame":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         to_pandas as to_pandas,
         to_parquet as to_parquet,
         to_polars as to_polars,
+        with_plain_types as with_plain_types,
     )
     from .names import Found as Found, with_names as with_names
     from .notebook import (
@@ -48,7 +49,10 @@ else:
         {
             "drift": "check_drift report_drift stack_level",
             "files": "replaced_file replaced_path",
-            "frames": "library schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars",
+            "frames": (
+                "library schema_to_arrow tables_of terms to_arrow to_csv to_pandas to_parquet to_polars "
+                "with_plain_types"
+            ),
             "names": "Found with_names",
             "notebook": (
                 "Part facts_html facts_part html notebook_html payload_html rows_part schema_html table_html table_part"

@@ -186,7 +186,7 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
         if not frames:
             table_names = ", ".join(names) or "none"
             raise ValueError(f"{argument} needs a table {' or '.join(tables)}; this response has {table_names}")
-        return {name: _plain(polars.DataFrame(table)) for name, table in frames.items()}
+        return {name: _plain(argument, polars.DataFrame(table)) for name, table in frames.items()}
     if isinstance(source, polars.LazyFrame):
         source = source.collect()
     elif not hasattr(source, "__arrow_c_stream__"):
@@ -202,12 +202,32 @@ def tables_of(argument: str, source: object, tables: Mapping[str, Iterable[str]]
             f"for {candidate} it lacks {', '.join(lacks)}" for candidate, lacks in missing.items() if lacks
         )
         raise ValueError(f"{argument} is not a table {' or '.join(tables)}{': ' if lacks else ''}{lacks}")
-    return {fits[0]: _plain(frame)}
+    return {fits[0]: _plain(argument, frame)}
 
 
-def _plain(frame: "polars.DataFrame") -> "polars.DataFrame":
+def with_plain_types(frame: "polars.DataFrame") -> "polars.DataFrame":
+    """Return a frame with categories as strings, and null for NaN, which pandas writes for a missing value."""
     pl = library("polars", "polars")
-    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return frame.with_columns(
+        pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Float32, pl.Float64).fill_nan(None)
+    )
+
+
+def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
+    """Return a frame whose ids and flags have the types of the service's tables, which joins need."""
+    pl = library("polars", "polars")
+    ids = pl.List(pl.Int64)
+    kinds = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32, "is_team_total": pl.Boolean}
+    kinds |= {"player_ids": ids, "opposing_player_ids": ids}
+    frame = with_plain_types(frame).with_columns(pl.col(pl.Decimal).cast(pl.Float64))
+    for name in kinds.keys() & frame.schema.keys():
+        try:
+            frame = frame.with_columns(pl.col(name).cast(kinds[name]))
+        except pl.exceptions.PolarsError:
+            raise ValueError(
+                f"{argument}: the column {name} is of type {frame.schema[name]}; it must have values of {kinds[name]}"
+            ) from None
+    return frame
 
 
 def terms(predicate: "polars.Expr") -> "list[polars.Expr]":

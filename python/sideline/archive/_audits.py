@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .._rows import library
+from .._rows import library, with_plain_types
 from ._read import columns_of, require, scan, stored_rows, with_public_types
 from ._schemas import MONTH
 
@@ -152,6 +152,4 @@ def _rosters(store: "Store") -> "dict[str, polars.DataFrame]":
 
 
 def _plain(frames: "dict[str, polars.DataFrame]") -> "dict[str, polars.DataFrame]":
-    """Convert categories to strings."""
-    pl: Any = library("polars", "archive")
-    return {name: frame.with_columns(pl.col(pl.Categorical).cast(pl.String)) for name, frame in frames.items()}
+    return {name: with_plain_types(frame) for name, frame in frames.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..._lazy import LazyModule
 from ..._rows import library, tables_of
 from ..kinds import Source, keeps_kind
-from .common import box_scores, reason, share, sum_by, sums_of_play
+from .common import box_scores, line_keys, reason, share, sum_by, sums_of_play
 from .names import with_player_names
 from .sides import POSSESSION_COLUMNS, check_same_sessions, sides_of_play, sums_by_players
 
@@ -131,7 +131,7 @@ def per_36(
     pl = library("polars", "polars")
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
-    keys = [*by, "team_id", "player_id"]
+    keys = line_keys(by)
     lines = sum_by(boxes.filter(~pl.col("is_team_total")), keys, known_codes)
     timed_lines = _with_minutes(lines, _minutes_of(boxes, possessions, by), keys)
     no_value = pl.lit(None, pl.Float64)

@@ -19,10 +19,15 @@ POSSESSION_COLUMNS = {"possessions": (*POSSESSION_KEY, *LINEUP_COLUMNS)}
 EVENT_COLUMNS = {"possession_events": (*POSSESSION_KEY, "player_id", "possession_type", "details")}
 
 
-def check_unique(possessions: "polars.DataFrame") -> "polars.DataFrame":
-    for session in possessions.filter(possessions.select(POSSESSION_KEY).is_duplicated())["session_id"]:
-        raise ValueError(f"possessions has session {session} twice: pass each session once")
-    return possessions
+def check_unique(
+    rows: "polars.DataFrame", argument: str = "possessions", keys: Sequence[str] = POSSESSION_KEY
+) -> "polars.DataFrame":
+    for name in POSSESSION_KEY:
+        if rows[name].null_count():
+            raise ValueError(f"{argument} has rows without {name}")
+    for session in rows.filter(rows.select(keys).is_duplicated())["session_id"]:
+        raise ValueError(f"{argument} has session {session} twice: pass each session once")
+    return rows
 
 
 def check_same_sessions(boxes: "polars.DataFrame", possessions: "polars.DataFrame") -> None:
@@ -69,7 +74,10 @@ def possessions_with_points(
     if len(frames) < 2:
         raise ValueError("possessions and possession_events are both needed: pass the payload, or both tables")
     check_columns(frames["possessions"], "possessions", by)
-    possessions, events = check_unique(frames["possessions"]), scoring_events(frames["possession_events"], measure)
+    possessions, events = check_unique(frames["possessions"]), frames["possession_events"]
+    if "position" in events.columns:
+        check_unique(events, "possession_events", (*POSSESSION_KEY, "position"))
+    events = scoring_events(events, measure)
     for session in events.join(possessions, on=POSSESSION_KEY, how="anti")["session_id"]:
         raise ValueError(f"possession_events has a possession of session {session} that is not in possessions")
     fives = possessions.select(*POSSESSION_KEY, "player_ids", "opposing_player_ids")
@@ -96,8 +104,10 @@ def from_both_sides(possession_rows: "polars.DataFrame", by: Sequence[str]) -> "
     pl = library("polars", "polars")
     begins, ends = pl.col("start_game_clock_s"), pl.col("end_game_clock_s")
     possession_rows = possession_rows.with_columns(
-        # A clock that rises, or is below 0, tells no time.
-        seconds=pl.when((begins >= ends) & (ends >= 0)).then(begins - ends),
+        # A clock that rises, is below 0 or infinite, tells no time.
+        seconds=pl.when((begins >= ends) & (ends >= 0) & begins.is_finite()).then(begins - ends),
+        player_ids=pl.col("player_ids").list.drop_nulls(),
+        opposing_player_ids=pl.col("opposing_player_ids").list.drop_nulls(),
         one=pl.lit(1, pl.Int64),
         none=pl.lit(0, pl.Int64),
     )

@@ -39,6 +39,9 @@ def game_state(
     """
     pl = library("polars", "polars")
     possession_rows = possessions_with_points("the state of a game", possessions, possession_events, ())
+    for name in ("game_id", "period", "start_timestamp"):
+        if name not in possession_rows.columns:
+            raise ValueError(f"possessions has no column {name}, which the state of a game needs")
     period = pl.col("period").cast(pl.String).str.to_uppercase()
     possession_rows = possession_rows.with_columns(
         kind=period.str.extract(r"^(H[12]|Q[1-4]|OT([1-9]\d?)?)$").str.extract(r"^(\D+)"),
