@@ -57,6 +57,29 @@ def test_a_video_shows_its_own_session_or_game() -> None:
     assert [(row["video"], row["reason"]) for row in found] == [("g.m3u8", None), ("t.m3u8", None), (None, "no video")]
 
 
+def test_ids_of_other_types_are_those_of_the_videos() -> None:
+    assert spans(sideline.clips(shots(10, session_id=5), [video(sessionId=5)])) == [(5.0, 13.0, None)]
+
+
+@pytest.mark.parametrize("name", ["hlsDuration", "hlsStartOffset", "hlsVideoDelayMs", "gameId", "sessionId"])
+def test_nan_in_a_video_is_a_missing_value(name: str) -> None:
+    with_nan, without = (video(**{name: value}) for value in (float("nan"), None))
+    expected = spans(sideline.clips(shots(10), [without]))
+    assert expected == [(5.0, 13.0, None)]
+    for videos in ([with_nan], pl.DataFrame([with_nan])):
+        assert spans(sideline.clips(shots(10), videos)) == expected
+
+
+def test_a_video_without_an_address_or_a_time_shows_nothing() -> None:
+    for nowhere in (video(hlsFile=""), video(hlsFile=float("nan")), video(hlsVideoStartTimestamp=float("nan"))):
+        assert spans(sideline.clips(shots(10), [nowhere])) == [(None, None, "no video")]
+
+
+def test_an_unknown_result_is_no_miss() -> None:
+    unknown_rows = shots(10, 20, 30, is_make=[None, True, None], is_3point=[None, None, True])
+    assert [row["label"] for row in sideline.clips(unknown_rows, [video()]).to_dicts()] == ["shot", "shot make", "3PT"]
+
+
 def test_delay_offset_and_a_part_of_a_file() -> None:
     """The picture lags by the delay that is stated and by the offset; rows of one file add up."""
     parts = [video(hlsStartOffset=20, hlsDuration=10, hlsVideoDelayMs=1500), video(hlsStartOffset=50, hlsDuration=10, hlsVideoDelayMs=1500)]

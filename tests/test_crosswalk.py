@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -152,6 +152,23 @@ def test_jersey_numbers_are_compared_as_they_are_worn() -> None:
     ours = players((1, 10, "Jo", "Smith", "0"), (2, 10, "Jo", "Smith", "00"))
     other = pl.DataFrame({"name": ["Jo Smith", "Jo Smith"], "team": [10, 10], "number": ["#00", "0"]})
     assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
+
+
+def test_nan_is_no_jersey_team_or_birth_date() -> None:
+    """Pandas writes NaN for a missing number, and polars keeps it."""
+    roster = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Ann", "Lee", "5")).with_columns(born=pl.lit(None, pl.String))
+    other = pl.DataFrame({"name": ["Jo Smith", "Ann Lee"], "number": [4.0, float("nan")], "team": [float("nan"), 11.0], "born": [float("nan")] * 2})
+    rows = sideline.crosswalk(roster, other, team="team", jersey="number", birth_date="born")
+    assert matched(rows) == [(1, "name+jersey"), (2, "name+team")]
+
+
+def test_columns_of_every_kind_come_back() -> None:
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678_901)
+    other = pl.DataFrame({"name": ["Jo Smith"], "at": [moment]})
+    table = sideline.Table.from_arrow(players((1, 10, "Jo", "Smith", "4")))
+    assert sideline.crosswalk(table, other).to_dicts()[0]["at"] == moment
+    with pytest.raises(ValueError, match="other has columns player_id and other_player_id"):
+        sideline.crosswalk(table, pl.DataFrame({"name": ["Jo Smith"], "player_id": [1], "other_player_id": [2]}))
 
 
 def test_a_number_in_another_is_another_number() -> None:

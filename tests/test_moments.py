@@ -25,10 +25,10 @@ def moments(rows: pl.DataFrame, locations: object, **options: Any) -> sideline.T
     return sideline.moments(table, locations, **options)  # type: ignore[arg-type]
 
 
-def by_hand(rows: list[dict[str, Any]], located: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:
+def by_hand(rows: list[dict[str, Any]], positions: list[dict[str, Any]], before: float, after: float, time: str = "occurred_at") -> list[tuple[Any, ...]]:
     found = []
     for number, row in enumerate(rows):
-        for one in located:
+        for one in positions:
             offset = (one["t"] - row[time]).total_seconds()
             if one["session_id"] == row["session_id"] and -before <= offset <= after:
                 found.append((number, offset, one["team_id"], one["player_id"], one["x"], one["y"], one["z"]))
@@ -40,28 +40,28 @@ def keys(found: sideline.Table) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def located(client: sideline.Client, game: dict[str, Any], session_id: str) -> sideline.Payload:
+def positions(client: sideline.Client, game: dict[str, Any], session_id: str) -> sideline.Payload:
     start = game["results"][0]["started_at"]
     return client.locations(session_id, start, start + 8 * 60 * 1000)
 
 
-def near(client: sideline.Client, session_id: str, located: sideline.Payload) -> pl.DataFrame:
+def near(client: sideline.Client, session_id: str, positions: sideline.Payload) -> pl.DataFrame:
     """Shots in the time that the locations have, and two beyond it."""
-    last = located.to_polars()["t"].max()
+    last = positions.to_polars()["t"].max()
     shots = client.shots(session_id).to_polars().sort("occurred_at")
     return pl.concat([shots.filter(pl.col("occurred_at") <= last), shots.tail(2)])
 
 
-def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
-    shots = near(client, session_id, located)
-    rows, all_of_them = shots.to_dicts(), located.table().to_dicts()
+def test_frames_are_those_that_a_search_by_hand_finds(client: sideline.Client, session_id: str, positions: sideline.Payload) -> None:
+    shots = near(client, session_id, positions)
+    rows, all_of_them = shots.to_dicts(), positions.table().to_dicts()
     expected = by_hand(rows, all_of_them, 3, 3)
-    frame = located.to_polars()
-    for source in (located, located.table(), frame, frame.lazy(), [located], frame.to_arrow()):
+    frame = positions.to_polars()
+    for source in (positions, positions.table(), frame, frame.lazy(), [positions], frame.to_arrow()):
         assert keys(moments(shots, source)) == expected
     assert len(expected) > 100
-    assert keys(moments(shots, located, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
-    found = moments(shots, located)
+    assert keys(moments(shots, positions, before=0, after=0.6)) == by_hand(rows, all_of_them, 0, 0.6)
+    found = moments(shots, positions)
     assert found.column_names == ["row", "session_id", "at", "t_offset_s", "type", "team_id", "player_id", "x", "y", "z"]
     assert [row["row"] for row in found.to_dicts()] == sorted(row["row"] for row in found.to_dicts())
     assert all(row["at"] == rows[row["row"]]["occurred_at"] for row in found.to_dicts())
@@ -71,9 +71,9 @@ def test_frames_at_both_ends_of_the_window_are_in_it() -> None:
     """A frame every second around second 10, from two seconds before it to two after."""
     start = datetime(2027, 2, 1, tzinfo=UTC)
     seconds = pl.datetime_range(start, start + timedelta(seconds=20), "1s", time_unit="ms", eager=True)
-    located = pl.DataFrame({"session_id": "s", "t": seconds, "player_id": 1, "x": 0.0, "y": 0.0})
+    positions = pl.DataFrame({"session_id": "s", "t": seconds, "player_id": 1, "x": 0.0, "y": 0.0})
     shots = pl.DataFrame({"session_id": "s", "occurred_at": [start + timedelta(seconds=10)]}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")})
-    for source in (located, located.lazy()):
+    for source in (positions, positions.lazy()):
         found = moments(shots, source, before=2, after=2).to_polars()
         assert found["t_offset_s"].to_list() == [-2.0, -1.0, 0.0, 1.0, 2.0]
         assert moments(shots, source, before=0, after=0).to_polars()["t_offset_s"].to_list() == [0.0]
@@ -84,7 +84,7 @@ def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None
     start = datetime(2027, 2, 1, tzinfo=UTC)
     times = pl.DataFrame({"t": pl.datetime_range(start, start + timedelta(minutes=10), "100ms", time_unit="ms", eager=True)})
     people = pl.DataFrame({"player_id": [3, 1, 2]})
-    located = pl.concat(
+    positions = pl.concat(
         [
             times.join(people, how="cross").with_columns(session_id=pl.lit(name), x=pl.lit(1.0), y=pl.int_range(pl.len()).cast(pl.Float64))
             for name in ("a", "b", "c", "d")
@@ -93,22 +93,22 @@ def test_a_large_result_is_the_same_as_its_parts_and_outlives_its_file() -> None
     shots = pl.DataFrame(
         {"session_id": ["b", "a", "d", "c"], "occurred_at": start + timedelta(minutes=5)}, schema_overrides={"occurred_at": pl.Datetime("ms", "UTC")}
     )
-    for source in (located, located.lazy()):
+    for source in (positions, positions.lazy()):
         whole = moments(shots, source, before=300, after=300)
         gc.collect()
         frame = whole.to_polars()
-        assert frame.height == located.height and frame.estimated_size() > 2**22
+        assert frame.height == positions.height and frame.estimated_size() > 2**22
         for row, name in enumerate(shots["session_id"]):
-            expected = located.filter(pl.col("session_id") == name).select("player_id", "y")
+            expected = positions.filter(pl.col("session_id") == name).select("player_id", "y")
             assert frame.filter(pl.col("row") == row).select("player_id", "y").equals(expected)
             some = moments(shots[row : row + 1], source, before=1, after=1).to_polars()
             assert frame.filter(pl.col("row") == row, pl.col("t_offset_s").abs() <= 1).drop("row").equals(some.drop("row"))
 
 
-def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
+def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id: str, positions: sideline.Payload) -> None:
     """At most one frame off: at two frames in a second, nobody is further away than half a second's run."""
-    shots = near(client, session_id, located)
-    found = moments(shots, located).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
+    shots = near(client, session_id, positions)
+    found = moments(shots, positions).to_polars().join(shots.with_row_index("row").cast({"row": pl.Int32}), on=["row", "player_id"])
     closest = found.sort(pl.col("t_offset_s").abs()).unique("row", keep="first")
     assert closest.height == shots.height - 2
     away = ((closest["x"] - closest["player_x"]) ** 2 + (closest["y"] - closest["player_y"]) ** 2).sqrt()
@@ -116,31 +116,53 @@ def test_the_shooter_is_where_the_shot_says(client: sideline.Client, session_id:
     assert away.max() < 9000 * 0.5
 
 
-def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, session_id: str, located: sideline.Payload) -> None:
-    shots = near(client, session_id, located)
+def test_normalised_everyone_attacks_the_same_hoop(client: sideline.Client, session_id: str, positions: sideline.Payload) -> None:
+    shots = near(client, session_id, positions)
     assert {hoop > 0 for hoop in shots["hoop_y"]} == {True, False}, "both hoops are attacked"
-    plain, turned = (moments(shots, located, normalize=way).to_polars() for way in (False, True))
+    plain, turned = (moments(shots, positions, normalize=way).to_polars() for way in (False, True))
     hoops = shots.with_row_index("row").select(pl.col("row").cast(pl.Int32), sign=pl.col("hoop_y").sign())
     expected = plain.join(hoops, on="row", maintain_order="left").select(x=pl.col("x") * pl.col("sign"), y=pl.col("y") * pl.col("sign"))
     assert turned.select("x", "y").equals(expected)
     with pytest.raises(ValueError, match="rows has no column hoop_y: it says which hoop is attacked"):
-        moments(shots.drop("hoop_y"), located, normalize=True)
+        moments(shots.drop("hoop_y"), positions, normalize=True)
 
 
-def test_rows_without_a_frame_have_none(located: sideline.Payload, client: sideline.Client, session_id: str) -> None:
-    shots = near(client, session_id, located)
+def test_rows_without_a_frame_have_none(positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    shots = near(client, session_id, positions)
     for rows in (shots.clear(), shots.with_columns(session_id=pl.lit("another")), shots.with_columns(occurred_at=pl.lit(None, shots.schema["occurred_at"]))):
-        found = moments(rows, located)
-        assert found.num_rows == 0 and found.schema.names == moments(shots, located).schema.names
+        found = moments(rows, positions)
+        assert found.num_rows == 0 and found.schema.names == moments(shots, positions).schema.names
     with pytest.raises(ValueError, match="locations has no column t and x"):
-        moments(shots, located.to_polars().drop("t", "x"))
+        moments(shots, positions.to_polars().drop("t", "x"))
     with pytest.raises(ValueError, match="rows has no column session_id"):
-        moments(shots.drop("session_id"), located)
+        moments(shots.drop("session_id"), positions)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+def test_times_are_the_same_instants_in_every_zone(zone: str | None, positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    rows = near(client, session_id, positions)
+    expected, frame = keys(moments(rows, positions)), positions.to_polars()
+    in_utc = frame.with_columns(pl.col("t").dt.replace_time_zone(None))
+    frame = in_utc if zone is None else frame.with_columns(pl.col("t").dt.convert_time_zone(zone))
+    assert expected
+    for locations in (frame, frame.lazy(), frame.cast({"t": pl.Datetime("us", zone)}).lazy()):
+        assert keys(moments(rows, locations)) == expected
+
+
+def test_times_and_durations_that_are_no_times_are_refused(positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    rows, frame = near(client, session_id, positions), positions.to_polars().with_columns(pl.col("t").dt.epoch("ms"))
+    for locations in (frame, frame.lazy()):
+        with pytest.raises(ValueError, match="locations: the column t is of type Int64"):
+            moments(rows, locations)
+    for name in ("before", "after"):
+        for duration in (float("inf"), float("nan"), -1):
+            with pytest.raises(ValueError, match="at least 0 seconds"):
+                moments(rows, positions, **{name: duration})
 
 
 @pytest.mark.parametrize("kind", [pl.Int32, pl.Int64, pl.UInt64, pl.Float64])
-def test_session_ids_that_are_no_texts_are_refused(kind: Any, located: sideline.Payload, client: sideline.Client, session_id: str) -> None:
-    shots, frames = near(client, session_id, located), located.to_polars()
+def test_session_ids_that_are_no_texts_are_refused(kind: Any, positions: sideline.Payload, client: sideline.Client, session_id: str) -> None:
+    shots, frames = near(client, session_id, positions), positions.to_polars()
     numbered_shots, numbered_frames = (frame.with_columns(session_id=pl.lit(7, kind)) for frame in (shots, frames))
     for locations in (frames, numbered_frames, numbered_frames.lazy()):
         with pytest.raises(ValueError, match=f"rows: the column session_id is of type {kind}; it must have texts"):

@@ -70,8 +70,6 @@ def _plain(pa: Any, kind: Any) -> Any:
         return pa.dictionary(pa.int32(), _plain(pa, kind.value_type))
     if types.is_large_list(kind) or types.is_list(kind):
         return pa.list_(_plain(pa, kind.value_type))
-    if types.is_timestamp(kind):
-        return pa.timestamp("ms", kind.tz)
     # Tables have no type for dates, so a date becomes text.
     if types.is_date(kind):
         return pa.string()

@@ -148,9 +148,11 @@ def crosswalk(
     are_ids = team is not None and _are_ids(rows[team])
     ids, people = _people(known_players, birth_date, are_team_ids=are_ids, needs_team=team is not None)
     decisions = _decide(people, columns.people(rows, are_team_ids=are_ids))
-    rows = rows.rename(
-        {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
-    )
+    new_names = {column: f"other_{column}" for column in rows.columns if column in ("player_id", *_RESULT_COLUMNS)}
+    for column, name in new_names.items():
+        if name in rows.columns:
+            raise ValueError(f"other has columns {column} and {name}, which the result would both name {name}")
+    rows = rows.rename(new_names)
     kind = known_players["player_id"].dtype
     matches = pl.concat([rows, _matches(decisions, ids, kind)], how="horizontal")
     complete_frame = pl.concat([matches, _unmatched_players(decisions, ids, kind)], how="diagonal")

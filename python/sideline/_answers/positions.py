@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterator
+from math import inf
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, overload
 
@@ -58,7 +59,7 @@ def moments(rows: Source, locations: Source, before: Duration = 3, after: Durati
     True
     """
     before, after = as_seconds(before), as_seconds(after)
-    if before < 0 or after < 0:
+    if not (0 <= before < inf and 0 <= after < inf):
         raise ValueError(f"before and after must be at least 0 seconds, not {before} and {after}")
     pl = library("polars", "polars")
     windows = _windows(rows, before, after, normalize=normalize)
@@ -148,6 +149,8 @@ def _locations(source: object) -> "polars.LazyFrame":
     if missing := [name for name in _REQUIRED_COLUMNS if name not in frame_schema]:
         raise ValueError(f"locations has no column {' and '.join(missing)}; it has {', '.join(frame_schema)}")
     _check_session_ids("locations", frame_schema["session_id"])
+    if not isinstance(frame_schema["t"], pl.Datetime):
+        raise ValueError(f"locations: the column t is of type {frame_schema['t']}; it must have times")
     optional = {"type": pl.String, "team_id": pl.Int64, "z": pl.Float64}
     columns = [
         pl.col(name) if name in frame_schema else pl.lit(None, kind).alias(name) for name, kind in optional.items()
@@ -165,10 +168,9 @@ def _around(
     by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
     for (session,), near in windows.group_by("session_id", maintain_order=True):
         if is_lazy:
-            ends = (
-                pl.from_epoch(pl.lit(end), "ms").dt.replace_time_zone("UTC")
-                for end in (near["start"].min(), near["end"].max())
-            )
+            zone = empty_frame.schema["t"].time_zone
+            # Times are the same instants in each zone; without one they are in UTC.
+            ends = (pl.lit(end).cast(pl.Datetime("ms", zone)) for end in (near["start"].min(), near["end"].max()))
             within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
             found_rows = within.collect(engine="streaming")
         else:

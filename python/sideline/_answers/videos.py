@@ -48,7 +48,7 @@ class _Video:
         """Return whether it is of the row's session, or of its game, if both are known."""
         for name, ids in (("session_id", self.session_ids), ("game_id", self.game_ids)):
             if ids and row.get(name) is not None:
-                return row[name] in ids
+                return str(row[name]) in ids
         return True
 
 
@@ -278,11 +278,13 @@ def _videos(source: object, offset: float) -> list[_Video]:
         rows = frame_of("videos", source).to_dicts()
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for raw in rows:
-        row = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): value for name, value in raw.items()}
+        # NaN, which pandas writes for a missing value, does not equal itself.
+        known_values = {name: value if value == value else None for name, value in raw.items()}
+        row = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): value for name, value in known_values.items()}
         missing = [name for name in ("hls_file", "hls_video_start_timestamp") if name not in row]
         if missing:
             raise ValueError(f"videos has no column {' and '.join(missing)}; it has {', '.join(raw)}")
-        if row["hls_file"] is None or row["hls_video_start_timestamp"] is None:
+        if not row["hls_file"] or row["hls_video_start_timestamp"] is None:
             continue
         delay = (row.get("hls_video_delay_ms") or 0) / 1000
         groups.setdefault((row["hls_file"], _seconds(row["hls_video_start_timestamp"]) - delay - offset), []).append(
@@ -318,7 +320,8 @@ def _labeller(frame: "polars.DataFrame") -> Callable[[Mapping[str, Any]], str]:
     if "label" in columns:
         return lambda row: _text(row["label"]) or "play"
     if {"is_make", "is_3point"} <= columns:
-        return lambda row: f"{'3PT' if row['is_3point'] else '2PT'} {'make' if row['is_make'] else 'miss'}"
+        points, results = {True: "3PT", False: "2PT", None: "shot"}, {True: " make", False: " miss", None: ""}
+        return lambda row: points[row["is_3point"]] + results[row["is_make"]]
     for name in ("stat", "possession_type", "actual_stats", "type"):
         if name in columns:
             return lambda row: (_text(row[name]) or "play").replace("_", " ")
