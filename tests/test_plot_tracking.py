@@ -70,6 +70,7 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
     assert ends == pytest.approx(sorted(distances.values()))
     assert "Ezra Vance" in [label.get_text() for label in axes.get_yticklabels()]
     assert texts(axes).count("seen 100%") == 5
+    assert {label.get_fontsize() for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label)} == {8}
     # Without a row for one of two periods of equal length, half of the time is unseen.
     is_absent = [row["player_id"] == player(HOME, 0) and row["period"] == "Q1" for row in loads.to_dicts()]
     axes = sideline.plot.loads(loads.to_polars().filter([not absent for absent in is_absent]), Figure().subplots(), team_id=HOME)
@@ -85,6 +86,7 @@ def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Track
     axes = sideline.plot.matchups(matchups, Figure().subplots(), player_id=player(HOME, 0), players=tracking.players)
     rows = [row for row in matchups.to_pylist() if row["offense_player_id"] == player(HOME, 0) and row["shots"]]
     assert texts(axes).count("few shots") == len(rows)
+    assert {label.get_fontsize() for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label)} == {8}
     assert all(f"{row['makes']} of {row['shots']}" in texts(axes) for row in rows)
     lows = sorted(segment[0][0] for container in axes.containers for segment in container[2][0].get_segments())
     assert lows == pytest.approx(sorted(row["low_90"] for row in rows))

@@ -69,6 +69,7 @@ def loads(
     ax.set_yticks(
         np.arange(len(ids)), [plain(labels.get(int(player_id), str(int(player_id)))) for player_id in ids], fontsize=8
     )
+    ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("distance (m)", fontsize=8)
     ax.set_xlim(0, float(start.max()) * 1.15 or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
@@ -161,6 +162,7 @@ def matchups(
     ]
     ax.set_yticks(np.arange(len(order)), label, fontsize=8)
     ax.set_xlim(0, 1)
+    ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("makes / shots, with 90 % interval", fontsize=8)
     ax.spines[["top", "right"]].set_visible(False)
     return fit(ax)
