@@ -250,6 +250,10 @@ def test_teams_and_time_choose_the_games(tmp_path: Path, second: Service, archiv
     team = second.season.teams[0].id
     own = {event.id for event in second.season.events if event.is_game and team in event.team_ids}
     assert set(verdicts(archive, team_ids=team)) == set(verdicts(archive, team_ids=[str(team)])) == own != set(everything)
+    for teams in (987_654, [team, 987_654]):
+        with pytest.raises(ValueError, match="the archive has no game and no list of team 987654"):
+            archive.status(team_ids=teams)
+    assert archive.status(team_ids=team, since=NOW + timedelta(days=900)).num_rows == 0
     late = verdicts(archive, since=NOW - timedelta(days=3))
     assert set(late) < set(everything)
     with pytest.raises(ValueError, match="team_ids are numbers"):
@@ -282,6 +286,8 @@ def test_the_command_names_each_problem(tmp_path: Path, second: Service) -> None
     assert {"game_id", "table", "status", "reasons", "last_changed"} <= set(rows[0])
     assert {row["status"] for row in rows} <= set(SEVERITY)
     assert run("--since", "soon").returncode == 2
+    done = run("--teams", "987654", "--json")
+    assert (done.returncode, done.stdout) == (2, "") and "no game and no list of team 987654" in done.stderr
 
 
 def test_a_list_with_a_hole_concerns_the_games_that_may_be_in_its_range() -> None:

@@ -646,7 +646,7 @@ class Archive:
         "Now" is the later of this machine's clock and the service's clock at the last sync, or the archive's `clock`.
 
         Parameters:
-            team_ids: games of these teams; default: all.
+            team_ids: games of these teams; default: all. Raises `ValueError` for a team that the archive does not have.
             since: games that start at this time or later.
             correction_window: how long after its end a game may be corrected.
 

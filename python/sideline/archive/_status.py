@@ -101,7 +101,11 @@ def status(
     signatures_of_rows = stored_signatures(store)
     parts: list[pyarrow.Table] = [_arrow([])]
     starts: list[datetime | None] = []
+    unknown_teams = set(team_ids or ())
+    if unknown_teams:
+        unknown_teams -= set(_read.columns_of(store, "coverage", ("team_id",))["team_id"])
     for games, units in _parts(store, ledger):
+        unknown_teams.difference_update(*(game.teams for game in games))
         selected = [
             game
             for game in sorted(games, key=_order)
@@ -113,6 +117,9 @@ def status(
         at = {game.id: game.starts_at for game in selected}
         starts += [at[row["game_id"]] for row in rows]
         parts.append(_arrow(rows))
+    if unknown_teams:
+        teams = ", ".join(map(str, sorted(unknown_teams)))
+        raise ValueError(f"the archive has no game and no list of team {teams}: sideline sync --teams requests them")
     table = pa.concat_tables(parts).append_column("starts_at", pa.array(starts, pa.timestamp("us", "UTC")))
     # Sorting is stable: the tables of a game keep their order, and games without a start are last.
     table = table.sort_by([("starts_at", "ascending"), ("game_id", "ascending")]).drop_columns("starts_at")
