@@ -191,6 +191,15 @@ def test_a_fault_that_no_request_meets(sideline_simulator, sideline_client):
 def test_a_fault_of_the_marker(sideline_client):
     sideline_client.teams()
 
+def test_a_fault_of_a_service_requested_while_it_runs(request):
+    request.getfixturevalue("sideline_simulator").faults.add("*/shot", status=500)
+
+@pytest.mark.sideline(teams=4, games=8)
+def test_a_fault_of_its_own_service_requested_while_it_runs(request):
+    service = request.getfixturevalue("sideline_simulator")
+    assert len(service.teams) == 4
+    service.faults.add("*/shot", status=500)
+
 @pytest.mark.sideline(strict=False)
 def test_one_that_may(sideline_simulator):
     sideline_simulator.faults.add("*/shot", status=500)
@@ -208,10 +217,10 @@ def test_its_own_failure_comes_first(sideline_simulator):
 
 
 def test_a_fault_that_no_request_met_fails_its_test_unless_it_says_otherwise(project: Project) -> None:
-    text = project.pytest(STRICT, passed=2, failed=3)
+    text = project.pytest(STRICT, passed=2, failed=5)
     # Under CI, pytest's summary repeats each message in full.
     reports = text.partition("short test summary")[0]
-    assert reports.count("no request met faults.add('*/shot', status=500); correct its path") == 2
+    assert reports.count("no request met faults.add('*/shot', status=500); correct its path") == 4
     assert "1 == 2" in text
 
 

@@ -208,7 +208,7 @@ def test_the_schedule_is_a_day_long_by_default(service: sideline.Simulator) -> N
     assert [g["event_id"] for g in body["games"]] == expected
 
 
-@pytest.mark.parametrize("wrong", [{"stat": False}, ["stat"], ["restricted_teams"], "stats"])
+@pytest.mark.parametrize("wrong", [{"stat": False}, {"stats": "no"}, {"shots": 0}, {1: True}, ["stat"], [1], ["restricted_teams"], "stats"])
 def test_a_privilege_that_does_not_exist_is_refused(service: sideline.Simulator, wrong: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="privileges"):
         service.credentials.add("limited", "pw", privileges=wrong)

@@ -5,6 +5,7 @@ pytest loads this module whenever the package is installed, so it imports nothin
 """
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,8 @@ _SEED = 7
 _NOW = "2027-03-01T12:00:00Z"
 """The frozen clock, with which bodies are the same every day on every machine."""
 
-_SHARED = pytest.StashKey["Simulator"]()
+_SERVICES = pytest.StashKey[list["Simulator"]]()
+"""Those that run: the shared one, and the own one of the test."""
 
 _OPTIONS = ("seed", "teams", "games", "now", "sport", "location_rate", "faults", "strict")
 
@@ -61,8 +63,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Any, Any]":
     """Fail a test that added a fault which no request met: its path may be misspelt."""
     result = yield
-    service: Simulator | None = getattr(item, "funcargs", {}).get("sideline_simulator")
-    if service is not None and _options(item).get("strict", True) and (unused := service.faults.unused):
+    unused = [fault for service in item.config.stash.get(_SERVICES, []) for fault in service.faults.unused]
+    if unused and _options(item).get("strict", True):
         pytest.fail(
             f"no request met {', '.join(f'faults.{fault}' for fault in unused)}; correct its path, or mark the test "
             "with @pytest.mark.sideline(strict=False)",
@@ -73,11 +75,21 @@ def pytest_runtest_call(item: pytest.Item) -> "Generator[None, Any, Any]":
 
 @pytest.fixture(scope="session")
 def _sideline_season(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
+    with _serve(request, {}) as service:
+        yield service
+
+
+@contextmanager
+def _serve(request: pytest.FixtureRequest, options: dict[str, Any]) -> "Iterator[Simulator]":
     from .simulator import Simulator
 
-    with Simulator(seed=_SEED, now=_NOW) as service:
-        request.config.stash[_SHARED] = service
-        yield service
+    services = request.config.stash.setdefault(_SERVICES, [])
+    with Simulator(**{"seed": _SEED, "now": _NOW, **options}) as service:
+        services.append(service)
+        try:
+            yield service
+        finally:
+            services.remove(service)
 
 
 @pytest.fixture(scope="session")
@@ -90,11 +102,8 @@ def sideline_simulator(request: pytest.FixtureRequest) -> "Iterator[Simulator]":
     if options is None:
         yield request.getfixturevalue("_sideline_season")
         return
-    from .simulator import Simulator
-
-    season = {"seed": _SEED, "now": _NOW, **options}
-    faults = season.pop("faults", ())
-    with Simulator(**season) as service:
+    faults = options.get("faults", ())
+    with _serve(request, {name: value for name, value in options.items() if name != "faults"}) as service:
         for fault in faults:
             service.faults.add(**fault)
         yield service
@@ -120,8 +129,7 @@ def sideline_async_client(sideline_simulator: "Simulator") -> "Iterator[AsyncCli
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Remove faults that a test left in the shared simulator."""
-    service = item.config.stash.get(_SHARED, None)
-    if service is not None:
+    for service in item.config.stash.get(_SERVICES, []):
         service.faults.clear()
         service.streams.clear()
 

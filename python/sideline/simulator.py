@@ -265,11 +265,11 @@ def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[b
     """Return whether stats and shots may be read, and the teams that may not."""
     settings: dict[str, Any] = {"stats": True, "shots": True, "restricted_teams": ()}
     if isinstance(privileges, Mapping):
-        settings |= {name.lower(): value for name, value in privileges.items()}
+        settings |= {str(name).lower(): value for name, value in privileges.items()}
     elif isinstance(privileges, str):
         raise TypeError(f"privileges is a mapping or a list of names: write [{privileges!r}]")
     elif privileges is not None:
-        granted = {name.lower() for name in privileges}
+        granted = {str(name).lower() for name in privileges}
         settings |= {"stats": "stats" in granted, "shots": "shots" in granted} | dict.fromkeys(granted, True)
         if "restricted_teams" in granted:
             raise ValueError('restricted_teams is not a privilege: write privileges={"restricted_teams": [..]}')
@@ -277,7 +277,9 @@ def _privileges(privileges: Mapping[str, Any] | Iterable[str] | None) -> tuple[b
     if settings:
         hint = did_you_mean(next(iter(settings)), ("stats", "shots", "restricted_teams"))
         raise ValueError(f"privileges are stats, shots and restricted_teams, not {', '.join(settings)}{hint}")
-    return bool(stats), bool(shots), [restricted] if isinstance(restricted, (int, str)) else list(restricted)
+    if not (isinstance(stats, bool) and isinstance(shots, bool)):
+        raise TypeError(f"the privileges stats and shots are True or False, not {stats!r} and {shots!r}")
+    return stats, shots, [restricted] if isinstance(restricted, (int, str)) else list(restricted)
 
 
 class Simulator:

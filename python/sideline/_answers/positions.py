@@ -168,9 +168,10 @@ def _around(
     by_session = {} if is_lazy else locations.collect().partition_by("session_id", as_dict=True)
     for (session,), near in windows.group_by("session_id", maintain_order=True):
         if is_lazy:
-            zone = empty_frame.schema["t"].time_zone
+            time_type: Any = empty_frame.schema["t"]
             # Times are the same instants in each zone; without one they are in UTC.
-            ends = (pl.lit(end).cast(pl.Datetime("ms", zone)) for end in (near["start"].min(), near["end"].max()))
+            kind = pl.Datetime("ms", time_type.time_zone)
+            ends = (pl.lit(end).cast(kind) for end in (near["start"].min(), near["end"].max()))
             within = locations.filter(pl.col("session_id") == session, pl.col("t").is_between(*ends))
             found_rows = within.collect(engine="streaming")
         else:
