@@ -360,6 +360,27 @@ def test_the_state_of_a_game_names_the_column_that_it_lacks(name: str) -> None:
         metrics.game_state(TABLES["possessions"].drop(name), TABLES["possession_events"])
 
 
+@pytest.mark.parametrize("flag", [None, False])
+def test_player_0_is_the_team_whatever_its_flag_says(flag: bool | None) -> None:
+    """A flag that is unknown loses no player."""
+    box, possessions = TABLES["box_score"], TABLES["possessions"]
+    rows_without_flag = box.with_columns(is_team_total=pl.lit(flag, pl.Boolean))
+    for metric in ("usage", "per_36", "four_factors"):
+        assert getattr(metrics, metric)(rows_without_flag, possessions).equals(getattr(metrics, metric)(box, possessions)), metric
+
+
+def test_arguments_that_are_no_numbers_or_codes_are_refused() -> None:
+    box, possessions = TABLES["box_score"], TABLES["possessions"]
+    assert metrics.per_36(box, possessions, stats=["PTS", "PTS"]).columns == metrics.per_36(box, possessions, stats="PTS").columns
+    with pytest.raises(ValueError, match="the column team_name is of type String; numbers are needed"):
+        metrics.per_36(box.with_columns(team_name=pl.lit("Bears")), possessions, stats="team_name")
+    for length in (0, -5, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="per is .*; it must be a number of minutes above 0"):
+            metrics.pace(possessions, per=length)
+        with pytest.raises(ValueError, match="period_minutes is .*; it must be a number of minutes above 0"):
+            metrics.game_state(possessions, TABLES["possession_events"], period_minutes=length)
+
+
 def test_per_36_by_player_is_refused_as_minutes_are() -> None:
     with pytest.raises(ValueError, match="cannot be grouped by player_id"):
         metrics.per_36(STATS, POSSESSIONS, by="player_id")

@@ -64,7 +64,11 @@ def box_scores(source: object, measure: str, codes: Sequence[str], by: Sequence[
     missing = [code for code in codes if code not in boxes.columns or boxes[code].is_null().all()]
     if missing:
         raise MissingStat(measure, missing)
-    return boxes
+    pl = library("polars", "polars")
+    # Player 0 is the team; a row of another is the player's unless it says otherwise.
+    is_total = pl.col("is_team_total").fill_null(False) | (pl.col("player_id") == 0).fill_null(False)
+    flagged_boxes: polars.DataFrame = boxes.with_columns(is_team_total=is_total)
+    return flagged_boxes
 
 
 def check_once(rows: "polars.DataFrame", keys: Sequence[str]) -> "polars.DataFrame":
@@ -104,6 +108,10 @@ def check_columns(frame: "polars.DataFrame", argument: str, by: Sequence[str]) -
 
 def sum_by(frame: "polars.DataFrame", keys: Sequence[str], columns: Sequence[str]) -> "polars.DataFrame":
     pl = library("polars", "polars")
+    for name in columns:
+        kind = frame.schema[name]
+        if not (kind.is_numeric() or kind == pl.Null):
+            raise ValueError(f"the column {name} is of type {kind}; numbers are needed")
     return frame.group_by(keys).agg(pl.col(columns).sum()).sort(keys)
 
 

@@ -1,6 +1,7 @@
 """Metrics of playing time: possessions, minutes, pace, and stats relative to them."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ..._lazy import LazyModule
@@ -100,6 +101,8 @@ def pace(possessions: Source, *, by: str | Sequence[str] = (), per: float = 40.0
     [...]
     """
     pl = library("polars", "polars")
+    if not 0 < per < inf:
+        raise ValueError(f"per is {per}; it must be a number of minutes above 0")
     sums = sides_of_play(possessions, by).group_by(*by, "team_id").agg(sums_of_play()).sort(*by, "team_id")
     teams = sums.drop("points", "opponent_points")
     both_counts = pl.col("possessions") + pl.col("opponent_possessions")
@@ -129,6 +132,7 @@ def per_36(
     ['team_id', 'player_id', 'player_name', 'minutes', 'PTS', 'reason']
     """
     pl = library("polars", "polars")
+    stats = tuple(dict.fromkeys(stats)) if stats is not PER_36 else PER_36
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = line_keys(by)

@@ -1,5 +1,6 @@
 """The state of a game at each possession."""
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from ..._lazy import LazyModule
@@ -59,8 +60,10 @@ def game_state(
     if period_minutes is None:
         is_long = (pl.when(pl.col("kind") == "Q").then(clock).max() > 600).over(game)
         length = pl.when(pl.col("kind") == "H").then(1200.0).when(is_long.fill_null(False)).then(720.0).otherwise(600.0)
-    else:
+    elif 0 < period_minutes < inf:
         length = pl.lit(60.0 * period_minutes)
+    else:
+        raise ValueError(f"period_minutes is {period_minutes}; it must be a number of minutes above 0")
     later = pl.when(pl.col("kind") == "OT").then(0).when(pl.col("kind") == "H").then(2 - pl.col("number"))
     later = later.otherwise(4 - pl.col("number"))
     # A possession without a clock follows the one that started before it, or else starts its period.
