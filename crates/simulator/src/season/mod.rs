@@ -9,7 +9,7 @@
 //! | `substitutions`, `ball_screens`, `clocks` | who is on court, what an offence does before it shoots, clocks as strings |
 //! | `ledger` | events as stats, details, possessions and shots |
 //! | `feed`, `corrections`, `live` | messages of the live streams, corrections after the fact, games with clocks of their own |
-//! | `path`, `motion`, `tracking` | smooth ways, how ten players move so that the events are true, and what sensors tell of it |
+//! | `path`, `limits`, `motion`, `tracking` | smooth ways, what a body can do, how ten players move so that the events are true, and what sensors tell of it |
 //! | `figures` | what a game is drawn from, beside the figures of real games |
 //! | `practice`, `football` | the other events |
 //! | `events`, `links` | games and practices as the service shows them |
@@ -31,6 +31,7 @@ mod game_log;
 mod game_view;
 mod ids;
 mod ledger;
+mod limits;
 mod links;
 mod live;
 mod motion;

@@ -1,9 +1,12 @@
 //! The way of a player: keys in time, and the smooth path through them. A position is a function of time alone, so that any
 //! window can be computed; only sums, products and square roots, which every platform rounds alike.
 
+use super::limits::{Moment, follow, reachable};
 use super::rng::Rng;
+use std::cell::OnceCell;
+use std::ops::{Add, Mul, Sub};
 
-/// Metres a second on the way from key to key; the path itself is never faster.
+/// Metres a second on the way from key to key.
 const TOP: f64 = 6.9;
 /// What players are planned to run at, at most: the rest is for turns.
 const RUN: f64 = 5.4;
@@ -27,7 +30,7 @@ const COURT: Point = Point { x: 7500.0, y: 14_200.0 };
 
 impl Point {
     pub(super) fn towards(self, other: Point, part: f64) -> Point {
-        Point { x: self.x + (other.x - self.x) * part, y: self.y + (other.y - self.y) * part }
+        self + (other - self) * part
     }
 
     pub(super) fn distance(self, other: Point) -> f64 {
@@ -47,10 +50,40 @@ impl Point {
         if is_out { self.towards(Point::default(), reach / self.distance(Point::default()).max(1.0)) } else { goal }
     }
 
+    pub(super) fn length(self) -> f64 {
+        self.distance(Point::default())
+    }
+
+    /// No longer than this.
+    pub(super) fn shortened(self, length: f64) -> Point {
+        self.within(Point::default(), length)
+    }
+
     /// No farther than this from `other`.
     fn within(self, other: Point, reach: f64) -> Point {
         let (distance, reach) = (self.distance(other), reach.max(0.0));
         if distance <= reach { self } else { other.towards(self, reach / distance) }
+    }
+}
+
+impl Add for Point {
+    type Output = Point;
+    fn add(self, other: Point) -> Point {
+        Point { x: self.x + other.x, y: self.y + other.y }
+    }
+}
+
+impl Sub for Point {
+    type Output = Point;
+    fn sub(self, other: Point) -> Point {
+        Point { x: self.x - other.x, y: self.y - other.y }
+    }
+}
+
+impl Mul<f64> for Point {
+    type Output = Point;
+    fn mul(self, factor: f64) -> Point {
+        Point { x: self.x * factor, y: self.y * factor }
     }
 }
 
@@ -83,9 +116,9 @@ struct Bend {
     width: f64,
 }
 
-/// The longest `width`, and what a bend adds to a speed, in metres a second: if there is time, and at most.
-const BEND: f64 = 3600.0;
-const BEND_SPEEDS: [f64; 2] = [1.2, 1.5];
+/// The shortest and the longest `width`, and what a bend adds to a speed if there is time, in metres a second.
+const BENDS: [f64; 2] = [500.0, 3600.0];
+const BEND_SPEED: f64 = 1.2;
 /// The largest slope of the curve of a bend.
 const SLOPE: f64 = 1.54;
 
@@ -93,6 +126,9 @@ const SLOPE: f64 = 1.54;
 pub(super) struct Path {
     knots: Vec<Knot>,
     bends: Vec<Bend>,
+    /// Where the player must be at a time.
+    poses: Vec<(f64, Point)>,
+    run: OnceCell<Vec<(Moment, OnceCell<Vec<Moment>>)>>,
 }
 
 impl Path {
@@ -105,7 +141,7 @@ impl Path {
             let is_there_yet = next.checked_sub(1).is_some_and(|last| key.at < fixed[last].at + fixed[last].dwell);
             key.dwell > 0.0 || !(is_on_the_way || is_there_yet)
         });
-        let mut path = Path { knots: Vec::with_capacity(keys.len() * 3), bends: Vec::new() };
+        let mut path = Path { knots: Vec::with_capacity(keys.len() * 3), ..Path::default() };
         for (index, key) in keys.iter().enumerate() {
             let Some(last) = path.knots.last().copied() else {
                 path.push(key.at, key.place.unwrap_or_default());
@@ -175,7 +211,7 @@ impl Path {
     fn push(&mut self, at: f64, place: Point) {
         let sum = self.knots.last().map_or_else(Point::default, |last| {
             let half = (at - last.at) / 2.0;
-            Point { x: last.sum.x + (last.place.x + place.x) * half, y: last.sum.y + (last.place.y + place.y) * half }
+            last.sum + (last.place + place) * half
         });
         self.knots.push(Knot { at, place, sum });
     }
@@ -190,31 +226,57 @@ impl Path {
             (None, _) => (first, first.place),
         };
         let half = (t - from.at) / 2.0;
-        Point { x: from.sum.x + (from.place.x + place.x) * half, y: from.sum.y + (from.place.y + place.y) * half }
+        from.sum + (from.place + place) * half
     }
 
+    /// Where the player is: as near to the way as he can be.
     pub(super) fn at(&self, t: f64) -> Point {
+        let run = self.run.get_or_init(|| self.run());
+        let next = run.partition_point(|leg| leg.0.at <= t);
+        let (Some((from, leg)), Some((to, _))) = (next.checked_sub(1).map(|leg| &run[leg]), run.get(next)) else {
+            return self.way(t);
+        };
+        let leg = leg.get_or_init(|| follow(*from, *to, |t| self.way(t)));
+        leg[leg.partition_point(|moment| moment.at <= t).max(1) - 1].after(t).place
+    }
+
+    fn run(&self) -> Vec<(Moment, OnceCell<Vec<Moment>>)> {
+        let (Some(first), Some(last)) = (self.knots.first(), self.knots.last()) else { return Vec::new() };
+        let start = Moment { at: first.at - MEAN, place: first.place, ..Moment::default() };
+        let end = (last.at + 5000.0, last.place);
+        let mut run = vec![(start, OnceCell::new())];
+        let mut before = start;
+        for (at, place) in self.poses.iter().copied().chain([end]) {
+            let velocity = (self.way(at + 40.0) - self.way(at - 40.0)) * (1.0 / 80.0);
+            before = reachable(before, Moment { at, place, velocity, ..Moment::default() });
+            run.push((before, OnceCell::new()));
+        }
+        run
+    }
+
+    /// Where the player would be without limits.
+    pub(super) fn way(&self, t: f64) -> Point {
         let (before, after) = (self.sum(t - MEAN), self.sum(t + MEAN));
         let place = Point { x: (after.x - before.x) / (2.0 * MEAN), y: (after.y - before.y) / (2.0 * MEAN) };
-        let first = self.bends.partition_point(|bend| bend.at <= t - BEND);
-        self.bends[first..].iter().take_while(|bend| bend.at < t + BEND).fold(place, |place, bend| {
+        let first = self.bends.partition_point(|bend| bend.at <= t - BENDS[1]);
+        self.bends[first..].iter().take_while(|bend| bend.at < t + BENDS[1]).fold(place, |place, bend| {
             let part = (t - bend.at) / bend.width;
             let share = (1.0 - part * part).max(0.0);
-            Point { x: place.x + bend.aside.x * share * share, y: place.y + bend.aside.y * share * share }
+            place + bend.aside * share * share
         })
     }
 
     /// Leads the path through a place, where two keys are too near to each other for it; later times come later.
     pub(super) fn bend(&mut self, at: f64, place: Point) {
-        let before = self.at(at);
+        self.poses.push((at, place));
+        let before = self.way(at);
         let way = before.distance(place);
         if way < 1.0 {
             return;
         }
         // The bend before is over at its own time: what is true then stays true.
-        let since = self.bends.last().map_or(BEND, |last| at - last.at);
-        let [slow, fast] = BEND_SPEEDS.map(|speed| way * SLOPE / speed);
-        let width = slow.clamp(500.0, BEND).min(since.max(fast));
-        self.bends.push(Bend { at, aside: Point { x: place.x - before.x, y: place.y - before.y }, width });
+        let longest = self.bends.last().map_or(BENDS[1], |last| (at - last.at).clamp(BENDS[0], BENDS[1]));
+        let width = (way * SLOPE / BEND_SPEED).clamp(BENDS[0], longest);
+        self.bends.push(Bend { at, aside: place - before, width });
     }
 }

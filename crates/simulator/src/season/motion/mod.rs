@@ -79,12 +79,10 @@ impl Motion {
         self.paths[event.side][event.member].bend(at, place);
         for member in possession.on_court[1 - event.side] {
             let path = &mut self.paths[1 - event.side][member];
-            let away = path.at(at).distance(place);
-            if member == defender {
-                path.bend(at, place.beyond(path.at(at), gap));
-            } else if away < gap + CLEARANCE {
-                path.bend(at, place.beyond(path.at(at), gap + CLEARANCE));
-            }
+            let way = path.way(at);
+            let is_clear = member != defender && way.distance(place) >= gap + CLEARANCE;
+            let reach = if member == defender { gap } else { gap + CLEARANCE };
+            path.bend(at, if is_clear { way } else { place.beyond(way, reach) });
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::model::locations::Location;
+use crate::season::game_log::{Act, GamePossession, PlayEvent};
 use crate::season::motion::Motion;
+use crate::season::path::Point;
 
 #[test]
 fn locations_are_ten_players_and_the_ball_on_a_grid_and_nobody_jumps() {
@@ -75,6 +77,54 @@ fn some_possessions_are_defended_in_a_zone_and_shift_with_the_ball() {
     assert!((0.05..0.16).contains(&share), "{share}");
     assert!(man < 2.6 && zone > man + 0.6, "{man} m man to man, {zone} m in a zone");
     assert!(with_ball * 4 > shifts.len() * 3, "{with_ball} of {}", shifts.len());
+}
+
+/// At every moment, not only on average over a frame: of places 20 ms apart, in games of several seeds.
+#[test]
+fn nobody_exceeds_the_limits_to_be_where_events_need_him() {
+    for seed in [1, 7, 8, 2027] {
+        let season = Season::new(seed, Sport::Basketball, 16, 40, NOW);
+        for game in 0..3 {
+            let log = season.play(game).unwrap();
+            for (part, period) in log.periods.iter().enumerate() {
+                let motion = Motion::new(seed, &log.sides, period, log.periods.get(part + 1));
+                for possession in &period.possessions {
+                    for side in 0..2 {
+                        for member in possession.on_court[side] {
+                            let places = (possession.started_at..possession.ended_at).step_by(20);
+                            check_limits(places.map(|at| motion.player(side, member, at)));
+                        }
+                    }
+                    for event in &possession.play_events {
+                        check_release(&motion, possession, event);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_limits(places: impl Iterator<Item = Point>) {
+    let (mut last, mut last_velocity) = (None, None);
+    for place in places {
+        assert!(place.x.abs() < 7620.0 && place.y.abs() < 14_326.0, "{place:?}");
+        let velocity = last.map(|last| (place - last) * (1.0 / 20.0));
+        if let (Some(velocity), Some(last_velocity)) = (velocity, last_velocity) {
+            let acceleration = (velocity - last_velocity) * 50.0;
+            assert!(velocity.length() <= 8.5 && acceleration.length() <= 5.0, "{velocity:?} {acceleration:?}");
+        }
+        (last, last_velocity) = (Some(place), velocity);
+    }
+}
+
+fn check_release(motion: &Motion, possession: &GamePossession, event: &PlayEvent) {
+    let Act::Shot { defender, gap, .. } = event.act else { return };
+    let place = Point { x: event.place.x as f64, y: event.place.y as f64 };
+    assert!(motion.player(event.side, event.member, event.at).distance(place) < 1.0, "{event:?}");
+    for member in possession.on_court[1 - event.side] {
+        let away = motion.player(1 - event.side, member, event.at).distance(place) - gap as f64;
+        assert!(if member == defender { away.abs() < 10.0 } else { away > 100.0 }, "{event:?} {member} {away}");
+    }
 }
 
 #[test]

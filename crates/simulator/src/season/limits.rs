@@ -1,0 +1,130 @@
+//! How a player keeps to a way within what a body can do: speed and acceleration have limits at every moment, and the
+//! poses, where he must be in time, come first.
+
+use super::court;
+use super::path::Point;
+
+/// Metres a second.
+const SPEED: f64 = 8.4;
+/// Millimetres by milliseconds squared.
+const ACCELERATION: f64 = 0.0049;
+/// Milliseconds between decisions.
+const STEP: f64 = 100.0;
+/// How fast a distance from the way shrinks, per millisecond.
+const PULL: f64 = 0.0035;
+/// In what time a player changes his speed: in so many times the least, or in shares of the time to a pose.
+const QUICK: [f64; 3] = [1.05, 1.3, 2.0];
+const SHARES: [f64; 3] = [0.22, 0.36, 0.5];
+
+/// A moment of a player; the acceleration stays until the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moment {
+    pub at: f64,
+    pub place: Point,
+    pub velocity: Point,
+    pub acceleration: Point,
+}
+
+impl Moment {
+    pub(super) fn after(self, at: f64) -> Moment {
+        let time = at - self.at;
+        let place = self.place + self.velocity * time + self.acceleration * (time * time / 2.0);
+        Moment { at, place, velocity: self.velocity + self.acceleration * time, ..self }
+    }
+
+    /// The farthest that he comes in this time in each direction before he turns.
+    fn turn(self, time: f64) -> Point {
+        let until = |velocity: f64, acceleration: f64| match velocity * acceleration < 0.0 {
+            true => (-velocity / acceleration).min(time),
+            false => 0.0,
+        };
+        let [x, y] = [until(self.velocity.x, self.acceleration.x), until(self.velocity.y, self.acceleration.y)]
+            .map(|time| self.after(self.at + time).place);
+        Point { x: x.x, y: y.y }
+    }
+
+    /// Where he would come to a stop.
+    fn stop(self) -> Point {
+        self.place + self.velocity * (self.velocity.length() / (2.0 * ACCELERATION))
+    }
+
+    /// Whether he can stop on the court, and have come from a stop on it.
+    fn has_room(&self) -> bool {
+        is_inside(self.stop()) && is_inside(self.place * 2.0 - self.stop())
+    }
+
+    /// With the acceleration that leads back to a way, whose next points these are.
+    fn drawn_to(self, [start, middle, end]: [Point; 3], time: f64) -> Moment {
+        let turn = (start + end - middle * 2.0) * (4.0 / (time * time));
+        let velocity = (end - start) * (1.0 / time) - turn * (time / 2.0);
+        let wish = turn + (velocity - self.velocity) * (2.0 * PULL) + (start - self.place) * (PULL * PULL);
+        let next = (self.velocity + wish.shortened(ACCELERATION) * time).shortened(SPEED);
+        Moment { acceleration: (next - self.velocity) * (1.0 / time), ..self }
+    }
+}
+
+/// From one moment to another, where this is possible within the limits and on the court: with a new speed first, then
+/// at that speed, then with the last one.
+fn approach(from: Moment, to: Moment) -> Option<[Moment; 3]> {
+    let time = to.at - from.at;
+    let mean = (to.place - from.place) * (1.0 / time);
+    let least = 1.0 + (mean - from.velocity).length().max((mean - to.velocity).length()) / ACCELERATION;
+    let quick = QUICK.map(|times| times * least).into_iter().filter(|change| *change < time / 2.0);
+    quick.chain(SHARES.map(|share| share * time)).find_map(|change| {
+        let way = to.place - from.place - (from.velocity + to.velocity) * (change / 2.0);
+        let speed = way * (1.0 / (time - change));
+        let [first, last] = [speed - from.velocity, to.velocity - speed].map(|turn| turn * (1.0 / change));
+        let is_possible = speed.length() <= SPEED && first.length().max(last.length()) <= ACCELERATION;
+        let start = Moment { acceleration: first, ..from };
+        let even = Moment { acceleration: Point::default(), ..start.after(from.at + change) };
+        let end = Moment { acceleration: last, ..even.after(to.at - change) };
+        let turns = [start.turn(change), even.place, end.place, end.turn(change)];
+        (is_possible && turns.into_iter().all(is_inside)).then_some([start, even, end])
+    })
+}
+
+fn is_inside(place: Point) -> bool {
+    place.x.abs() < court::HALF_WIDTH as f64 - 30.0 && place.y.abs() < court::HALF_LENGTH as f64 - 30.0
+}
+
+/// The moment that is wanted, or the one nearest to it that can be reached: first its velocity gives way, then its place.
+pub(super) fn reachable(from: Moment, to: Moment) -> Moment {
+    let is_reached = |goal: &Moment| goal.has_room() && approach(from, *goal).is_some();
+    let slowed = |goal: Moment| {
+        (0..=8).rev().map(move |part| Moment { velocity: goal.velocity * (f64::from(part) / 8.0), ..goal })
+    };
+    let rush = Moment { velocity: (to.place - from.place) * (2.0 / (to.at - from.at)) - from.velocity, ..to };
+    let stop = Moment { place: from.stop(), velocity: Point::default(), ..to };
+    let sure = slowed(rush).find(is_reached).unwrap_or(stop);
+    let wanted = slowed(to).find(Moment::has_room).unwrap_or(stop);
+    let between = |part: i32| {
+        let part = f64::from(part) / 50.0;
+        let (place, velocity) = (sure.place.towards(wanted.place, part), sure.velocity.towards(wanted.velocity, part));
+        Moment { place, velocity, ..to }
+    };
+    (0..=50).rev().map(between).find(is_reached).unwrap_or(sure)
+}
+
+/// The moments from one to another along a way, as near to it as the limits let.
+pub(super) fn follow(from: Moment, to: Moment, way: impl Fn(f64) -> Point) -> Vec<Moment> {
+    let (mut now, mut goal, mut moments) = (from, way(from.at), Vec::new());
+    let mut plan = approach(from, to).unwrap_or([from; 3]);
+    while now.at < to.at {
+        let until = now.at + STEP;
+        let points = [goal, way(now.at + STEP / 2.0), way(until)];
+        let wish = now.drawn_to(points, STEP);
+        let next = wish.after(until);
+        if let Some(new_plan) = Some(next).filter(|next| next.at < to.at).and_then(|next| approach(next, to)) {
+            moments.push(wish);
+            (now, goal, plan) = (next, points[2], new_plan);
+            continue;
+        }
+        // From there the pose would be out of reach: this much longer the last plan is followed.
+        let phase = plan.iter().rposition(|phase| phase.at <= now.at).unwrap_or(0);
+        let end = plan.get(phase + 1).map_or(to.at, |phase| phase.at).min(until);
+        moments.push(plan[phase].after(now.at));
+        now = plan[phase].after(end);
+        goal = way(end);
+    }
+    moments
+}
