@@ -318,6 +318,19 @@ def test_a_session_without_a_player_is_unseen_time() -> None:
     assert {row["seen_share"] for row in sideline.Tracking([first, other_game]).loads(by="player_id").to_dicts()} == {1.0}
 
 
+def test_a_share_is_of_time_and_not_of_frames() -> None:
+    fine, coarse = (TrackedGame(Sensors(seconds=30, rate=rate)).locations() for rate in (10, 2))
+    is_late = pa.compute.greater(pa.compute.cast(fine["t"], pa.int64()), START + 15_000)
+    is_his = pa.compute.equal(pa.compute.fill_null(fine["player_id"], 0), player(HOME, 2))
+    half_seen = fine.filter(pa.compute.invert(pa.compute.and_(is_late, is_his)))
+    coarse = coarse.set_column(0, "session_id", pa.array(["s-2"] * len(coarse)))
+    coarse = coarse.set_column(2, "t", pa.compute.add(coarse["t"], pa.scalar(3_600_000, pa.duration("ms"))))
+    rows = sideline.Tracking([half_seen, coarse]).loads(by="player_id").to_dicts()
+    shares = {row["player_id"]: row["seen_share"] for row in rows}
+    assert shares.pop(player(HOME, 2)) == pytest.approx(0.75, abs=0.01)
+    assert set(shares.values()) == {1.0}
+
+
 def test_a_window_is_a_small_tracking(perfect: sideline.Tracking) -> None:
     row = perfect.defenders().to_dicts()[4]
     near = perfect.window(row, before=2, after=timedelta(seconds=1))

@@ -222,8 +222,8 @@ def test_a_possession_without_its_times_is_not_lost() -> None:
         assert set(tracking.matchups()["guarded_s"]) == {None}
 
 
-@pytest.mark.parametrize("unit", [1000, 304.8])
-def test_metres_and_feet_are_no_millimetres(unit: float) -> None:
+@pytest.mark.parametrize("unit", [1000, 304.8, 25.4, 10])
+def test_metres_feet_inches_and_centimetres_are_no_millimetres(unit: float) -> None:
     positions = locations(standing(FIVES, 5))
     with pytest.raises(ValueError, match="they must be millimetres"):
         sideline.Tracking(positions.with_columns(pl.col("x", "y") / unit))

@@ -24,8 +24,9 @@ const EFFORT_S: f64 = 0.3;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     pub tracked_s: f64,
-    pub frames_expected: f64,
-    pub frames_seen: f64,
+    /// The time of the frames that there are, and of those with the player.
+    pub expected_s: f64,
+    pub seen_s: f64,
     /// Metres in each speed band.
     pub bands_m: [f64; 5],
     pub sprints: u32,
@@ -51,8 +52,8 @@ impl Load {
             self.has_efforts && (other.has_efforts || other.tracked_s == 0.0)
         };
         self.tracked_s += other.tracked_s;
-        self.frames_expected += other.frames_expected;
-        self.frames_seen += other.frames_seen;
+        self.expected_s += other.expected_s;
+        self.seen_s += other.seen_s;
         self.sprints += other.sprints;
         self.peak_mps = self.peak_mps.max(other.peak_mps);
         for (band, metres) in self.bands_m.iter_mut().zip(other.bands_m) {
@@ -88,18 +89,22 @@ pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
 fn count_frames(session: &Session, track: &Track, loads: &mut [Load]) {
     let until = |t_ms: i64| track.t_ms.partition_point(|t| *t < t_ms);
     for (period, load) in session.periods.iter().zip(loads) {
-        load.frames_expected = frames_expected(session, period);
-        load.frames_seen = (until(period.end_ms) - until(period.start_ms)) as f64;
+        load.expected_s = expected_s(session, period);
+        load.seen_s = (until(period.end_ms) - until(period.start_ms)) as f64 * frame_s(session);
     }
 }
 
-/// The frames of a period of a session at its rate.
-pub(crate) fn frames_expected(session: &Session, period: &Period) -> f64 {
+fn frame_s(session: &Session) -> f64 {
+    session.frame_s().max(1e-3)
+}
+
+/// The time of the frames of a period of a session at its rate: sessions of several rates are added.
+pub(crate) fn expected_s(session: &Session, period: &Period) -> f64 {
     let Some((first, last)) = session.extent_ms() else { return 0.0 };
     let (start, end) = (period.start_ms.max(first), period.end_ms.min(last));
     // The last frame has no step after it.
     let is_last = u8::from(end == last && start <= last);
-    ((end - start).max(0) as f64 / 1000.0 / session.frame_s().max(1e-3) + f64::from(is_last)).round()
+    ((end - start).max(0) as f64 / 1000.0 / frame_s(session) + f64::from(is_last)).round() * frame_s(session)
 }
 
 fn add_steps(session: &Session, path: &Path, smoothing: &Smoothing, noise: f64, bands: [f64; 4], loads: &mut [Load]) {

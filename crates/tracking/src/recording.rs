@@ -1,6 +1,6 @@
 //! The sessions of a game, or of many.
 
-use crate::loads::{Load, frames_expected, loads};
+use crate::loads::{Load, expected_s, loads};
 use crate::parallel;
 use crate::session::Session;
 use crate::track::{Object, Track};
@@ -92,7 +92,7 @@ pub fn loads_by_group(sessions: &[RecordedSession], groups: LoadGroups, bands: [
         for period in &entry.session.periods {
             let place = places.get(&key((entry, period.label.as_ref()), player, groups));
             if let Some(group) = place.and_then(|place| rows.get_mut(*place)) {
-                group.load.frames_expected += frames_expected(&entry.session, period);
+                group.load.expected_s += expected_s(&entry.session, period);
             }
         }
     }

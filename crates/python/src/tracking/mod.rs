@@ -51,7 +51,7 @@ impl CoreTracking {
             for batch in read::batches(&locations)? {
                 reader.add_locations(&batch)?;
             }
-            reader.check_unit()?;
+            reader.check_unit(&court)?;
             let mut all_shots = Vec::new();
             for batch in read::batches(&shots)? {
                 all_shots.extend(event_rows("shots", &batch)?);

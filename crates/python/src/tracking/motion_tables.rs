@@ -196,7 +196,7 @@ pub(super) fn loads(sessions: &[RecordedSession], groups: LoadGroups, bands: [f6
 }
 
 fn share(load: &Load) -> Option<f64> {
-    (load.frames_expected > 0.0).then(|| (load.frames_seen / load.frames_expected).min(1.0))
+    (load.expected_s > 0.0).then(|| (load.seen_s / load.expected_s).min(1.0))
 }
 
 fn load_reason(row: &GroupLoad) -> Option<Reason> {

@@ -29,8 +29,10 @@ pub(super) struct EventRow {
     pub(super) service_defenders: Option<Vec<i64>>,
 }
 
-/// Half the length of a court is 47 feet.
+/// Half the length of a court is 47 feet: of three objects one is farther from the centre than so many millimetres.
 const MAX_WRONG_UNIT_MM: f64 = 60.0;
+/// Of ten, one is farther than this share of half the length, which centimetres and inches reach nowhere on the court.
+const MAX_WRONG_UNIT_SHARE: f64 = 0.115;
 
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.
 const MAX_OUTSIDE_MS: i64 = 60_000;
@@ -235,10 +237,14 @@ impl SessionReader {
         Ok(())
     }
 
-    /// Raises if three objects or more of a session are always within centimetres of the centre: their unit is another one.
-    pub(super) fn check_unit(&self) -> PyResult<()> {
-        let is_small =
-            |parts: &SessionParts| parts.tracks.len() > 2 && parts.largest > 0.0 && parts.largest < MAX_WRONG_UNIT_MM;
+    /// Raises if the objects of a session are always so near to the centre that their unit is another one.
+    pub(super) fn check_unit(&self, court: &Court) -> PyResult<()> {
+        let limit = |parts: &SessionParts| match parts.tracks.len() {
+            0..3 => 0.0,
+            3..10 => MAX_WRONG_UNIT_MM,
+            _ => MAX_WRONG_UNIT_SHARE * 1000.0 * court.half_length,
+        };
+        let is_small = |parts: &SessionParts| parts.largest > 0.0 && parts.largest < limit(parts);
         match self.sessions.iter().find(|(_, parts)| is_small(parts)) {
             Some((_, parts)) => Err(PyValueError::new_err(format!(
                 "locations: no x or y is larger than {}; they must be millimetres from the centre of the court",
