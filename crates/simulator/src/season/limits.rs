@@ -48,9 +48,10 @@ impl Moment {
         self.place + self.velocity * (self.velocity.length() / (2.0 * ACCELERATION))
     }
 
-    /// Whether he can stop on the court, and have come from a stop on it.
+    /// Whether he can be so fast, and stop on the court, and have come from a stop on it.
     fn has_room(&self) -> bool {
-        is_inside(self.stop()) && is_inside(self.place * 2.0 - self.stop())
+        let stop = self.stop();
+        self.velocity.length() <= SPEED && is_inside(stop) && is_inside(self.place * 2.0 - stop)
     }
 
     /// With the acceleration that leads back to a way, whose next points these are.
@@ -58,7 +59,7 @@ impl Moment {
         let turn = (start + end - middle * 2.0) * (4.0 / (time * time));
         let velocity = (end - start) * (1.0 / time) - turn * (time / 2.0);
         let wish = turn + (velocity - self.velocity) * (2.0 * PULL) + (start - self.place) * (PULL * PULL);
-        let next = (self.velocity + wish.shortened(ACCELERATION) * time).shortened(SPEED);
+        let next = (self.velocity + wish.at_most(ACCELERATION) * time).at_most(SPEED);
         Moment { acceleration: (next - self.velocity) * (1.0 / time), ..self }
     }
 }
@@ -83,6 +84,20 @@ fn approach(from: Moment, to: Moment) -> Option<[Moment; 3]> {
     })
 }
 
+/// To a stop, and then no farther.
+fn brake(from: Moment) -> [Moment; 3] {
+    let time = 1.0 + from.velocity.length() / ACCELERATION;
+    let start = Moment { acceleration: from.velocity * (-1.0 / time), ..from };
+    let rest = Moment { velocity: Point::default(), acceleration: Point::default(), ..start.after(from.at + time) };
+    [start, rest, rest]
+}
+
+/// The moment at a time after the first of these.
+pub(super) fn moment_at(moments: &[Moment], at: f64) -> Moment {
+    let after = moments.partition_point(|moment| moment.at <= at);
+    moments[after.max(1) - 1].after(at)
+}
+
 fn is_inside(place: Point) -> bool {
     place.x.abs() < court::HALF_WIDTH as f64 - 30.0 && place.y.abs() < court::HALF_LENGTH as f64 - 30.0
 }
@@ -90,16 +105,15 @@ fn is_inside(place: Point) -> bool {
 /// The moment that is wanted, or the one nearest to it that can be reached: first its velocity gives way, then its place.
 pub(super) fn reachable(from: Moment, to: Moment) -> Moment {
     let is_reached = |goal: &Moment| goal.has_room() && approach(from, *goal).is_some();
-    let slowed = |goal: Moment| {
+    let slower = |goal: Moment| {
         (0..=8).rev().map(move |part| Moment { velocity: goal.velocity * (f64::from(part) / 8.0), ..goal })
     };
     let rush = Moment { velocity: (to.place - from.place) * (2.0 / (to.at - from.at)) - from.velocity, ..to };
-    let stop = Moment { place: from.stop(), velocity: Point::default(), ..to };
-    let sure = slowed(rush).find(is_reached).unwrap_or(stop);
-    let wanted = slowed(to).find(Moment::has_room).unwrap_or(stop);
+    let sure = slower(rush).find(is_reached).unwrap_or_else(|| moment_at(&brake(from), to.at));
+    let goal = slower(to).find(Moment::has_room).unwrap_or(sure);
     let between = |part: i32| {
         let part = f64::from(part) / 50.0;
-        let (place, velocity) = (sure.place.towards(wanted.place, part), sure.velocity.towards(wanted.velocity, part));
+        let (place, velocity) = (sure.place.towards(goal.place, part), sure.velocity.towards(goal.velocity, part));
         Moment { place, velocity, ..to }
     };
     (0..=50).rev().map(between).find(is_reached).unwrap_or(sure)
@@ -108,7 +122,7 @@ pub(super) fn reachable(from: Moment, to: Moment) -> Moment {
 /// The moments from one to another along a way, as near to it as the limits let.
 pub(super) fn follow(from: Moment, to: Moment, way: impl Fn(f64) -> Point) -> Vec<Moment> {
     let (mut now, mut goal, mut moments) = (from, way(from.at), Vec::new());
-    let mut plan = approach(from, to).unwrap_or([from; 3]);
+    let mut plan = approach(from, to).unwrap_or_else(|| brake(from));
     while now.at < to.at {
         let until = now.at + STEP;
         let points = [goal, way(now.at + STEP / 2.0), way(until)];
@@ -120,10 +134,11 @@ pub(super) fn follow(from: Moment, to: Moment, way: impl Fn(f64) -> Point) -> Ve
             continue;
         }
         // From there the pose would be out of reach: this much longer the last plan is followed.
-        let phase = plan.iter().rposition(|phase| phase.at <= now.at).unwrap_or(0);
-        let end = plan.get(phase + 1).map_or(to.at, |phase| phase.at).min(until);
-        moments.push(plan[phase].after(now.at));
-        now = plan[phase].after(end);
+        let next_phase = plan.iter().map(|phase| phase.at).find(|at| *at > now.at);
+        let end = next_phase.unwrap_or(to.at).min(until).min(to.at);
+        now = moment_at(&plan, now.at);
+        moments.push(now);
+        now = now.after(end);
         goal = way(end);
     }
     moments

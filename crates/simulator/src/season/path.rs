@@ -1,7 +1,7 @@
 //! The way of a player: keys in time, and the smooth path through them. A position is a function of time alone, so that any
 //! window can be computed; only sums, products and square roots, which every platform rounds alike.
 
-use super::limits::{Moment, follow, reachable};
+use super::limits::{Moment, follow, moment_at, reachable};
 use super::rng::Rng;
 use std::cell::OnceCell;
 use std::ops::{Add, Mul, Sub};
@@ -55,7 +55,7 @@ impl Point {
     }
 
     /// No longer than this.
-    pub(super) fn shortened(self, length: f64) -> Point {
+    pub(super) fn at_most(self, length: f64) -> Point {
         self.within(Point::default(), length)
     }
 
@@ -237,7 +237,7 @@ impl Path {
             return self.way(t);
         };
         let leg = leg.get_or_init(|| follow(*from, *to, |t| self.way(t)));
-        leg[leg.partition_point(|moment| moment.at <= t).max(1) - 1].after(t).place
+        moment_at(leg, t).place
     }
 
     fn run(&self) -> Vec<(Moment, OnceCell<Vec<Moment>>)> {

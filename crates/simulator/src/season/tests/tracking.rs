@@ -3,8 +3,10 @@
 use super::*;
 use crate::model::locations::Location;
 use crate::season::game_log::{Act, GamePossession, PlayEvent};
+use crate::season::limits::{Moment, follow, reachable};
 use crate::season::motion::Motion;
 use crate::season::path::Point;
+use crate::season::rng::Rng;
 
 #[test]
 fn locations_are_ten_players_and_the_ball_on_a_grid_and_nobody_jumps() {
@@ -100,6 +102,29 @@ fn nobody_exceeds_the_limits_to_be_where_events_need_him() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Whatever is asked: the pose gives way, and never the limits.
+#[test]
+fn a_pose_out_of_reach_gives_way() {
+    let mut rng = Rng::with_key(1, &[]);
+    for _ in 0..2000 {
+        let mut draw = |x: i64, y: i64| Point { x: rng.within(-x, x) as f64, y: rng.within(-y, y) as f64 };
+        let (from, to, way) = (draw(5000, 11_000), draw(7400, 14_000), draw(9000, 16_000));
+        let [start, end] = [draw(3000, 3000), draw(8000, 8000)].map(|velocity| velocity * 0.001);
+        let at = rng.within(1, 6000) as f64;
+        let from = Moment { place: from, velocity: start, ..Moment::default() };
+        let to = reachable(from, Moment { at, place: to, velocity: end, ..Moment::default() });
+        let mut moments = follow(from, to, |t| way * (t / 3000.0).min(1.0));
+        moments.push(to);
+        for pair in moments.windows(2) {
+            let end = pair[0].after(pair[1].at);
+            assert!(end.place.distance(pair[1].place) < 0.01, "{from:?} {to:?} {pair:?}");
+            assert!(end.velocity.distance(pair[1].velocity) < 1e-5, "{from:?} {to:?} {pair:?}");
+            assert!(pair[0].acceleration.length() <= 0.005 && end.velocity.length() <= 8.5, "{pair:?}");
+            assert!(end.place.x.abs() < 7620.0 && end.place.y.abs() < 14_326.0, "{pair:?}");
         }
     }
 }
