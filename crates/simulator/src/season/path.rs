@@ -1,7 +1,7 @@
 //! The way of a player: keys in time, and the smooth path through them. A position is a function of time alone, so that any
 //! window can be computed; only sums, products and square roots, which every platform rounds alike.
 
-use super::limits::{Moment, follow, moment_at, reachable};
+use super::limits::{Stride, follow, reachable, stride_at};
 use super::rng::Rng;
 use std::cell::OnceCell;
 use std::ops::{Add, Mul, Sub};
@@ -128,7 +128,7 @@ pub(super) struct Path {
     bends: Vec<Bend>,
     /// Where the player must be at a time.
     poses: Vec<(f64, Point)>,
-    run: OnceCell<Vec<(Moment, OnceCell<Vec<Moment>>)>>,
+    run: OnceCell<Vec<(Stride, OnceCell<Vec<Stride>>)>>,
 }
 
 impl Path {
@@ -237,18 +237,18 @@ impl Path {
             return self.way(t);
         };
         let leg = leg.get_or_init(|| follow(*from, *to, |t| self.way(t)));
-        moment_at(leg, t).place
+        stride_at(leg, t).place
     }
 
-    fn run(&self) -> Vec<(Moment, OnceCell<Vec<Moment>>)> {
+    fn run(&self) -> Vec<(Stride, OnceCell<Vec<Stride>>)> {
         let (Some(first), Some(last)) = (self.knots.first(), self.knots.last()) else { return Vec::new() };
-        let start = Moment { at: first.at - MEAN, place: first.place, ..Moment::default() };
+        let start = Stride { at: first.at - MEAN, place: first.place, ..Stride::default() };
         let end = (last.at + 5000.0, last.place);
         let mut run = vec![(start, OnceCell::new())];
         let mut before = start;
         for (at, place) in self.poses.iter().copied().chain([end]) {
             let velocity = (self.way(at + 40.0) - self.way(at - 40.0)) * (1.0 / 80.0);
-            before = reachable(before, Moment { at, place, velocity, ..Moment::default() });
+            before = reachable(before, Stride { at, place, velocity, ..Stride::default() });
             run.push((before, OnceCell::new()));
         }
         run

@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::locations::Location;
 use crate::season::game_log::{Act, GamePossession, PlayEvent};
-use crate::season::limits::{Moment, follow, reachable};
+use crate::season::limits::{Stride, follow, reachable};
 use crate::season::motion::Motion;
 use crate::season::path::Point;
 use crate::season::rng::Rng;
@@ -115,11 +115,11 @@ fn a_pose_out_of_reach_gives_way() {
         let (from, to, way) = (draw(5000, 11_000), draw(7400, 14_000), draw(9000, 16_000));
         let [start, end] = [draw(3000, 3000), draw(8000, 8000)].map(|velocity| velocity * 0.001);
         let at = rng.within(1, 6000) as f64;
-        let from = Moment { place: from, velocity: start, ..Moment::default() };
-        let to = reachable(from, Moment { at, place: to, velocity: end, ..Moment::default() });
-        let mut moments = follow(from, to, |t| way * (t / 3000.0).min(1.0));
-        moments.push(to);
-        for pair in moments.windows(2) {
+        let from = Stride { place: from, velocity: start, ..Stride::default() };
+        let to = reachable(from, Stride { at, place: to, velocity: end, ..Stride::default() });
+        let mut strides = follow(from, to, |t| way * (t / 3000.0).min(1.0));
+        strides.push(to);
+        for pair in strides.windows(2) {
             let end = pair[0].after(pair[1].at);
             assert!(end.place.distance(pair[1].place) < 0.01, "{from:?} {to:?} {pair:?}");
             assert!(end.velocity.distance(pair[1].velocity) < 1e-5, "{from:?} {to:?} {pair:?}");
