@@ -486,7 +486,7 @@ def test_a_message_of_any_bytes_is_a_line_and_is_replayed(name: str, key: bytes 
                 assert len(replayed_raw) >= len(raw) - 100 and replayed_raw.isascii() == raw.isascii()
 
 
-def test_times_and_ids_that_cannot_be_are_lines_of_the_report(league: Service, tmp_path: Path) -> None:
+def test_impossible_times_and_ids_are_lines_of_the_report(league: Service, tmp_path: Path) -> None:
     odd_times = (10**18, -62_135_596_800_000, 253_402_300_799_999)
 
     def change(body: Any) -> Any:

@@ -75,7 +75,7 @@ def test_a_video_without_an_address_or_a_time_shows_nothing() -> None:
         assert spans(sideline.clips(shots(10), [nowhere])) == [(None, None, "no video")]
 
 
-def test_an_unknown_result_is_no_miss() -> None:
+def test_an_unknown_result_is_not_labelled_as_a_miss() -> None:
     unknown_rows = shots(10, 20, 30, is_make=[None, True, None], is_3point=[None, None, True])
     assert [row["label"] for row in sideline.clips(unknown_rows, [video()]).to_dicts()] == ["shot", "shot make", "3PT"]
 

@@ -154,7 +154,7 @@ def test_jersey_numbers_are_compared_as_they_are_worn() -> None:
     assert matched(sideline.crosswalk(ours, other, team="team", jersey="number"))[:2] == [(2, "name+team+jersey"), (1, "name+team+jersey")]
 
 
-def test_nan_is_no_jersey_team_or_birth_date() -> None:
+def test_nan_is_a_missing_jersey_team_or_birth_date() -> None:
     """Pandas writes NaN for a missing number, and polars keeps it."""
     roster = players((1, 10, "Jo", "Smith", "4"), (2, 11, "Ann", "Lee", "5")).with_columns(born=pl.lit(None, pl.String))
     other = pl.DataFrame({"name": ["Jo Smith", "Ann Lee"], "number": [4.0, float("nan")], "team": [float("nan"), 11.0], "born": [float("nan")] * 2})

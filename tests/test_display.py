@@ -120,7 +120,7 @@ def test_a_refresh_that_never_comes_is_refused() -> None:
 
 
 @pytest.mark.parametrize("show", ["display", "serve"])
-def test_a_score_that_is_none_is_refused_before_an_item_is_taken(show: str) -> None:
+def test_a_score_of_another_type_is_refused_before_an_item_is_taken(show: str) -> None:
     with holding(stats(11, 5, 1)) as service, service.client() as client:
         stream = client.live_stats("g1")
         with pytest.raises(TypeError, match=r"^score is a sideline.LiveBoxScore, not str$"):

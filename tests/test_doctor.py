@@ -487,7 +487,7 @@ def test_a_schedule_that_alone_is_refused_is_not_the_query_s_fault() -> None:
         assert "query" not in [check.name for check in report]
 
 
-def test_a_time_or_id_that_cannot_be_is_a_line_of_the_doctor() -> None:
+def test_an_impossible_time_or_id_is_a_line_of_the_doctor() -> None:
     with Service(seed=6, games=3, features=Features(subscription_token=True)) as service:
         games = service.faults.add("schedule", change=lambda body: body | {"games": with_odd_times(body["games"])})
         report = looked(sideline.Client(**service.client_options()))

@@ -109,7 +109,7 @@ def test_a_roster_that_is_missing_is_no_response_and_a_forbidden_one_is_left_out
     second.faults.clear()
 
 
-def test_no_roster_that_may_be_read_is_no_empty_response(second: Service) -> None:
+def test_finding_a_player_raises_where_no_roster_may_be_read(second: Service) -> None:
     second.faults.add("roster", status=403, body={"error": "Forbidden", "serviceRequestId": "r-1"})
     with sideline.Client(**second.client_options()) as client:
         for team_id in (None, second.season.teams[0].id, [second.season.teams[0].id]):

@@ -128,7 +128,7 @@ def with_lines(change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> Cha
     return apply
 
 
-def test_a_total_that_a_session_lacks_is_no_sum_of_the_others(second: Service) -> None:
+def test_a_total_that_a_session_lacks_is_not_summed_from_the_others(second: Service) -> None:
     game = next(game for game in second.season.games if len(game.sessions) > 1)
     with sideline.Client(**second.client_options()) as client:
         game_rows = client.box_score(game.id).to_dicts()

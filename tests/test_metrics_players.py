@@ -305,7 +305,7 @@ def test_an_event_that_occurs_twice_is_not_counted_twice(metric: str) -> None:
 
 @pytest.mark.parametrize("clock", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("name", ["start_game_clock_s", "end_game_clock_s"])
-def test_a_clock_that_is_no_number_is_unknown(name: str, clock: float) -> None:
+def test_a_nan_or_infinite_clock_is_unknown(name: str, clock: float) -> None:
     is_first = (pl.col("team_id") == 1) & (pl.col("possession") == 0)
     possessions = TABLES["possessions"].with_columns(pl.when(is_first).then(clock).otherwise(name).alias(name))
     paces, minutes = metrics.pace(possessions), metrics.minutes(possessions)
@@ -348,7 +348,7 @@ def test_the_types_of_other_programs_give_the_same() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("team_id", "String"), ("player_ids", "List(String)")])
-def test_ids_that_are_no_numbers_are_refused(name: str, kind: str) -> None:
+def test_ids_without_numbers_are_refused(name: str, kind: str) -> None:
     text = pl.lit("one") if name == "team_id" else pl.lit(["one"])
     with pytest.raises(ValueError, match=rf"possessions: the column {name} is of type {re.escape(kind)}"):
         metrics.minutes(TABLES["possessions"].with_columns(text.alias(name)))

@@ -147,7 +147,7 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, variable: st
 
 @pytest.mark.parametrize("option", ["strict", "allow_http"])
 @pytest.mark.parametrize("value", ["no", 1])
-def test_a_flag_that_is_no_bool_is_refused_when_the_client_is_built(option: str, value: Any) -> None:
+def test_a_flag_of_another_type_is_refused_when_the_client_is_built(option: str, value: Any) -> None:
     with pytest.raises(TypeError, match=f"^{option} is of the wrong type: {type(value).__name__}$"):
         sideline.Client(**{option: value})
 
@@ -168,7 +168,7 @@ def test_an_id_among_many_is_shown_short_and_without_secrets(text: str) -> None:
             assert len(str(excinfo.value)) < 2_000
 
 
-def test_a_long_name_is_compared_with_none() -> None:
+def test_a_long_name_is_refused_at_once_without_a_suggestion() -> None:
     payload = sideline.Payload.from_bytes("schedule", b'{"games": []}')
     start = time.monotonic()
     with pytest.raises(ValueError, match="it must be the name of a zone, such as America/New_York$"):
@@ -185,7 +185,7 @@ def test_a_column_named_twice_is_refused(nowhere: sideline.Client) -> None:
         nowhere.plan("shots", session_ids=["s"], columns=["points", "points"])
 
 
-def test_a_name_that_is_no_text_is_named_by_its_type(nowhere: sideline.Client) -> None:
+def test_a_name_of_another_type_is_refused(nowhere: sideline.Client) -> None:
     payload = sideline.Payload.from_bytes("teams", b'{"teams": [{"id": 46}]}')
     with pytest.raises(TypeError, match="^columns is a list of names, not of int$"):
         payload.table(columns=[1])  # type: ignore[list-item]
@@ -193,7 +193,7 @@ def test_a_name_that_is_no_text_is_named_by_its_type(nowhere: sideline.Client) -
         nowhere.get("/v1/data/teams", {1: "a"})  # type: ignore[dict-item]
 
 
-def test_a_zone_that_is_no_name_is_named(nowhere: sideline.Client) -> None:
+def test_a_zone_object_is_refused(nowhere: sideline.Client) -> None:
     for rows in (sideline.Payload.from_bytes("schedule", b'{"games": []}'), nowhere.game([])):
         with pytest.raises(ValueError, match=r"^tz is zoneinfo.ZoneInfo\(key='UTC'\); it must be the name of a zone, such as America/New_York"):
             rows.table(tz=ZoneInfo("UTC"))  # type: ignore[arg-type]

@@ -14,9 +14,9 @@ from ._client import (
     bar,
     call_limits,
     expected_bytes,
+    mask_id,
 )
 from ._core import (
-    CoreClient,
     CoreProgress,
     CoreUnits,
     CoverageRow,
@@ -220,16 +220,11 @@ class BaseBatch:
         raise IncompleteBatch(
             f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
-            f"{self._query.name} {self._mask_id(str(holes[0].id))}: {holes[0].error}.{refused} The exception's .batch "
+            f"{self._query.name} {mask_id(self, str(holes[0].id))}: {holes[0].error}.{refused} The exception's .batch "
             "holds the fetched ones: its .coverage lists every unit, and its .retry() requests the missing ones again. "
             'Pass on_error="keep" to get the batch without this error',
             batch=batch,
         ) from holes[0].error
-
-    def _mask_id(self, text: str) -> str:
-        """Return an id as errors show it."""
-        core: CoreClient = self._client._core
-        return core.mask_id(text)
 
     def __iter__(self) -> Iterator[Payload]:
         return (unit.payload for unit in self._units if unit.is_answered and unit.payload is not None)

@@ -65,7 +65,7 @@ def shape_of(batch: "BaseBatch") -> Any:
 
 def mask_id(batch: "BaseBatch", text: str) -> str:
     """Return an id as the errors of a batch show it."""
-    return batch._mask_id(text)
+    return core_of(batch._client).mask_id(text)
 
 
 def planned_units(plan: "Plan") -> "tuple[PlanUnit, ...]":

@@ -42,7 +42,7 @@ def as_seconds(duration: Any) -> Any:
 
 
 def is_time(value: object) -> bool:
-    """Return whether a value of a table is a time, with days before and after it that Python has too."""
+    """Return whether a value is a `datetime` to which days can be added, and from which they can be subtracted."""
     from datetime import MAXYEAR, datetime
 
     return isinstance(value, datetime) and 1 < value.year < MAXYEAR

@@ -220,7 +220,7 @@ def _plain(argument: str, frame: "polars.DataFrame") -> "polars.DataFrame":
     kinds = {"team_id": pl.Int64, "player_id": pl.Int64, "possession": pl.Int32, "is_team_total": pl.Boolean}
     kinds |= {"player_ids": ids, "opposing_player_ids": ids}
     frame = with_plain_types(frame).with_columns(pl.col(pl.Decimal).cast(pl.Float64))
-    for name in kinds.keys() & frame.schema.keys():
+    for name in (name for name in kinds if name in frame.schema):
         try:
             frame = frame.with_columns(pl.col(name).cast(kinds[name]))
         except pl.exceptions.PolarsError:

@@ -29,9 +29,9 @@ pub(super) struct EventRow {
     pub(super) service_defenders: Option<Vec<i64>>,
 }
 
-/// Half the length of a court is 47 feet: of three objects one is farther from the centre than so many millimetres.
+/// Positions of three or more objects whose coordinates are all below this are in metres or feet: half a court is 47 feet long.
 const MAX_WRONG_UNIT_MM: f64 = 60.0;
-/// Of ten, one is farther than this share of half the length, which centimetres and inches reach nowhere on the court.
+/// Those of ten or more that are all below this share of half the length are in centimetres or inches.
 const MAX_WRONG_UNIT_SHARE: f64 = 0.115;
 
 /// Milliseconds around a session's positions in which an event without a session id belongs to it.

@@ -4,9 +4,9 @@
 use super::court;
 use super::path::Point;
 
-/// Metres a second.
+/// Metres per second, which are millimetres per millisecond.
 const SPEED: f64 = 8.4;
-/// Millimetres by milliseconds squared.
+/// Millimetres per millisecond squared: 4.9 m/s².
 const ACCELERATION: f64 = 0.0049;
 /// Milliseconds between decisions.
 const STEP: f64 = 100.0;

@@ -128,6 +128,7 @@ pub(super) struct Path {
     bends: Vec<Bend>,
     /// Where the player must be at a time.
     poses: Vec<(f64, Point)>,
+    /// The stride at each pose, and those from there to the next, each computed when it is first needed.
     run: OnceCell<Vec<(Stride, OnceCell<Vec<Stride>>)>>,
 }
 

@@ -132,7 +132,8 @@ def per_36(
     ['team_id', 'player_id', 'player_name', 'minutes', 'PTS', 'reason']
     """
     pl = library("polars", "polars")
-    stats = tuple(dict.fromkeys(stats)) if stats is not PER_36 else PER_36
+    if stats is not PER_36:
+        stats = tuple(dict.fromkeys(stats))
     boxes = box_scores(box_score, "per 36", () if stats is PER_36 else stats, by)
     known_codes = [code for code in stats if code in boxes.columns and not boxes[code].is_null().all()]
     keys = line_keys(by)
