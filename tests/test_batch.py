@@ -247,8 +247,10 @@ def test_arguments_that_are_wrong_for_all_raise_before_anything_is_sent(service:
         client.locations(sessions[:2], "soon", 9)
     with pytest.raises(ValueError, match="one or more of"):
         client.catch_up(["a", "b"], ["nothing"])
-    with pytest.raises(sideline.InvalidRequest):
-        client.team_events([1, 2], "2027-01-01", "2026-01-01")
+    with pytest.raises(sideline.InvalidRequest, match="/v1/data/teams/23/events"):
+        client.team_events(["23", 24], "2027-01-01", "2026-01-01")
+    with pytest.raises(sideline.InvalidRequest, match="/v1/data/teams/team_id/events"):
+        client.team_events([], "2027-01-01", "2026-01-01")
     with pytest.raises(ValueError, match="on_error"):
         client.stats(sessions[:2], on_error="ignore")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="progress is"):

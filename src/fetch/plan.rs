@@ -31,11 +31,6 @@ pub fn plan(
     rest: &Arguments,
     config: &Config,
 ) -> Result<(Payload, Vec<Unit>)> {
-    let any = std::iter::once((name.to_owned(), Value::Int(0))).chain(rest.iter().cloned()).collect();
-    let any = operation::call(operation, &any, config)?;
-    let request = any.first()?;
-    let shape =
-        Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.sport, request.context.clone())?;
     let time = |name| {
         let given = rest.iter().find(|(given, _)| given == name);
         given.and_then(|(_, value)| operation::time(name, value.clone()).ok())
@@ -58,8 +53,8 @@ pub fn plan(
             Some(written(value).chars().take(longest).collect())
         };
         let row = Covered {
-            operation: shape.operation.to_owned(),
-            unit: format!("{}/{}", shape.operation, first(&[name]).unwrap_or_default()),
+            operation: operation.to_owned(),
+            unit: format!("{operation}/{}", first(&[name]).unwrap_or_default()),
             // An id from another system may not be numeric.
             team_id: first(&["team_id"]).and_then(|id| id.parse().ok()),
             game_id: first(&["game_id", "schedule_id"]),
@@ -74,6 +69,11 @@ pub fn plan(
         };
         units.push(Unit { call, row });
     }
+    let any = std::iter::once((name.to_owned(), Value::Text(name.to_owned()))).chain(rest.iter().cloned()).collect();
+    let any = operation::call(operation, &any, config)?;
+    let request = any.first()?;
+    let shape =
+        Payload::from_answers(request.operation, Vec::new(), Merge::Single, request.sport, request.context.clone())?;
     Ok((shape, units))
 }
 
