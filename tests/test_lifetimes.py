@@ -564,6 +564,24 @@ def test_an_exit_at_any_point_is_clean(what: str, exits: Any, run: Run, season: 
         )
 
 
+def test_an_exit_writes_what_a_daemon_thread_recorded(run: Run, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    run(
+        f"""
+        taken = []
+        def record():
+            with client.live(OVER, sources=["stats"]).record({str(journal)!r}) as stream:
+                for item in stream:
+                    taken.append(item)
+                    if len(taken) == 30: time.sleep(99)
+        threading.Thread(target=record, daemon=True).start()
+        while len(taken) < 30: time.sleep(0.001)
+        """
+    )
+    recorded = list(sideline.replay(journal, speed=None))
+    assert [type(item).__name__ for item in recorded[:30]] == ["Connected"] + 29 * ["Update"]
+
+
 FEW, MORE = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.mark.extended)
 """How often each exit is tried: the moments differ each time."""
 

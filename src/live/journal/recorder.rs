@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::live::item::Item;
 use crate::machine;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
@@ -30,7 +30,6 @@ struct RecorderShared {
     change: Notify,
     /// A second handle, so that a sync does not block items. Locked during a sync.
     file: Mutex<File>,
-    path: PathBuf,
     sync_every: Option<Duration>,
     flush_interval: Duration,
 }
@@ -68,8 +67,8 @@ impl Recorder {
             sync_error: None,
             is_closed: false,
         };
-        let (inner, change, path) = (Mutex::new(state), Notify::new(), path.to_owned());
-        let shared = Arc::new(RecorderShared { inner, change, file, path, sync_every, flush_interval });
+        let (inner, change) = (Mutex::new(state), Notify::new());
+        let shared = Arc::new(RecorderShared { inner, change, file, sync_every, flush_interval });
         let task = Some(runtime.spawn(shared.clone().run()));
         Ok(Recorder { shared, task })
     }
@@ -101,19 +100,19 @@ impl Recorder {
     /// Writes the pending items.
     pub(crate) fn flush(&self) -> Result<()> {
         let mut inner = self.shared.inner();
-        inner.writer.flush(machine::now())?;
-        inner.due = None;
-        Ok(())
+        let result = if inner.is_closed { Ok(()) } else { inner.writer.flush(machine::now()) };
+        inner.due = inner.due.filter(|_| result.is_err());
+        result
     }
 
     /// Writes the pending items and closes the journal, even after an error.
     pub(crate) fn close(&mut self) -> Result<()> {
-        let Some(task) = self.task.take() else { return Ok(()) };
-        task.abort();
+        let Some(task) = self.task.take() else { return self.flush() };
         let mut inner = self.shared.inner();
         let result = inner.writer.close(machine::now());
         inner.is_closed = true;
         drop(inner);
+        task.abort();
         if self.shared.sync_every.is_some() {
             self.shared.sync();
         }
@@ -135,8 +134,9 @@ impl RecorderShared {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes and syncs what is due.
+    /// Writes and syncs what is due, and at the end of the runtime, when the process exits, writes the rest.
     async fn run(self: Arc<Self>) {
+        let _until_exit = Recorder { shared: self.clone(), task: None };
         loop {
             let next = self.inner().next(self.sync_every);
             let Some(next) = next else {
@@ -182,7 +182,7 @@ impl RecorderShared {
         let result = if is_synced { Ok(()) } else { file.sync_data() };
         let mut inner = self.inner();
         inner.last_sync = (end, Some(Instant::now()));
-        inner.sync_error = inner.sync_error.take().or(result.err().map(|error| file_error(&self.path, error)));
+        inner.sync_error = inner.sync_error.take().or(result.err().map(|error| file_error(&inner.writer.path, error)));
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Writer {
     pub(super) file: File,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// The number of the recording, from 1.
     recording: u32,
     /// The last frame.
