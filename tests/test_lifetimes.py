@@ -578,8 +578,8 @@ def test_an_exit_writes_what_a_daemon_thread_recorded(run: Run, tmp_path: Path) 
         while len(taken) < 30: time.sleep(0.001)
         """
     )
-    recorded = list(sideline.replay(journal, speed=None))
-    assert [type(item).__name__ for item in recorded[:30]] == ["Connected"] + 29 * ["Update"]
+    items = list(sideline.replay(journal, speed=None))
+    assert [type(item).__name__ for item in items[:30]] == ["Connected"] + 29 * ["Update"]
 
 
 FEW, MORE = pytest.param(1, id="few"), pytest.param(4, id="more", marks=pytest.mark.extended)
