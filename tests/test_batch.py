@@ -198,7 +198,7 @@ def test_no_ids_give_an_empty_batch_with_its_schemas(service: sideline.Simulator
         (frozenset("a"), TypeError, "no order"),
         ({"a": 1}, TypeError, "a list or a column, not a dict"),
         (sideline.Payload.from_bytes("teams", b"{}"), TypeError, "a table with a column session_id: this Payload has none"),
-        (pd.DataFrame({"session_id": ["a"]}), TypeError, "not a DataFrame"),
+        (pd.DataFrame({"session_id": ["a"]}), TypeError, r"not a DataFrame: name a column, such as \['session_id'\]$"),
         (b"a", TypeError, "^session_id is an id .* or several in a list, not bytes: decode it to str"),
         (bytearray(b"a"), TypeError, "not bytearray: decode it to str"),
         (memoryview(b"12"), TypeError, "not memoryview: decode it to str"),
@@ -217,7 +217,7 @@ def test_an_object_without_ids_is_refused_before_anything_is_sent(
     ("ids", "text"),
     [
         (["a", None], r"session_id\[1\]: .*not None"),
-        (["a", "b", 1.5], r"session_id\[2\]: .*not float"),
+        (["a", "b", 1.5], r"session_id\[2\]: .*not float: .*write column\.dropna\(\)"),
         (["a", ["b"]], r"session_id\[1\]"),
         (["a", True], r"session_id\[1\]: .*bool"),
         (["a", b"b"], r"session_id\[1\]: .*not bytes"),

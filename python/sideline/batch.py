@@ -455,7 +455,9 @@ def many(name: str, value: object) -> list[int | str] | None:
     if isinstance(value, (set, frozenset)):
         raise TypeError(f"{name} is a {type(value).__name__}, which has no order: write sorted({name})")
     if isinstance(value, Mapping) or hasattr(value, "columns"):
-        raise TypeError(f"{name} is one id or several in a list or a column, not a {type(value).__name__}")
+        kind = type(value).__name__
+        text = f"{name} is one id or several in a list or a column, not a {kind}: name a column, such as [{name!r}]"
+        raise TypeError(text)
     if getattr(value, "ndim", 1) == 0:
         # NumPy's array of no dimension is one value.
         return None

@@ -122,7 +122,13 @@ fn scalar(name: &str, expected: Kind, value: &Bound<'_, PyAny>) -> PyResult<Valu
         Kind::Count => "an int",
         Kind::Time | Kind::Flag | Kind::Parameters => "a str or an int",
     };
-    Err(PyTypeError::new_err(format!("{name} is {expected}, not {}", kind(value))))
+    let is_float = is_id && kind(value).starts_with("float");
+    let hint = if is_float {
+        ": a column of pandas with missing ids has floats; write column.dropna().astype(\"int64\")"
+    } else {
+        ""
+    };
+    Err(PyTypeError::new_err(format!("{name} is {expected}, not {}{hint}", kind(value))))
 }
 
 fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
