@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -498,6 +500,12 @@ MISSPELT: dict[str, Callable[[], object]] = {
 def test_a_misspelt_name_is_suggested(name: str) -> None:
     with pytest.raises((ValueError, KeyError), match=rf"did you mean [^?]*\b{name}\b"):
         MISSPELT[name]()
+
+
+@pytest.mark.parametrize(("module", "misspelling", "name"), [("sideline", "Clinet", "Client"), ("sideline.live", "LiveStraem", "LiveStream")])
+def test_a_traceback_suggests_a_misspelt_attribute(module: str, misspelling: str, name: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import sideline\n{module}.{misspelling}"], capture_output=True, text=True, timeout=60)
+    assert f"module '{module}' has no attribute '{misspelling}'. Did you mean: '{name}'?" in done.stderr
 
 
 USES: dict[str, Callable[[sideline.LiveStream[Any]], object]] = {

@@ -160,7 +160,11 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name not in __all__ and name not in _SUBMODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from sys import modules
+
+            # With the module, Python's traceback suggests the name that resembles it.
+            text = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=modules[__name__])
         from importlib import import_module
 
         if name in _SUBMODULES:

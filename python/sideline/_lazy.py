@@ -12,11 +12,12 @@ def open_door(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     places = {name: module for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in places:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         from importlib import import_module
         from sys import modules as loaded
 
+        if name not in places:
+            text = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=loaded[package])
         value = getattr(import_module(f"{package}.{places[name]}"), name)
         setattr(loaded[package], name, value)
         return value
