@@ -143,3 +143,7 @@ def test_a_body_without_a_token_names_its_request(teams) -> None:
         client.subscription_token(service.games[0]["event_id"])
     assert (caught.value.attempts, caught.value.method) == (1, "GET")
     assert "http://127.0.0.1" in caught.value.url
+    service.faults.clear()
+    service.faults.add("*", body="<html>Log in</html>", headers={"Content-Type": "text/html"})
+    with pytest.raises(sideline.TransportError, match=r" \(text/html\) holds no token"):
+        client.subscription_token(service.games[0]["event_id"])

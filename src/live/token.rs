@@ -99,11 +99,11 @@ fn token_of(response: &Response) -> Result<Secret> {
 
 /// The body is not shown, because it may be the token in an unknown shape.
 fn unreadable(response: &Response) -> Error {
-    let Response { url, attempts, elapsed, .. } = response;
+    let (url, kind) = (&response.url, response.scrubber.id(response.header("content-type").unwrap_or("unknown")));
     let text = format!(
-        "the response of GET {url} holds no token that can be read; pass it with token= if you know it by other means"
+        "the response of GET {url} ({kind}) holds no token that can be read; pass token= if you know it by other means"
     );
-    let request = RequestContext { url: url.clone(), attempts: *attempts, elapsed: *elapsed };
+    let request = RequestContext { url: url.clone(), attempts: response.attempts, elapsed: response.elapsed };
     RequestErrorKind::Transport.with_advice(Scrubbed::local(text), Advice::SeeMessage, Some(request))
 }
 

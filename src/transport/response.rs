@@ -10,7 +10,7 @@ use reader::{Body, Value};
 use std::time::Duration;
 
 impl Response {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
 
