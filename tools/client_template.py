@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import AsyncBatch, checked, fetch_async, only_id, query
+from ..batch import AsyncBatch, fetch_async
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_async, plan_async
 from .find import (
@@ -25,6 +25,7 @@ from .find import (
     teams_named,
     tracked_spans,
 )
+from .ids import only_id, plain_arguments, query
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
 from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
@@ -94,7 +95,7 @@ class AsyncClient(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(operation, arguments)
+            arguments = plain_arguments(operation, arguments)
             return self._checked(await self._core.call_async(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):

@@ -1,18 +1,15 @@
 """Many ids at once: the responses, and why the others are missing."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
 
 from ._client import (
     UPDATE_INTERVAL,
-    Duration,
     OnError,
     ProgressOption,
     TableName,
-    Timeout,
     bar,
-    call_limits,
     expected_bytes,
     mask_id,
 )
@@ -22,15 +19,13 @@ from ._core import (
     CoverageRow,
     Payload,
     Table,
-    _arrow_ids,
     _batch_async,
     _batch_sync,
     _batch_table,
     _coverage_table,
-    _ids,
 )
 from ._lazy import LazyModule
-from ._rows import report_drift, shorten
+from ._rows import report_drift
 from .errors import AuthenticationError, IncompleteBatch
 
 if TYPE_CHECKING:
@@ -100,20 +95,20 @@ class BaseBatch:
         self._client: Any = client
         self._query, self._shape = query, shape
         # Units without a hole are not built before someone reads them.
-        self._whole = units if isinstance(units, CoreUnits) else None
-        self._made = [] if isinstance(units, CoreUnits) else list(units)
+        self._core_units = units if isinstance(units, CoreUnits) else None
+        self._python_units = [] if isinstance(units, CoreUnits) else list(units)
 
     @property
     def _units(self) -> list[Unit]:
-        if (whole := self._whole) is not None:
-            units = [Unit(key, *unit) for key, unit in zip(self._query.ids, whole.made(), strict=True)]
-            if self._whole is not None:
+        if (core_units := self._core_units) is not None:
+            units = [Unit(key, *unit) for key, unit in zip(self._query.ids, core_units.made(), strict=True)]
+            if self._core_units is not None:
                 # In this order: another thread may read meanwhile.
-                self._made, self._whole = units, None
-        return self._made
+                self._python_units, self._core_units = units, None
+        return self._python_units
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_made": self._units, "_whole": None}
+        return {**self.__dict__, "_python_units": self._units, "_core_units": None}
 
     @property
     def operation(self) -> str:
@@ -185,13 +180,13 @@ class BaseBatch:
         >>> client.stats([session_id]).counts
         {'fetched': 1, 'empty': 0, 'forbidden': 0, 'missing': 0, 'failed': 0}
         """
-        ended = Counter(unit.status for unit in self._units)
-        return {status: ended[status] for status in STATUSES}
+        count = Counter(unit.status for unit in self._units)
+        return {status: count[status] for status in STATUSES}
 
     @property
     def complete(self) -> bool:
         """Whether every unit was fetched or is empty."""
-        return self._whole is not None or all(unit.is_answered for unit in self._units)
+        return self._core_units is not None or all(unit.is_answered for unit in self._units)
 
     @property
     def errors(self) -> dict[int | str, Exception]:
@@ -215,12 +210,12 @@ class BaseBatch:
         counts = {status: count for status, count in self.counts.items() if count and status not in STATUSES[:2]}
         holes = [unit for unit in self._units if not unit.is_answered]
         batch: Any = self
-        skipped = sum(isinstance(unit.error, AuthenticationError) and not unit.row.attempts for unit in holes)
-        refused = f" The service refused the credentials, so {skipped} were not requested." if skipped else ""
+        unsent_count = sum(isinstance(unit.error, AuthenticationError) and not unit.row.attempts for unit in holes)
+        reason = f" The service refused the credentials, so {unsent_count} were not requested." if unsent_count else ""
         raise IncompleteBatch(
             f"{self.operation}: {len(holes)} of {len(self._units)} units are missing "
             f"({', '.join(f'{count} {status}' for status, count in counts.items())}); the first is "
-            f"{self._query.name} {mask_id(self, str(holes[0].id))}: {holes[0].error}.{refused} The exception's .batch "
+            f"{self._query.name} {mask_id(self, str(holes[0].id))}: {holes[0].error}.{reason} The exception's .batch "
             "holds the fetched ones: its .coverage lists every unit, and its .retry() requests the missing ones again. "
             'Pass on_error="keep" to get the batch without this error',
             batch=batch,
@@ -240,7 +235,7 @@ class BaseBatch:
         return list(self)[place]
 
     def __len__(self) -> int:
-        return len(self._query.ids) if self._whole is not None else sum(unit.is_answered for unit in self._units)
+        return len(self._query.ids) if self._core_units is not None else sum(unit.is_answered for unit in self._units)
 
     def __bool__(self) -> bool:
         return True
@@ -351,158 +346,6 @@ def _same_class(used: Any, value: Any) -> Any:
     return used if value is None else value
 
 
-def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
-    """Return the distinct ids of a payload, batch or table that has a column of them, and the game of each session.
-
-    `None`: it is none of these.
-    """
-    if not isinstance(value, (Payload, BaseBatch, Table)):
-        return None
-    wanted = dict.fromkeys((name, "game_id"))
-    if isinstance(value, Table):
-        names = value.column_names
-        rows = value.to_dicts() if name in names else []
-    else:
-        from ._rows import SCHEMAS
-
-        table: TableName | None = next((table for table in value.tables if name in SCHEMAS[table].names), None)
-        names = [] if table is None else [column for column in wanted if column in SCHEMAS[table].names]
-        rows = value.table(table, columns=names).to_dicts() if table else []
-    if name not in names:
-        kind = type(value).__name__
-        hint = ""
-        if name == "session_id" and isinstance(value, (Payload, BaseBatch)) and value.operation == "schedule":
-            hint = ". A schedule has games: client.game(schedule) requests their sessions, and can be passed here"
-        raise TypeError(
-            f"{name} is one id, a list or column of ids, or a table with a column {name}: this {kind} has none{hint}"
-        )
-    games: dict[Any, Any] = {}
-    for row in rows:
-        games[row[name]] = games.get(row[name]) or row.get("game_id")
-    has_games = name == "session_id" and "game_id" in names
-    return list(games), list(games.values()) if has_games else None
-
-
-def one_id(name: str, value: Any) -> Any:
-    """Return the only id of a payload, batch or table with a column of them; any other value as it is.
-
-    Raises `ValueError` if it has none or several.
-    """
-    if value is None or isinstance(value, (str, int)) or not name.endswith("_id"):
-        return value
-    if (resolved := keys(name, value)) is None:
-        return value
-    ids, kind = resolved[0], type(value).__name__
-    if not ids:
-        raise ValueError(f"{name} takes one id, and this {kind} has no row: nothing was found")
-    if len(ids) > 1:
-        raise ValueError(f"{name} takes one id, and this {kind} has {len(ids)}: pass one of {ids[:10]}")
-    return ids[0]
-
-
-def only_id(method: str, name: str, value: Any) -> Any:
-    """As `one_id`; raises `TypeError` for a list too."""
-    only = one_id(name, value)
-    if many(name, only) is not None:
-        kind = type(value).__name__
-        raise TypeError(f"{name} is one id, not {kind}: call client.{method} once for each of its ids")
-    return only
-
-
-def checked(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a request, with ids instead of tables. Raises `ValueError` for a team's name."""
-    reference = arguments.get("reference")
-    _check_teams(operation, [arguments.get("team_id")], reference)
-    plain = {name: one_id(name, value) for name, value in arguments.items()}
-    if "team_ids" in plain:
-        teams = several("team_ids", plain["team_ids"])
-        plain["team_ids"] = plain["team_ids"] if teams is None else teams
-        _check_teams(operation, [plain["team_ids"]] if teams is None else teams, reference)
-    return plain
-
-
-def _check_teams(operation: str, teams: Iterable[object], reference: object) -> None:
-    """Raise `ValueError` for the name of a team: the service would respond with no games, a 404 or a 500.
-
-    Ids of another system, which `reference` names, may be words. Without it a roster may be requested by such an id
-    too, which is no name if it has a digit or a sign.
-    """
-    if reference not in (None, "SHOTTRACKER"):
-        return
-    for team in teams:
-        if not isinstance(team, str) or team.strip().isdecimal():
-            continue
-        if operation != "roster" or team.replace(" ", "").isalpha():
-            text = repr(shorten(team, 80))
-            raise ValueError(f"team_id is {text}, and it must be a number: client.find_team({text}) finds it")
-
-
-def many(name: str, value: object) -> list[int | str] | None:
-    """Return the ids of an ordered container; `None`: it is one id, or no container."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        # Python reads them as numbers.
-        kind = type(value).__name__
-        raise TypeError(f"{name} is an id (int, str or UUID) or several in a list, not {kind}: decode it to str")
-    if isinstance(value, (str, int)):
-        return None
-    if hasattr(value, "collect"):
-        kind = type(value).__name__
-        text = f"{name} is one id or several in a list or a column, not a {kind}: write .collect() and name a column"
-        raise TypeError(text)
-    if not hasattr(value, "__iter__"):
-        arrow = _arrow_ids(name, value)
-        return None if arrow is None else _ids(name, arrow)
-    if isinstance(value, (set, frozenset)):
-        raise TypeError(f"{name} is a {type(value).__name__}, which has no order: write sorted({name})")
-    if isinstance(value, Mapping) or hasattr(value, "columns"):
-        kind = type(value).__name__
-        text = f"{name} is one id or several in a list or a column, not a {kind}: name a column, such as [{name!r}]"
-        raise TypeError(text)
-    if getattr(value, "ndim", 1) == 0:
-        # NumPy's array of no dimension is one value.
-        return None
-    to_pylist = getattr(value, "to_pylist", None)
-    values: Iterable[Any] = value if to_pylist is None else to_pylist()
-    return _ids(name, list(values))
-
-
-def several(name: str, value: object) -> list[int | str] | None:
-    """Return the ids of an argument such as `team_ids`: a container, or a table with a column `team_id`."""
-    resolved = keys(name.removesuffix("s"), value)
-    return many(name, value) if resolved is None else _ids(name, resolved[0])
-
-
-def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Duration | None) -> Query | None:
-    """Return the query of a call with many ids as its first argument; `None`: it is one id."""
-    (name, given), *others = arguments.items()
-    if given is None or isinstance(given, (str, int)):
-        return None
-    resolved = keys(name, given)
-    ids, games = (many(name, given), None) if resolved is None else (_ids(name, resolved[0]), resolved[1])
-    if ids is None:
-        return None
-    rest = dict(others)
-    _check_teams(operation, [*(ids if name == "team_id" else ()), rest.get("team_id")], rest.get("reference"))
-    if name == "session_id" and (of_user := rest.get("game_id")) is not None:
-        games = _games(of_user, len(ids))
-        if games is not None:
-            rest["game_id"] = None
-    # An iterator is read now, so that a retry sends the same.
-    options = {
-        name: list(value) if isinstance(value, Iterator) else one_id(name, value) for name, value in rest.items()
-    }
-    return Query(operation, name, ids, options, call_limits(timeout), games)
-
-
-def _games(value: object, count: int) -> list[Any] | None:
-    """Return the game of each of `count` ids; `None`: one for all."""
-    resolved = keys("game_id", value)
-    games = many("game_id", value) if resolved is None else resolved[0]
-    if games is not None and len(games) != count:
-        raise ValueError(f"game_id has {len(games)} ids for {count} sessions: give one for all, or one for each")
-    return games
-
-
 def check(on_error: str) -> None:
     """Raise `ValueError` for another word."""
     if on_error not in ("raise", "keep"):
@@ -569,12 +412,12 @@ class _Run:
     ) -> None:
         self._query = query
         self.strict: bool = client._options["strict"]
-        self._kept: list[Unit | None] = (
+        self._answered_units: list[Unit | None] = (
             [None] * len(query.ids)
             if before is None
             else [unit if unit.is_answered else None for unit in before._units]
         )
-        self._open = [place for place, unit in enumerate(self._kept) if unit is None]
+        self._open = [place for place, unit in enumerate(self._answered_units) if unit is None]
         self.counters = CoreProgress()
         size = expected_bytes(query.operation, query.arguments.get("start"), query.arguments.get("end"))
         self.bar = bar(progress, query.operation, len(self._open), self.counters, round(len(self._open) * size))
@@ -592,12 +435,12 @@ class _Run:
         if self.bar is not None:
             self.bar(is_over=True)
 
-    def units(self, shape: Payload, found: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
+    def units(self, shape: Payload, core_units: CoreUnits) -> "tuple[Payload, Sequence[Unit] | CoreUnits]":
         """Return the shape of a batch, and all its units."""
-        if found.plain and len(self._open) == len(self._kept):
-            return shape, found
-        units = list(self._kept)
-        for place, (payload, error, row) in zip(self._open, found.made(), strict=True):
+        if core_units.plain and len(self._open) == len(self._answered_units):
+            return shape, core_units
+        units = list(self._answered_units)
+        for place, (payload, error, row) in zip(self._open, core_units.made(), strict=True):
             units[place] = Unit(self._query.ids[place], payload, error, row)
             if payload is not None and payload._met:
                 report_drift(payload, warn=not self.strict)

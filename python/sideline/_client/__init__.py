@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .client import Client as Client
     from .find import check_name as check_name, is_named as is_named
     from .headers import Headers as Headers
+    from .ids import one_id as one_id, several as several
     from .options import ClientOptions as ClientOptions
     from .progress import (
         UPDATE_INTERVAL as UPDATE_INTERVAL,
@@ -92,6 +93,7 @@ else:
             "client": "Client",
             "find": "check_name is_named",
             "headers": "Headers",
+            "ids": "one_id several",
             "wakeups": "run_next_step",
             "options": "ClientOptions",
             "progress": "UPDATE_INTERVAL Progress ProgressOption bar is_notebook progress_text size_texts",

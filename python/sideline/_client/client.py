@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from .._core import Payload, Table
 from .._lazy import LazyModule
-from ..batch import Batch, checked, fetch_sync, only_id, query
+from ..batch import Batch, fetch_sync
 from ..errors import NotFound, SidelineError
 from .base import BaseClient, doctor_sync, plan_sync
 from .find import (
@@ -26,6 +26,7 @@ from .find import (
     teams_named,
     tracked_spans,
 )
+from .ids import only_id, plain_arguments, query
 from .progress import ProgressOption
 from .timeout import Timeout, call_limits
 from .types import CatchUpResource, Duration, GameIds, Id, Ids, Many, OnError, TableName, Time
@@ -98,7 +99,7 @@ class Client(BaseClient):
         timeout: Timeout | Duration | None = None,
     ) -> Payload:
         try:
-            arguments = checked(operation, arguments)
+            arguments = plain_arguments(operation, arguments)
             return self._checked(self._core.call_sync(operation, arguments, call_limits(timeout)))
         except NotFound as error:
             if suspect := possible_game_id(arguments):

@@ -17,11 +17,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from .._client import TableName, expected_bytes, planned_units, table_from_arrow
+from .._client import TableName, expected_bytes, planned_units, several, table_from_arrow
 from .._core import Schema, Table
 from .._lazy import LazyModule
 from .._rows import library
-from ..batch import several
 
 if TYPE_CHECKING:
     import pyarrow

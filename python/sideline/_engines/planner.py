@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from .._client import TableName, check_range, core_of, options_of
+from .._client import TableName, check_range, core_of, options_of, several
 from .._core import _epoch_ms, _ids, _logger
 from ..archive import COMPLETE, GAME_OPERATIONS, Discovery, Event, team_numbers, units_within, unlisted_games
-from ..batch import several
 from ..errors import IncompleteError
 from .plan import OPTIONS, Plan, PlanUnit, ids, operation_of
 

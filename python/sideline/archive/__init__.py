@@ -64,6 +64,7 @@ from .._client import (
     as_timedelta,
     check_range,
     core_of,
+    several,
     table_from_arrow,
     waits,
 )
@@ -71,7 +72,6 @@ from .._companions import pseudonyms_of
 from .._core import Table, _epoch_ms, _ids
 from .._lazy import LazyModule, open_door
 from .._rows import did_you_mean, library, notebook_html
-from ..batch import several
 from . import _arrow, _audits, _compaction, _plan, _publish, _read, _refresh, _sql, _tracking
 from ._account import is_hole
 from ._as_of import AsOf

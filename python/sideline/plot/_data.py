@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from .._client import TableName, check_name, is_named
+from .._client import TableName, check_name, is_named, one_id
 from .._core import Payload, Table
 from .._rows import Found, did_you_mean, visible
-from ..batch import BaseBatch, one_id
+from ..batch import BaseBatch
 
 Numbers = npt.NDArray[np.float64]
 
