@@ -24,6 +24,7 @@ from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed, update_facts
 from sideline.archive._raw import batches_of
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
+from sideline.archive._rebuild import rebuild
 
 require(*ARCHIVE, extra="archive")
 deltalake = library("deltalake")
@@ -473,6 +474,19 @@ def test_a_writer_gives_up_after_forty_others_were_faster(stores: tuple[Store, S
     with around_commits(commit_second), pytest.raises(TimeoutError, match="other writers changed reports again and again"):
         store.replace("reports", lambda: row, None)
     assert attempts == 40
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["before the rows", "after the rows"])
+@pytest.mark.parametrize("is_new", [True, False], ids=["a new session", "a corrected one"])
+def test_a_rebuild_keeps_the_rows_that_a_sync_has_not_accounted_for_yet(stores: tuple[Store, Store], *, is_new: bool, number: int) -> None:
+    store, other_store = stores
+    if not is_new:
+        write(store, outcome("a", 1, served=1))
+    table, number = ("box_score", 1) if number == 1 else ("coverage", 2 if is_new else 1)
+    with between(store, table, number, lambda: rebuild(other_store, "box_score")) as commits:
+        write(store, outcome("a", 2, served=20))
+    assert len(commits) >= number
+    assert points(other_store) == {"a": 2}
 
 
 def test_changes_have_the_rows_of_a_game_whose_new_month_has_no_body_yet(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ._fetch import Outcome, read
 from ._ledger import remove_holes
 from ._listing import Received, event
 from ._plan import RESOURCES, Unit, is_list, unit_of
+from ._raw import UNDECODABLE, WITHDRAWN
 from ._read import bodies, columns_of, conform, coverage, require, unit_of_body
 from ._rosters import history
 from ._schemas import MONTH, in_month
@@ -69,7 +70,7 @@ def _read_undecodable(store: Store, name: str) -> None:
     for row in bodies(store, columns=("unit", "operation", "sequence", "status")):
         if row["operation"] in operations and not is_list(row["unit"]):
             last[row["unit"]] = max(last.get(row["unit"], (0, "")), (row["sequence"], row["status"]))
-    entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == "undecodable"]
+    entries = [f"{unit}#{sequence}" for unit, (sequence, status) in last.items() if status == UNDECODABLE]
     known = {row["unit"]: row for row in coverage(store)} if entries else {}
     for first in range(0, len(entries), _BATCH_SIZE):
         outcomes = []
@@ -115,14 +116,14 @@ def _current(store: Store, name: str) -> "Iterator[tuple[str, pyarrow.Table]]":
     """Yield the rows of the stored bodies, by month."""
     pl: Any = library("polars", "archive")
     operations = {operation for operation, resource in RESOURCES.items() if name in resource.tables}
-    # A withdrawn roster has a history.
-    has_rows = pl.lit(name == "players") | pl.col("body_id").is_not_null()
-    units = columns_of(store, "coverage", ("unit", "operation", "sequence", "body_id"))
-    units = units.filter(pl.col("operation").is_in(operations) & (pl.col("sequence") > 0) & has_rows)
-    bodies_of_units = columns_of(store, "raw", ("unit", "sequence", "entry", MONTH)).join(
-        units, on=["unit", "sequence"]
-    )
-    for (month, operation), part in bodies_of_units.sort(MONTH, "operation", "unit").group_by(
+    # The last bodies of `raw`, not those of `coverage`: a sync stores rows before it accounts for their bodies.
+    last_bodies = columns_of(store, "raw", ("unit", "operation", "sequence", "status", "entry", MONTH))
+    last_bodies = last_bodies.filter(pl.col("operation").is_in(operations) & (pl.col("status") != UNDECODABLE))
+    last_bodies = last_bodies.sort("sequence").unique("unit", keep="last")
+    if name != "players":
+        # A withdrawn roster has a history.
+        last_bodies = last_bodies.filter(pl.col("status") != WITHDRAWN)
+    for (month, operation), part in last_bodies.sort(MONTH, "operation", "unit").group_by(
         MONTH, "operation", maintain_order=True
     ):
         size = 1 if operation == "locations" else _BATCH_SIZE
