@@ -1012,6 +1012,25 @@ def test_a_stat_code_that_can_be_no_column_is_one_units_hole(archive: sideline.A
     assert untrue(archive, league, ("player_stats", "box_score")) == {}
 
 
+def test_a_stat_code_that_is_a_pattern_for_polars_is_a_column_like_any_other(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    codes = {"*": 1, "^.*$": 2}
+
+    def with_codes(body: Json) -> Json:
+        body["teams"][0]["player_stats"][0]["stats"] |= codes
+        return body
+
+    league.faults.add("stats", change=with_codes)
+    archive.sync(**span_with("player_stats"))
+    columns = archive.to_arrow("box_score").column_names
+    assert codes.keys() <= {*columns}
+    archive.publish(tmp_path / "release", pseudonyms="a key of the tests")
+    frames = [archive.scan("box_score"), archive.scan("box_score", refresh=True, **WHOLE), pl.scan_parquet(tmp_path / "release/box_score/*.parquet")]
+    for frame in frames:
+        rows = frame.collect()
+        assert rows.columns == columns
+        assert [rows[code].max() for code in codes] == [1, 2]
+
+
 @pytest.mark.parametrize("is_stored_before", [False, True])
 def test_a_stat_code_in_another_case_than_that_of_other_bodies_is_one_units_hole(archive: sideline.Archive, league: Service, is_stored_before: bool) -> None:
     """Delta Lake does not tell the columns `HUSTLE` and `hustle` apart."""

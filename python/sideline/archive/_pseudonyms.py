@@ -53,6 +53,8 @@ def replace_frame(frame: "polars.LazyFrame", pseudonyms: Pseudonyms) -> "polars.
     pl = library("polars", "archive")
 
     def replace_batch(batch: "polars.DataFrame") -> "polars.DataFrame":
-        return pl.from_arrow(replace_rows(batch.to_arrow(), pseudonyms)).cast(dict(batch.schema))  # type: ignore[no-any-return]
+        columns = pl.from_arrow(replace_rows(batch.to_arrow(), pseudonyms)).get_columns()
+        # By their order: polars takes a name such as `*`, which a stat code may be, for a pattern.
+        return pl.DataFrame([column.cast(kind) for column, kind in zip(columns, batch.dtypes, strict=True)])  # type: ignore[no-any-return]
 
     return frame.map_batches(replace_batch, streamable=True)

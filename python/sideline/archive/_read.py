@@ -199,8 +199,14 @@ def with_public_types(frame: "polars.LazyFrame", name: str) -> "polars.LazyFrame
     columns = [
         (pl.col(column) if column in has else pl.lit(None)).cast(kind).alias(column) for column, kind in target.items()
     ]
-    more = [] if name in internal_schemas() else [pl.col(column) for column in has if column not in (*target, MONTH)]
-    return frame.select(*columns, *more)
+    names = [] if name in internal_schemas() else [column for column in has if column not in (*target, MONTH)]
+    return frame.select(*columns, by_name(names))
+
+
+def by_name(names: Iterable[str]) -> "polars.Expr":
+    """Return these columns. polars would take a name such as `*` or `^a$`, which a stat code may be, for a pattern."""
+    selection: polars.Expr = library("polars.selectors", "archive").by_name(*names)
+    return selection
 
 
 def to_arrow(store: Store, name: str, *, warn: bool = False) -> "pyarrow.Table":

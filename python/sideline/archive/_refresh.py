@@ -99,13 +99,13 @@ def scan(store: Store, name: str, refresh: Refresh, sync: Callable[[Need], None]
         frame = _read.scan(store, name)
         if new := [column for column in frame.collect_schema() if column not in types]:
             warnings.warn(f"{name} has more columns now: scan it again for {', '.join(new)}", stacklevel=stack_level())
-        frame = frame.select(list(types))
+        frame = frame.select(_read.by_name(types))
         if limit is not None:
             # A limit with a predicate counts the rows before it.
             frame = frame.head(limit)
         if predicate is not None:
             frame = frame.filter(predicate)
-        yield frame.select(columns or list(types)).collect(engine="streaming")
+        yield frame.select(_read.by_name(columns or types)).collect(engine="streaming")
 
     return register_io_source(rows, schema=types, is_pure=False)
 
