@@ -1129,6 +1129,71 @@ def test_a_folder_that_holds_no_archive_raises_and_is_named(tmp_path: Path, clie
     assert not folder.exists()
 
 
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize("table", [*TRUE, "raw", "coverage"])
+def test_a_lost_table_is_never_an_empty_one(archive: sideline.Archive, tmp_path: Path, table: str) -> None:
+    shutil.rmtree(tmp_path / "season" / table)
+    for read in (archive.to_arrow, archive.scan, archive.files, lambda name: archive.sql(f"from {name}")):
+        with pytest.raises(FileNotFoundError, match=rf"has no {table}, though rows of it were stored: (archive.rebuild\('{table}'\) restores|restore)"):
+            read(table)
+
+
+@pytest.mark.usefixtures("synced")
+@pytest.mark.parametrize("table", ["sessions", "shots", "raw", "coverage"])
+def test_a_sync_does_not_begin_a_lost_table_anew(archive: sideline.Archive, league: Service, tmp_path: Path, table: str) -> None:
+    """It would have the rows of this sync alone."""
+    shutil.copytree(tmp_path / "season" / table, tmp_path / "copy")
+    shutil.rmtree(tmp_path / "season" / table)
+    league.change.add_game()
+    with pytest.raises(FileNotFoundError, match=f"has no {table}, though rows of it were stored"):
+        sync(archive)
+    if table in ("raw", "coverage"):
+        shutil.copytree(tmp_path / "copy", tmp_path / "season" / table)
+    else:
+        archive.rebuild(table)
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
+
+
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize("read", ["as_of", "changes", "rebuild", "players"])
+def test_lost_bodies_are_an_error_of_what_reads_them(archive: sideline.Archive, tmp_path: Path, read: str) -> None:
+    version = archive.changes().version
+    shutil.rmtree(tmp_path / "season" / "raw")
+    reads: dict[str, Callable[[], object]] = {
+        "as_of": lambda: archive.as_of("2020-01-01").scan("shots"),
+        "changes": lambda: [stream.table() for since in (None, version - 1) for stream in archive.changes(since=since).values()],
+        "rebuild": lambda: archive.rebuild("shots"),
+        "players": archive.players,
+    }
+    with pytest.raises(FileNotFoundError, match="has no raw, though rows of it were stored: restore it from a copy"):
+        reads[read]()
+    assert archive.to_arrow("shots").num_rows > 0
+
+
+@pytest.mark.usefixtures("synced")
+def test_bodies_from_an_earlier_copy_do_not_hide_a_correction(archive: sideline.Archive, league: Service, tmp_path: Path) -> None:
+    """Their numbers are lower than those of the bodies that are accounted for."""
+    shutil.copytree(tmp_path / "season" / "raw", tmp_path / "copy")
+    [session] = {row["session_id"] for row in archive.to_arrow("shots").slice(0, 1).to_pylist()}
+    version = archive.changes().version
+
+    def insert_shot() -> None:
+        shots = league.truth(names=("shots",))
+        while league.truth(names=("shots",)) == shots:
+            league.change.insert_possession(session)
+
+    insert_shot()
+    sync(archive)
+    shutil.rmtree(tmp_path / "season" / "raw")
+    shutil.copytree(tmp_path / "copy", tmp_path / "season" / "raw")
+    with pytest.raises(sideline.DecodeError, match=f"has lost bodies of shots/{session}: restore it from a copy"):
+        archive.changes(since=version)["shots"].table()
+    insert_shot()
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
+
+
 def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None:
     archive.sync(start="2001-01-01", end="2001-01-02", tables=["shots"])
     for read in ("scan", "scan coverage", "to_arrow", "sql", "info", "corrections", "as_of", "audit", "compact", "rebuild"):

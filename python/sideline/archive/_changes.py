@@ -25,6 +25,7 @@ from ._read import bodies, conform, names_damage, to_views, unit_of_body
 from ._rosters import history
 from ._schemas import CHANGE, MONTH, public_schema
 from ._store import Store
+from ._store_errors import remedy
 
 if TYPE_CHECKING:
     import pyarrow
@@ -220,15 +221,18 @@ def _together(
         # The body of a unit whose event moved since is in the month that it had.
         rows = list(bodies(store, entries=entries))
     if len(rows) < len(names):
-        raise DecodeError(
-            f"{store.root} has lost bodies of {names[0]} or the {len(names) - 1} units after it: sync again"
-        )
+        raise _error_of_lost_bodies(store, names)
     units = [unit_of_body(row) for row in rows]
     none = empty_tables(units[0])
     # A withdrawn unit has no body.
     decodable = [(unit, row["body"]) for unit, row in zip(units, rows, strict=True) if row["body"] is not None]
     new = {name: decode_together(name, decodable) for name in tables} if decodable else none
     return ChangedUnits(units, none, new)
+
+
+def _error_of_lost_bodies(store: Store, names: Sequence[str]) -> DecodeError:
+    more = f" or the {len(names) - 1} units after it" if len(names) > 1 else ""
+    return DecodeError(f"{store.root} has lost bodies of {names[0]}{more}: {remedy('raw')}")
 
 
 def _one_by_one(
@@ -248,6 +252,8 @@ def _one_by_one(
         if "players" in tables:
             rows["players"] = history(store, [unit.name], row["sequence"])
         found[row["unit"], row["sequence"]] = rows
+    if len(found) < len(entries):
+        raise _error_of_lost_bodies(store, names)
     for name in names:
         none = empty_tables(of[name])
         old, new = (found.get((name, state.get(name, 0)), none) for state in states)

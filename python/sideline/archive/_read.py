@@ -12,7 +12,7 @@ from . import _arrow
 from ._plan import ANSWERS, GAME_OPERATIONS, RESOURCES, SESSION_OPERATIONS, TABLES, UNDATED, Unit, event_of
 from ._schemas import MONTH, internal_schemas, public_schema
 from ._store import Store, name_of
-from ._store_errors import find_damage, is_from_a_reader
+from ._store_errors import find_damage, is_from_a_reader, remedy
 
 if TYPE_CHECKING:
     import polars
@@ -60,11 +60,35 @@ def check_name(name: str) -> str:
 
 
 def require(store: Store) -> None:
-    """Raise `FileNotFoundError` if the folder holds no archive."""
-    if not any(store.has(name) for name in ("coverage", "raw")):
-        raise FileNotFoundError(
-            f"{store.root} holds no archive: check the path, or make one with sideline.Archive(path, client).sync(...)"
-        )
+    """Raise `FileNotFoundError` if the folder holds no archive, or one without its record."""
+    if store.has("coverage"):
+        return
+    if store.has("raw"):
+        raise _error_of_loss(store, "coverage")
+    raise FileNotFoundError(
+        f"{store.root} holds no archive: check the path, or make one with sideline.Archive(path, client).sync(...)"
+    )
+
+
+def _error_of_loss(store: Store, name: str) -> FileNotFoundError:
+    return FileNotFoundError(f"{store.root} has no {name}, though rows of it were stored: {remedy(name)}")
+
+
+def check_missing(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable]":
+    """Raise `FileNotFoundError` if one of the missing tables was lost: the first body of an operation makes all of its.
+
+    Returns those that another process has made meanwhile.
+    """
+    pl: Any = library("polars", "archive")
+    units = columns_of(store, "coverage", ("operation", "sequence")).filter(pl.col("sequence") > 0)
+    operations = units["operation"].unique().to_list()
+    all_names = {name for operation in operations for name in ("raw", *RESOURCES[operation].tables)}
+    tables = {}
+    for name in sorted(all_names.intersection(names)):
+        if (table := store.open_checked(name)) is None:
+            raise _error_of_loss(store, name)
+        tables[name] = table
+    return tables
 
 
 def open_table(store: Store, name: str) -> "DeltaTable | None":
@@ -78,18 +102,7 @@ def open_tables(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable | N
     missing = [name for name, table in tables.items() if table is None]
     if missing:
         require(store)
-    # `rows` counts only the first table of a resource.
-    first_tables = {name: resource.tables[0] for name, resource in RESOURCES.items() if resource.tables[0] in missing}
-    rows = coverage(store, ("operation", "rows")) if first_tables else ()
-    for name in sorted(
-        {first_tables[row["operation"]] for row in rows if row["rows"] and row["operation"] in first_tables}
-    ):
-        # Another process may have created it meanwhile.
-        if (table := store.open_checked(name)) is None:
-            raise FileNotFoundError(
-                f"{store.root} has no {name}, though rows of it were stored: archive.rebuild({name!r}) restores it"
-            )
-        tables[name] = table
+        tables |= check_missing(store, missing)
     return {name: None if table is None else store.in_place(table) for name, table in tables.items()}
 
 
@@ -255,6 +268,8 @@ def bodies(
     values = None if values is None else list(values)
     table = None if values == [] else store.open_checked("raw")
     if table is None:
+        if values != []:
+            check_missing(store, ["raw"])
         return
     found = store.batches(
         table,
@@ -276,6 +291,8 @@ def columns_of(store: Store, name: str, columns: "tuple[str, ...]") -> "polars.D
     """Return columns of a table of the archive's own."""
     pl: Any = library("polars", "archive")
     table = store.open_checked(name)
+    if table is None and name == "raw":
+        check_missing(store, [name])
     empty = pl.from_arrow(_arrow.empty(internal_schemas()[name]).select(columns))
     batches = [] if table is None else store.batches(table, None, columns=columns)
     frame: polars.DataFrame = pl.concat([empty, *map(pl.from_arrow, batches)])

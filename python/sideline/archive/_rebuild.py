@@ -31,16 +31,18 @@ _BATCH_SIZE = 100
 def rebuild(store: Store, name: str) -> None:
     """Replace all rows in one transaction, after those of other writers, with a few bodies in memory at a time.
 
-    First it tries bodies that could not be decoded when they were fetched.
+    Then it tries bodies that could not be decoded when they were fetched, whose rows a lost table cannot take.
     """
     require(store)
-    _read_undecodable(store, name)
+    # Without the archive's own record no table is right.
+    store.keep(store.open_checked("coverage"))
     schema = _schema(store, name)
     for attempt in range(_MAX_ATTEMPTS):
         table = store.open_or_create(name, schema)
         if _try_rebuild(store, table, name, schema, last=attempt == _MAX_ATTEMPTS - 1):
-            return
+            break
         store.wait(attempt)
+    _read_undecodable(store, name)
 
 
 def _columns(schema: "pyarrow.Schema") -> dict[str, "pyarrow.DataType"]:

@@ -17,7 +17,7 @@ from ._listing import Event, Game, Received, Session, element, events as listed_
 from ._memory import trim
 from ._plan import GAME_OPERATIONS, LIST_OPERATIONS, SESSION_OPERATIONS, UNDATED
 from ._raw import interrupted_units
-from ._read import bodies, coverage_of, to_views
+from ._read import bodies, check_missing, coverage_of, require, to_views
 from ._schemas import MONTH, internal_schemas
 from ._store import Store
 from ._stored_bodies import entry
@@ -314,6 +314,10 @@ class Ledger:
         self.raw = store.open_checked("raw")
         self._store = store
         self._table = store.open_checked("coverage")
+        if self._table is None and self.raw is not None:
+            require(store)
+        elif self._table is not None and self.raw is None:
+            check_missing(store, ["raw"])
         self._settled_entries: Settled | None = None
         self._by_month: dict[str, set[str]] = {}
         self._add(() if self._table is None else store.select(self._table, months=[UNDATED]))

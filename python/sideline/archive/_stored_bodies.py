@@ -46,8 +46,10 @@ def store_bodies(store: Store, outcomes: Sequence[Outcome], seen: Mapping[str, R
         last, number, months = _places_before(store, table, requested_rows)
         new = []
         for name, row in requested_rows.items():
-            if _is_new(row, last.get(name)):
-                row["sequence"] = number.get(name, 0) + 1
+            # A restored `raw` may be older than `coverage`.
+            last_accounted = sequence_of(seen.get(name))
+            if _is_new(row, last.get(name)) or last[name]["sequence"] < last_accounted:
+                row["sequence"] = max(number.get(name, 0), last_accounted) + 1
                 new.append({**row, "entry": entry(name, row["sequence"])})
         is_last = attempt == store.settings.max_write_attempts
         added_rows = (

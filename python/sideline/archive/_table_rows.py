@@ -14,6 +14,7 @@ from ._decode import decode_together, stored_schema
 from ._fetch import Outcome
 from ._plan import RESOURCES, UNDATED, Unit
 from ._raw import WITHDRAWN
+from ._read import check_missing
 from ._schemas import MONTH, in_month
 from ._settings import Settings
 from ._store import Store, is_in
@@ -47,9 +48,12 @@ def write_rows(
 
     def write(name: str) -> None:
         rows, table = _NewRows(store, name, outcomes_of[name]), (tables_before or {}).get(name)
+        if store.is_local and not store.has(name):
+            check_missing(store, [name])
         if not has_rows and name != "players":
             if not any(outcome.counts.get(name) for outcome, _ in outcomes_of[name]):
-                store.keep(table)
+                # A table without rows is not one that was lost.
+                store.keep(table or store.open_or_create(name, rows.schema))
                 return
             if store.can_add_files and rows.add_to(table):
                 return
@@ -104,13 +108,12 @@ class _NewRows:
 
     def add_to(self, table: "DeltaTable | None") -> bool:
         """Add the rows as files to an opened table, or to a new one; return False if only deltalake can."""
-        schema = self._schema()
         has_other_rows = False
         if table is None:
-            table = self.store.open_or_create(self.name, in_month(_arrow.empty(schema), "").schema)
+            table = self.store.open_or_create(self.name, self.schema)
             has_other_rows = table.version() > 0
         columns = [field.name for field in table.schema().fields if field.name != MONTH]
-        new_columns = {*schema.names} - {*columns}
+        new_columns = {*self.schema.names} - {*columns, MONTH}
         if {column.lower() for column in new_columns} & {column.lower() for column in columns}:
             # Another writer has stored the stat code in another case. The next sync makes a hole of the unit.
             raise self.store.error_of_contention(self.name)
@@ -126,14 +129,15 @@ class _NewRows:
         self.store.keep(table)
         return is_done
 
-    def _schema(self) -> "pyarrow.Schema":
-        """Return the columns of the rows, with the stat codes of box scores."""
+    @property
+    def schema(self) -> "pyarrow.Schema":
+        """The columns of the rows, with the stat codes of box scores, and their month."""
         pa = library("pyarrow", "archive")
         schema = stored_schema(self.name)
         if self.name == "box_score":
             for column in dict.fromkeys(column for outcome, _ in self.outcomes for column in outcome.extra_columns):
                 schema = schema.append(pa.field(column, pa.float64()))
-        return schema
+        return in_month(_arrow.empty(schema), "").schema
 
 
 def _concat(tables: "Sequence[pyarrow.Table]") -> "pyarrow.Table":
