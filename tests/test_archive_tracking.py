@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_season_tables_are_read_like_any_other(archive: sideline.Archive, tmp_pa
     assert archive.info().rows["tracking_loads"] == count
     done = archive.export(f"duckdb:///{tmp_path}/season.duckdb")
     assert done.rows["tracking_loads"] == count
+
+
+@pytest.mark.parametrize("table", ["tracking_loads", "tracking_defenders"])
+def test_a_lost_season_table_is_an_error_until_a_sync_computes_it_again(
+    archive: sideline.Archive, service: sideline.Simulator, tmp_path: Path, table: str
+) -> None:
+    before = archive.to_arrow(table)
+    shutil.rmtree(tmp_path / "season" / table)
+    with pytest.raises(FileNotFoundError, match=f"has no {table}, though rows of it were stored: the next sync makes {table} again"):
+        archive.scan(table)
+    archive.sync(game_ids=[game_id(service)], tables=SOURCES)
+    assert rows(pl.from_arrow(archive.to_arrow(table))) == rows(pl.from_arrow(before)) != []
 
 
 def test_a_second_sync_computes_nothing_again(archive: sideline.Archive, service: sideline.Simulator) -> None:

@@ -1194,6 +1194,36 @@ def test_bodies_from_an_earlier_copy_do_not_hide_a_correction(archive: sideline.
     assert untrue(archive, league) == {}
 
 
+@pytest.mark.usefixtures("synced")
+@pytest.mark.parametrize("damage", ["an empty commit", "an empty last commit", "a cut commit", "a lost commit"])
+@pytest.mark.parametrize("table", ["shots", "coverage"])
+def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archive, league: Service, tmp_path: Path, table: str, damage: str) -> None:
+    """deltalake takes an empty commit for one that changed nothing: rows are there twice, or not at all."""
+    for _ in range(2):
+        league.change.add_game()
+        sync(archive)
+    league.change.add_game()
+    shutil.copytree(tmp_path / "season" / table, tmp_path / "copy")
+    commits = sorted((tmp_path / "season" / table / "_delta_log").glob("*.json"))
+    commit = commits[-1 if damage == "an empty last commit" else -2]
+    if damage == "a lost commit":
+        commit.unlink()
+    else:
+        os.truncate(commit, commit.stat().st_size // 2 if damage == "a cut commit" else 0)
+    remedy = r"delete this folder, and archive.rebuild\('shots'\) restores" if table == "shots" else "restore coverage from a copy"
+    fresh = sideline.Archive(tmp_path / "season")
+    for read in (fresh.to_arrow, fresh.scan, lambda name: fresh.sql(f"from {name}"), lambda _: sync(archive)):
+        with pytest.raises(sideline.DecodeError, match=rf"the log of .*{table} is damaged \([^\n]*\): {remedy}"):
+            read(table)
+    shutil.rmtree(tmp_path / "season" / table)
+    if table == "shots":
+        fresh.rebuild("shots")
+    else:
+        shutil.copytree(tmp_path / "copy", tmp_path / "season" / table)
+    assert sync(archive).complete
+    assert untrue(archive, league) == {}
+
+
 def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None:
     archive.sync(start="2001-01-01", end="2001-01-02", tables=["shots"])
     for read in ("scan", "scan coverage", "to_arrow", "sql", "info", "corrections", "as_of", "audit", "compact", "rebuild"):

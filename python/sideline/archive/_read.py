@@ -83,6 +83,8 @@ def check_missing(store: Store, names: Iterable[str]) -> "dict[str, DeltaTable]"
     units = columns_of(store, "coverage", ("operation", "sequence")).filter(pl.col("sequence") > 0)
     operations = units["operation"].unique().to_list()
     all_names = {name for operation in operations for name in ("raw", *RESOURCES[operation].tables)}
+    if store.has("tracking_sources"):
+        all_names |= {*ANSWERS}
     tables = {}
     for name in sorted(all_names.intersection(names)):
         if (table := store.open_checked(name)) is None:

@@ -22,7 +22,7 @@ from ._memory import load_deltalake, trim
 from ._schemas import MONTH, comments_of, in_month, internal_schemas, with_comments
 from ._settings import Settings
 from ._storage_options import Options, has_conditional_puts, open_bucket
-from ._store_errors import check_files, translate_error
+from ._store_errors import check_files, check_log, error_of_log, translate_error
 
 if TYPE_CHECKING:
     import pyarrow
@@ -168,14 +168,9 @@ class Store:
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
-        if self.is_local:
-            try:
-                os.stat(f"{self.root}/{name}/_delta_log")
-            except FileNotFoundError:
-                # deltalake takes a millisecond to find that out.
-                return None
-            except OSError:
-                pass  # deltalake says what it is
+        if self.is_local and not check_log(self.root, name):
+            # deltalake takes a millisecond to find that out.
+            return None
         deltalake: Any = library("deltalake", "archive")
         try:
             kind = _folder_table() if self.is_local else deltalake.DeltaTable
@@ -183,8 +178,14 @@ class Store:
         except deltalake.exceptions.TableNotFoundError:
             return None
         except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise translate_error(self.root, error) from None
+            raise self._error_of_open(name, error) from None
         return table
+
+    def _error_of_open(self, name: str, error: Exception) -> Exception:
+        translated_error = translate_error(self.root, error)
+        # No writer leaves a commit that deltalake cannot read.
+        is_damage = translated_error is error and self.is_local and not isinstance(error, OSError)
+        return error_of_log(self.root, name, error) if is_damage else translated_error
 
     def has(self, name: str) -> bool:
         """Return whether something is stored in a table."""
@@ -220,7 +221,7 @@ class Store:
         try:
             table.update_incremental()
         except (deltalake.exceptions.DeltaError, OSError) as error:
-            raise translate_error(self.root, error) from None
+            raise self._error_of_open(name, error) from None
         return table
 
     def take(self, name: str) -> "DeltaTable | None":

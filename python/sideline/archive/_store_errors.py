@@ -11,6 +11,8 @@ from urllib.parse import unquote
 from .._rows import library, visible
 from ..errors import ConfigurationError, DecodeError
 from . import _arrow
+from ._log_copy import LOG
+from ._plan import TABLES
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -32,6 +34,8 @@ _CREDENTIALS_PATTERN = re.compile(
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
 _REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL)
 """A folder cannot be created, or may not be written."""
+_RECORDS = ("raw", "coverage", "corrections")
+"""Tables that nothing restores but a copy."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
@@ -87,6 +91,30 @@ def check_files(root: str, name: str, table: "DeltaTable") -> None:
             raise DecodeError(f"{file} {what}: {remedy(name)}")
 
 
+def check_log(root: str, name: str) -> bool:
+    """Return whether the folder of a table has a log; raise `DecodeError` if a commit is empty, which deltalake takes
+    for one that changed nothing. A loss of power may leave such a file."""
+    try:
+        with os.scandir(Path(root, name, LOG)) as entries:
+            empty_commits = [
+                entry.name for entry in entries if entry.name.endswith(".json") and not entry.stat().st_size
+            ]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # deltalake says subject it is
+    if empty_commits:
+        raise error_of_log(root, name, f"{empty_commits[0]} is empty")
+    return True
+
+
+def error_of_log(root: str, name: str, reason: object) -> DecodeError:
+    """Return the error to raise where the log of a table in a folder cannot be read."""
+    first_line = visible(str(reason).partition("\n")[0])[:200]
+    subject = f"the log of {Path(root) / name} is damaged ({first_line})"
+    return DecodeError(f"{subject}: {'delete this folder, and ' if name in TABLES else ''}{remedy(name)}")
+
+
 def is_from_a_reader(error: BaseException) -> bool:
     """Return whether a library that reads Parquet raised the error. pyarrow also raises `OSError` without a number."""
     return type(error).__module__.partition(".")[0] in _READERS or (type(error) is OSError and error.errno is None)
@@ -114,8 +142,10 @@ def remedy(name: str) -> str:
     """Return what to do about a damaged table."""
     if name == "raw":
         return "restore it from a copy; other tables stay readable. archive.rebuild(name) does not work without it"
-    if name in ("coverage", "corrections"):
+    if name in _RECORDS:
         return f"restore {name} from a copy: archive.rebuild(name) cannot restore the archive's own records"
+    if name not in TABLES:
+        return f"the next sync makes {name} again once its folder is deleted"
     return f"archive.rebuild({name!r}) restores the table"
 
 

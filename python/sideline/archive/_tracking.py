@@ -14,7 +14,7 @@ from . import _arrow
 from ._decode import stored_schema
 from ._life import COMPLETE
 from ._memory import trim
-from ._plan import SOURCES_OF_ANSWERS, UNDATED
+from ._plan import ANSWERS, SOURCES_OF_ANSWERS, UNDATED
 from ._read import conform, open_table, require, scan, to_dicts
 from ._schemas import MONTH, in_month, internal_schemas, public_schema
 from ._storage_types import to_storage_types
@@ -119,6 +119,9 @@ def update(store: Store) -> int:
     table = store.open_checked("coverage")
     months = sorted({str(partition[MONTH]) for partition in table.partitions()} if table is not None else ())
     previous = stored_signatures(store)
+    if store.is_local and not all(store.has(name) for name in ANSWERS):
+        # A table that was lost is computed again.
+        previous = dict.fromkeys(previous, "")
     count = 0
     for month in months:
         expected = signatures(_units(store, months=[month]))
