@@ -489,6 +489,31 @@ def test_a_rebuild_keeps_the_rows_that_a_sync_has_not_accounted_for_yet(stores: 
     assert points(other_store) == {"a": 2}
 
 
+@pytest.mark.parametrize("times", [1, 1000], ids=["once", "again and again"])
+def test_a_compaction_comes_after_other_writers(stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    store, other_store = stores
+    write(store, outcome("a", 1, served=1))
+    write(store, outcome("b", 2, served=1))
+    properties = Store.writer_properties
+    commits: list[str] = []
+
+    def commit_first(self: Store, name: str) -> Any:
+        if self is store and len(commits) < times:
+            commits.append(name)
+            write(other_store, outcome("a", 2 + len(commits), served=1 + len(commits) % 50))
+        return properties(self, name)
+
+    monkeypatch.setattr(Store, "writer_properties", commit_first)
+    monkeypatch.setattr(Store, "wait", lambda _store, _attempt: None)
+    if times == 1:
+        compact_all(store, ["box_score"])
+        assert points(store) == {"a": 3, "b": 2}
+    else:
+        store.settings = settings(max_write_attempts=3)
+        with pytest.raises(TimeoutError, match="other writers changed box_score again and again"):
+            compact_all(store, ["box_score"])
+
+
 def test_changes_have_the_rows_of_a_game_whose_new_month_has_no_body_yet(tmp_path: Path) -> None:
     store = store_of(tmp_path)
     write(store, outcome("a", 1, served=1), outcome("b", 2, served=1))

@@ -107,12 +107,21 @@ def _past(name: str, months: Mapping[str | None, Sequence[int]], month: str | No
 
 
 def compact_all(store: Store, names: Iterable[str]) -> None:
-    """Compact each partition's files up to the size beyond which compacting gains nothing."""
+    """Compact each partition's files up to the size beyond which compacting gains nothing, after other writers."""
+    deltalake: Any = library("deltalake", "archive")
     for name in names:
-        if (table := store.open(name)) is not None:
-            for month, sizes in _sizes(table).items():
-                if len(sizes) > 1:
-                    _compact(store, table, name, month, _max_file_size(name))
+        for attempt in range(store.settings.max_write_attempts):
+            table = store.open(name)
+            months = {} if table is None else _sizes(table)
+            try:
+                for month, sizes in months.items():
+                    if table is not None and len(sizes) > 1:
+                        _compact(store, table, name, month, _max_file_size(name))
+                break
+            except deltalake.exceptions.CommitFailedError:
+                store.wait(attempt)
+        else:
+            raise store.error_of_contention(name)
 
 
 def _max_file_size(name: str) -> int:
