@@ -1224,6 +1224,26 @@ def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archi
     assert untrue(archive, league) == {}
 
 
+@pytest.mark.parametrize("name", ["season=2027", "a b", "50%", "{a}", "é'#;&", *([] if sys.platform == "win32" else ['a?b*c"'])])
+def test_an_archive_can_be_in_a_folder_of_any_usual_name(league: Service, client: sideline.Client, season: Path, tmp_path: Path, name: str) -> None:
+    archive = sideline.Archive(shutil.copytree(season, tmp_path / name), client)
+    league.change.insert_possession()
+    assert sync(archive).complete
+    archive.compact()
+    archive.rebuild("shots")
+    assert untrue(archive, league) == {}
+    [session] = {row["session_id"] for row in archive.to_arrow("shots").slice(0, 1).to_pylist()}
+    of_session = archive.to_arrow("shots")["session_id"].to_pylist().count(session)
+    for frame in (archive.scan("shots"), archive.as_of("2100-01-01").scan("shots"), archive.scan("shots", refresh=True, **WHOLE)):
+        assert frame.filter(pl.col("session_id") == session).select(pl.len()).collect().item() == of_session > 0
+
+
+@pytest.mark.parametrize("name", ["season [2027]", "a^b", "a|b", "a%20b", "a\nb", *([] if sys.platform == "win32" else ["a\\b"])])
+def test_a_folder_whose_name_delta_lake_takes_for_another_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=r"^an archive cannot be in .*, because Delta Lake cannot write to a path with '.*': choose another folder$"):
+        sideline.Archive(tmp_path / name)
+
+
 def test_an_archive_of_nothing_reads_as_empty(archive: sideline.Archive) -> None:
     archive.sync(start="2001-01-01", end="2001-01-02", tables=["shots"])
     for read in ("scan", "scan coverage", "to_arrow", "sql", "info", "corrections", "as_of", "audit", "compact", "rebuild"):

@@ -139,9 +139,11 @@ def stored_rows(store: Store, name: str, *, warn: bool = False) -> "polars.LazyF
             warn_of_unrequested(store, [name])
         empty: polars.LazyFrame = pl.from_arrow(public_schema(name).empty_table()).lazy()
         return empty.with_columns(pl.lit(None, pl.String).alias(MONTH))
-    frame: polars.LazyFrame = (
-        pl.from_arrow(coverage_table(store, table)).lazy() if name == "coverage" else pl.scan_delta(table)
-    )
+    if name == "coverage":
+        rows: polars.LazyFrame = pl.from_arrow(coverage_table(store, table)).lazy()
+        return rows
+    # polars itself takes a folder `season=2027` above the table for a partition.
+    frame: polars.LazyFrame = pl.scan_delta(table, use_pyarrow="=" in store.root)
     return frame
 
 

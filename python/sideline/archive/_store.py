@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -35,6 +36,9 @@ MONTH_OF_FILE = f"partition.{MONTH}"
 """Its column in the list of a table's files."""
 
 _BUCKET_SCHEMES = {"s3", "s3a", "gs", "az", "adl", "abfs", "abfss"}
+
+_UNUSABLE_PATTERN = re.compile(r"[\x00-\x1f\x7f\[\]\\^|]|%[0-9A-Fa-f]{2}")
+"""What deltalake refuses in the path of a folder, ends the process for, or takes for another path."""
 
 _MAX_WHOLE_OBJECT = 1024 * 1024
 """Bytes of an object of a bucket that is read at once. Of a larger one its footer and columns are requested."""
@@ -148,6 +152,11 @@ class Store:
         if not self.is_local and not rest.strip("/"):
             raise ValueError(f"{text} names no bucket: pass a folder or an address such as s3://bucket/name")
         self.root: str = str(Path(text).expanduser().absolute()) if self.is_local else text.rstrip("/")
+        if self.is_local and (unusable := _UNUSABLE_PATTERN.search(self.root.replace(os.sep, "/"))):
+            raise ValueError(
+                f"an archive cannot be in {self.root!r}, because Delta Lake cannot write to a path with "
+                f"{unusable[0]!r}: choose another folder"
+            )
         self.options = options
         self.settings: Settings = Settings()
         """Only tests replace it, before a sync."""
