@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -107,6 +108,15 @@ def test_a_release_is_complete_or_absent(archive: sideline.Archive, tmp_path: Pa
     with pytest.raises(ZeroDivisionError):
         archive.publish(tmp_path / "release")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_release_that_cannot_be_written_names_its_own_folder(archive: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_options: object) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".release.tmp"))
+
+    monkeypatch.setattr("sideline.archive._publish.mkdtemp", refuse)
+    with pytest.raises(PermissionError, match="Permission denied: '.*/release'$"):
+        archive.publish(tmp_path / "release")
 
 
 # Files.

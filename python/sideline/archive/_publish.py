@@ -39,7 +39,10 @@ def publish(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise FileExistsError(f"{target} is not empty: publish into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(mkdtemp(prefix=f".{target.name[:80]}.", dir=target.parent))
+    try:
+        folder = Path(mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
     try:
         tables = {name: _write(store, name, folder, pseudonyms) for name in _TABLES}
         games = _games(verdicts.to_dicts())
