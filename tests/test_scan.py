@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -161,6 +162,20 @@ def test_duckdb_reads_it_by_its_name(second: Service, asking: sideline.Client) -
     assert frame.collect_schema().names()[0] == "session_id"
     assert count == len(second.truth(game_ids=[game])["shots"])
     assert second.requests.counts()["shots"] == len(second.season.games[0].sessions)
+
+
+@pytest.mark.parametrize("kind", ["client", "refreshed archive"])
+def test_a_frame_pickles_without_its_secrets(second: Service, asking: sideline.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    archive = sideline.Archive(tmp_path / "season", asking)
+    frame = asking.scan("shots", **RANGE) if kind == "client" else archive.scan("shots", refresh=True, **RANGE)
+    rows = frame.collect()
+    data = pickle.dumps(frame)
+    assert second.secret.encode() not in data
+    assert second.api_key.encode() not in data
+    monkeypatch.setenv("SIDELINE_SECRET", second.secret)
+    assert pickle.loads(data).collect().equals(rows)
+    assert rows.height == len(second.truth()["shots"])
+    assert pickle.loads(pickle.dumps(archive))
 
 
 def test_a_scan_of_an_asynchronous_client_is_not_awaited(second: Service) -> None:

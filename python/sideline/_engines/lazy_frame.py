@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._client import planned_units
 from .._rows import SCHEMAS, library, terms
@@ -76,6 +76,12 @@ class _Source:
             yield (frame if predicate is None else frame.filter(predicate)).select(columns)
             if left == 0:
                 return
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_one_plans"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _one_plans=Lock())
 
     def _plan(self) -> Plan:
         with self._one_plans:

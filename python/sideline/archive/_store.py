@@ -172,8 +172,9 @@ class Store:
         """The last small objects of the bucket that were read or written, by their paths."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the bucket, which has the options, and the copies of its logs."""
-        return {name: value for name, value in vars(self).items() if name not in ("bucket", "logs")}
+        """Leave out the bucket, which has the options, the copies of its logs, and what was read."""
+        members = {name: value for name, value in vars(self).items() if name not in ("bucket", "logs")}
+        return {**members, "_kept": {}, "_files": {}, "_objects": {}}
 
     def open(self, name: str) -> "DeltaTable | None":
         """Return the current table, or `None` if nothing is stored yet."""
