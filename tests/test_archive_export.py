@@ -247,6 +247,21 @@ def test_duckdb_takes_more_rows_than_it_casts_at_once(tmp_path: Path) -> None:
 
 
 @needs("adbc_driver_manager", "adbc_driver_postgresql")
+def test_a_file_for_which_the_disk_has_no_room_is_not_left_behind(archive: sideline.Archive, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    address = f"duckdb://{tmp_path}/target.duckdb"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
+    try:
+        with pytest.raises(ConnectionError, match="cannot connect to the target of the export: .*File too large"):
+            archive.export(address)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (tmp_path / "target.duckdb").exists()
+    archive.export(address)
+    assert differences(archive, address) == []
+
+
 def test_a_target_that_cannot_be_reached_is_an_error_without_its_password(archive: sideline.Archive) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

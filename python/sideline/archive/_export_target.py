@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from .._rows import library
 from ..errors import SidelineError
+from ._store_errors import disk_full
 
 if TYPE_CHECKING:
     import pyarrow
@@ -67,10 +69,15 @@ class Address:
         # DuckDB has its driver, which needs this one and would not say where it is from.
         library("adbc_driver_manager", "export")
         driver = library("adbc_driver_duckdb.dbapi", "export")
+        path = Path(self._path)
+        is_new = not path.exists()
         try:
             return Target(driver.connect(self._path))
         except Exception as error:  # noqa: BLE001 - the driver raises classes of its own
             failure = str(error)
+            if is_new and disk_full(error):
+                # It would be taken for a damaged database.
+                path.unlink(missing_ok=True)
         raise ConnectionError(f"cannot connect to the target of the export: {failure}")
 
     def _open_postgresql(self) -> "Target":
