@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from archives import TABLES
+from archives import TABLES, set_quantities
 from needs import library, needs
 from service import Service
 
@@ -210,20 +210,22 @@ def test_a_target_with_other_rows_is_refused(archive: sideline.Archive, target: 
     assert differences(archive, target) == []
 
 
-@pytest.mark.parametrize("commits", [0, 2])
+@pytest.mark.parametrize("commits", [0, 2, 12])
 def test_an_archive_restored_from_a_copy_exports_what_it_has(commits: int, archive: sideline.Archive, league: Service, target: str, tmp_path: Path) -> None:
     folder = tmp_path / "season"
     archive.export(target)
     copy = shutil.copytree(folder, tmp_path / "copy")
-    for change in (league.change.correct_stat, league.change.add_game):
+    session, other_session = (session.id for _, session in league.season.sessions()[:2])
+    for change in (lambda: league.change.correct_stat(session), league.change.add_game):
         change()
         archive.sync(**SPAN)
         archive.export(target)
     shutil.rmtree(folder)
     earlier_archive = sideline.Archive(shutil.copytree(copy, folder), archive._client)
-    # With as many commits as before, its bodies have the numbers of other ones in the target.
-    for _ in range(commits):
-        league.change.correct_stat()
+    # With as many commits as before, its bodies have the numbers of other ones in the target. After more its log lacks the exported version.
+    set_quantities(earlier_archive, kept_versions=1)
+    for number in range(commits):
+        league.change.correct_stat(other_session if number else session)
         earlier_archive.sync(**SPAN)
     earlier_archive.export(target)
     assert differences(earlier_archive, target) == []

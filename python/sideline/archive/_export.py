@@ -340,5 +340,5 @@ def _exported_units(store: Store, target: Target, pseudonyms: "Pseudonyms | None
     version = state["version"]
     if coverage is None or version > coverage.version():
         return units, coverage is not None
-    committed_at = _commit_time(coverage, version)
-    return units, 0 < committed_at != state["committed_at"] > 0
+    # A version that the log no longer has may be one of another log.
+    return units, _commit_time(coverage, version) != state["committed_at"] > 0
