@@ -1224,6 +1224,22 @@ def test_a_damaged_log_is_an_error_that_names_the_remedy(archive: sideline.Archi
     assert untrue(archive, league) == {}
 
 
+@pytest.mark.usefixtures("synced")
+def test_an_entry_of_a_log_that_another_process_removes_meanwhile_is_no_loss(archive: sideline.Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows_before = archive.to_arrow("shots").num_rows
+    names_of = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: [*names_of(path), f"{99:020}.json"])
+    assert archive.to_arrow("shots").num_rows == rows_before > 0
+
+
+def test_a_file_is_no_archive(tmp_path: Path, client: sideline.Client) -> None:
+    (tmp_path / "file").touch()
+    archive = sideline.Archive(tmp_path / "file", client)
+    for work in (archive.info, lambda: archive.to_arrow("shots"), lambda: archive.sync(**SPAN)):
+        with pytest.raises(OSError, match="file"):
+            work()
+
+
 @pytest.mark.parametrize("name", ["season=2027", "a b", "50%", "{a}", "é'#;&", *([] if sys.platform == "win32" else ['a?b*c"'])])
 def test_an_archive_can_be_in_a_folder_of_any_usual_name(league: Service, client: sideline.Client, season: Path, tmp_path: Path, name: str) -> None:
     archive = sideline.Archive(shutil.copytree(season, tmp_path / name), client)

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -94,17 +95,16 @@ def check_files(root: str, name: str, table: "DeltaTable") -> None:
 def check_log(root: str, name: str) -> bool:
     """Return whether the folder of a table has a log; raise `DecodeError` if a commit is empty, which deltalake takes
     for one that changed nothing. A loss of power may leave such a file."""
+    folder = Path(root, name, LOG)
     try:
-        with os.scandir(Path(root, name, LOG)) as entries:
-            empty_commits = [
-                entry.name for entry in entries if entry.name.endswith(".json") and not entry.stat().st_size
-            ]
+        entries = os.listdir(folder)
     except FileNotFoundError:
         return False
-    except OSError:
-        return True  # deltalake says subject it is
-    if empty_commits:
-        raise error_of_log(root, name, f"{empty_commits[0]} is empty")
+    for entry in entries:
+        # Another process may have removed an old entry meanwhile.
+        with suppress(FileNotFoundError):
+            if entry.endswith(".json") and not os.stat(folder / entry).st_size:
+                raise error_of_log(root, name, f"{entry} is empty")
     return True
 
 
