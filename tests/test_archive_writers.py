@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -487,6 +489,55 @@ def test_a_rebuild_keeps_the_rows_that_a_sync_has_not_accounted_for_yet(stores: 
         write(store, outcome("a", 2, served=20))
     assert len(commits) >= number
     assert points(other_store) == {"a": 2}
+
+
+def served_later(output: Outcome, second: int) -> Outcome:
+    """The same body in a later response."""
+    return replace(output, served_at=datetime(2027, 1, 1, 12, 0, second, tzinfo=UTC))
+
+
+def test_rows_that_were_restored_too_late_are_replaced_by_a_writer_with_the_same_body(stores: tuple[Store, Store]) -> None:
+    """Ours restores the rows of the second body, while the third, which equals ours, is stored and accounted for."""
+    store, other_store = stores
+    write(store, outcome("a", 1, served=1))
+    first = outcome("a", 2, served=20)
+    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, served=30))):
+        with between(store, "box_score", 2, lambda: write(other_store, served_later(first, 40))) as commits:
+            write(store, first)
+    assert len(commits) > 2
+    assert points(store) == {"a": 2}
+
+
+def test_a_writer_whose_rows_were_replaced_by_restored_ones_writes_them_again(stores: tuple[Store, Store]) -> None:
+    """Ours restores the rows of the second body after those of the third are written, and ends before that is accounted for."""
+    store, other_store = stores
+    third_store = sideline.Archive(other_store.root)._store if other_store.is_local else pickle.loads(pickle.dumps(other_store))
+    third_store.options = other_store.options
+    write(store, outcome("a", 1, served=1))
+    has_rows, is_restored = Event(), Event()
+
+    def account_later() -> None:
+        has_rows.set()
+        assert is_restored.wait(60)
+
+    def write_third() -> None:
+        with between(third_store, "coverage", 1, account_later):
+            write(third_store, outcome("a", 4, served=40))
+
+    thread = Thread(target=write_third)
+
+    def begin_third() -> None:
+        thread.start()
+        assert has_rows.wait(60)
+
+    with between(store, "coverage", 1, lambda: write(other_store, outcome("a", 3, served=30))), between(store, "box_score", 2, begin_third):
+        write(store, outcome("a", 2, served=20))
+    assert points(store) == {"a": 3}
+    is_restored.set()
+    thread.join(60)
+    assert points(store) == {"a": 4}
+    [row] = coverage(store)
+    assert row["sequence"] == max(body["sequence"] for body in bodies(store))
 
 
 @pytest.mark.parametrize("times", [1, 1000], ids=["once", "again and again"])

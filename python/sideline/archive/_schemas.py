@@ -55,6 +55,8 @@ _COLUMNS = {
         "absent_in": "text",
         # The clock of the sync that stored it.
         "planned_at": "when",
+        # A new value each time that a writer put the rows of this body in the place of its own.
+        "restored_in": "text",
     },
     "listings": {"listed": "text", "listed_at": "when"},
     "reports": {"made_at": "when", "change": "text", "seen_at": "when"},

@@ -10,6 +10,7 @@ service's `Date` decides whose body is newer; if that is impossible, the stored 
 again.
 """
 
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -90,8 +91,9 @@ def write_outcomes(
             months |= {row[MONTH] for row in rows_of_reserved.values()}
         outdated = {name for name, row in seen.items() if _is_outdated(mine[name], row, context.known.get(name))}
         ours = [outcome for name, outcome in mine.items() if name not in outdated]
-        stored = _write_units(store, ours, seen, context, now(), rows_of_reserved.keys(), tables_before)
-        _restore_newer(store, [seen[name] for name in outdated & written])
+        stored = _write_units(store, ours, seen, context, now(), rows_of_reserved.keys(), tables_before, written)
+        restored_units = outdated & written
+        _restore_newer(store, [seen[name] for name in restored_units])
         written |= {outcome.unit.name for outcome in ours if outcome.is_stored}
         # As long as nobody else changes these rows, the table is still as it was seen.
         is_as_seen = not outdated
@@ -104,7 +106,16 @@ def write_outcomes(
                     break
             rows = [_coverage_after(outcome, seen.get(outcome.unit.name), stored, context) for outcome in ours]
             # Which body is newer is unknown: the next sync requests the unit again.
-            rows += [{**seen[name], "final": False} for name in outdated if _is_tie(mine[name], seen[name])]
+            ties = {name for name in outdated if _is_tie(mine[name], seen[name])}
+            rows += [
+                {
+                    **seen[name],
+                    "final": seen[name]["final"] and name not in ties,
+                    # The rows may have replaced those of a third writer, which sees by this that it must write again.
+                    "restored_in": uuid.uuid4().hex if name in restored_units else seen[name].get("restored_in"),
+                }
+                for name in sorted(ties | restored_units)
+            ]
             last = attempt >= store.settings.max_write_attempts
             if not rows or _replace_coverage(store, table, rows, months, is_contended=is_contended, last=last):
                 store.keep(table)
@@ -180,7 +191,8 @@ def _is_withdrawn(row: Row | None) -> bool:
 
 def version(row: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """Return a value that changes whenever a writer accounts for the unit."""
-    return tuple(row and row[name] for name in ("sequence", "status", "served_at", "fetched_at", "attempts"))
+    names = ("sequence", "status", "served_at", "fetched_at", "attempts", "restored_in")
+    return tuple(row and row.get(name) for name in names)
 
 
 def _resolve_absence(outcome: Outcome, seen: Row | None, context: Context) -> None:
@@ -237,9 +249,10 @@ def _write_units(
     at: datetime,
     new_units: Collection[str],
     tables_before: "Mapping[str, DeltaTable | None]",
+    written: Collection[str],
 ) -> _WriteResult:
     """Store bodies and their rows. No rows are stored of `new_units`, which were reserved after `tables_before` were
-    opened."""
+    opened. The rows of `written` units are ours or were restored, and those of the stored body are written again."""
     places, interrupted_before, months = store_bodies(store, outcomes, seen, at)
     changed = {
         outcome.unit.name: outcome
@@ -248,12 +261,13 @@ def _write_units(
         and (
             places[outcome.unit.name][0] != sequence_of(seen.get(outcome.unit.name))
             or outcome.unit.name in interrupted_before
+            or outcome.unit.name in written
         )
     }
     stored = _WriteResult(at, places)
     if not changed:
         return stored
-    has_rows = not changed.keys() <= {*new_units} or bool(interrupted_before & changed.keys())
+    has_rows = not changed.keys() <= {*new_units} or not changed.keys().isdisjoint({*interrupted_before, *written})
     of_units = [(outcome, outcome.unit.month) for outcome in changed.values()]
     write_rows(store, of_units, months, has_rows=has_rows, tables_before=tables_before)
     stored.corrections = _find_corrections(store, changed, seen, context.clock, at)
