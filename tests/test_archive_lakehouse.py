@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -317,6 +319,19 @@ def test_a_version_that_is_no_longer_kept_is_refused_with_the_oldest_one(tmp_pat
     for number in readable:
         changes = archive.changes(since=number)["stat_events"].table().to_pylist()
         assert applied("stat_events", snapshots[number]["stat_events"], changes) == counted(snapshots[version]["stat_events"]), number
+
+
+def test_versions_are_kept_by_their_number_and_not_by_their_age(archive: sideline.Archive, league: Service) -> None:
+    log = Path(archive._store.root) / "coverage" / "_delta_log"
+    first = archive.delta("coverage").version() if log.exists() else 0
+    long_ago = time.time() - 60 * 86_400
+    for _ in range(12):
+        league.change.correct_stat()
+        archive.sync(**{**SPAN, "tables": ["stat_events"]})
+        for entry in log.iterdir():
+            os.utime(entry, (long_ago, long_ago))
+    assert archive.delta("coverage").version() > first + 12
+    assert archive.changes(since=first)["stat_events"].table().num_rows > 0
 
 
 def test_a_log_has_few_checkpoints_and_each_version_is_read_from_them(archive: sideline.Archive, league: Service) -> None:

@@ -269,6 +269,8 @@ class Store:
                 configuration={
                     "sideline.version": __version__,
                     "delta.checkpointInterval": str(CHECKPOINT_INTERVAL),
+                    # By their number instead: see `compact`.
+                    "delta.enableExpiredLogCleanup": "false",
                     **configuration(schema),
                 },
                 raise_if_key_not_exists=False,
