@@ -86,6 +86,13 @@ def store_of(root: Path) -> Store:
     return sideline.Archive(root)._store
 
 
+def archive_on(store: Store) -> sideline.Archive:
+    """An archive that reads and writes by this store."""
+    archive = sideline.Archive(store.root)
+    archive._store = store
+    return archive
+
+
 Commit = Callable[[], bool]
 
 

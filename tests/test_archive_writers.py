@@ -15,7 +15,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from archives import MONTH, UNDATED, Body, Commit, Killed, Outcome, Store, Unit, around_commits, internal_schemas, is_in, now, settings, store_of
+from archives import MONTH, UNDATED, Body, Commit, Killed, Outcome, Store, Unit, archive_on, around_commits, internal_schemas, is_in, now, settings, store_of
 from needs import ARCHIVE, library, require
 
 import sideline
@@ -26,7 +26,6 @@ from sideline.archive._fetch import read
 from sideline.archive._ledger import mark_listed, update_facts
 from sideline.archive._raw import batches_of
 from sideline.archive._read import bodies, coverage, coverage_of, last_listed, to_dicts
-from sideline.archive._rebuild import rebuild
 
 require(*ARCHIVE, extra="archive")
 deltalake = library("deltalake")
@@ -485,7 +484,7 @@ def test_a_rebuild_keeps_the_rows_that_a_sync_has_not_accounted_for_yet(stores: 
     if not is_new:
         write(store, outcome("a", 1, served=1))
     table, number = ("box_score", 1) if number == 1 else ("coverage", 2 if is_new else 1)
-    with between(store, table, number, lambda: rebuild(other_store, "box_score")) as commits:
+    with between(store, table, number, lambda: archive_on(other_store).rebuild("box_score")) as commits:
         write(store, outcome("a", 2, served=20))
     assert len(commits) >= number
     assert points(other_store) == {"a": 2}

@@ -111,10 +111,10 @@ def test_a_release_is_complete_or_absent(archive: sideline.Archive, tmp_path: Pa
 
 
 def test_a_release_that_cannot_be_written_names_its_own_folder(archive: sideline.Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_options: object) -> str:
-        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".release.tmp"))
+    def refuse(path: str, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
 
-    monkeypatch.setattr("sideline.archive._publish.mkdtemp", refuse)
+    monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(PermissionError, match="Permission denied: '.*/release'$"):
         archive.publish(tmp_path / "release")
 
