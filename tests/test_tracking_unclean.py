@@ -227,3 +227,27 @@ def test_metres_feet_inches_and_centimetres_are_no_millimetres(unit: float) -> N
     positions = locations(standing(FIVES, 5))
     with pytest.raises(ValueError, match="they must be millimetres"):
         sideline.Tracking(positions.with_columns(pl.col("x", "y") / unit))
+
+
+def test_numbers_that_are_not_numbers_are_nulls() -> None:
+    nan = float("nan")
+    positions = locations(standing(FIVES, 20)).with_columns(game_clock_s=pl.lit(nan), shot_clock_s=pl.lit(5.0))
+    with_place = shot(3.0, player_x=-4000.0, player_y=5000.0, hoop_x=nan, hoop_y=0.0)
+    without = [shot(t, player_x=nan, player_y=nan, hoop_x=0.0, hoop_y=0.0) for t in (6.0, 9.0)]
+    tracking = sideline.Tracking(positions, shots(with_place, *without))
+    assert set(tracking.frames()["game_clock_s"]) == {None}
+    rows = tracking.defenders().to_dicts()
+    assert [row["defender_id"] for row in rows] == [20, 20, 20]
+    assert [row["place_error_m"] for row in rows] == [pytest.approx(0), None, None]
+    assert rows[0]["angle_deg"] is None
+
+
+def test_lists_of_ids_beside_nulls_are_read() -> None:
+    positions = locations(standing(FIVES | {(2, 25): (0.0, 5.5)}, 20))
+    frame = shots(shot(3.0, player_x=-4000.0, player_y=5000.0, defender_ids=[20.0]))
+    floats = pl.List(pl.Float64)
+    possessions = pl.DataFrame([possession(1, 0, 0, 20)]).cast({"player_ids": floats, "opposing_player_ids": floats})
+    [row] = sideline.Tracking(positions, frame, possessions=possessions).defenders().to_dicts()
+    assert (row["defender_id"], row["service_defender_ids"]) == (20, [20])
+    with pytest.raises(ValueError, match="shots: the column defender_ids .* must have lists of whole numbers"):
+        sideline.Tracking(positions, frame.cast({"defender_ids": pl.List(pl.String)}))

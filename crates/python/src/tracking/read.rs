@@ -7,7 +7,10 @@ use arrow_array::types::{
     Float32Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, GenericListArray, Int64Array, OffsetSizeTrait, RecordBatch,
+    StringArray,
+};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -57,9 +60,8 @@ impl Columns<'_> {
 
     pub(super) fn integers(&self, name: &str) -> PyResult<Integers> {
         let Some(column) = self.column(name) else { return Ok(Integers(None)) };
-        let column = floats(column).map_or_else(|| cast(column, &DataType::Int64), |floats| integral(&floats));
-        let column = column.ok_or_else(|| self.error(name, &self.batch[name], "whole numbers"))?;
-        Ok(Integers(Some(column.as_primitive::<Int64Type>().clone())))
+        let numbers = whole_numbers(column).ok_or_else(|| self.error(name, column, "whole numbers"))?;
+        Ok(Integers(Some(numbers)))
     }
 
     pub(super) fn numbers(&self, name: &str) -> PyResult<Numbers> {
@@ -115,10 +117,18 @@ impl Columns<'_> {
 
     pub(super) fn id_lists(&self, name: &str) -> PyResult<IdLists> {
         let Some(column) = self.column(name) else { return Ok(IdLists(None)) };
-        match column.data_type() {
-            DataType::List(_) | DataType::LargeList(_) => Ok(IdLists(Some(column.clone()))),
-            _ => Err(self.error(name, column, "lists of ids")),
-        }
+        let lists = || {
+            Some(match column.data_type() {
+                DataType::List(_) => {
+                    id_lists(column.as_list::<i32>(), whole_numbers(column.as_list::<i32>().values())?)
+                }
+                DataType::LargeList(_) => {
+                    id_lists(column.as_list::<i64>(), whole_numbers(column.as_list::<i64>().values())?)
+                }
+                _ => return None,
+            })
+        };
+        Ok(IdLists(Some(lists().ok_or_else(|| self.error(name, column, "lists of whole numbers"))?)))
     }
 }
 
@@ -135,14 +145,22 @@ fn floats(column: &ArrayRef) -> Option<Float64Array> {
     }
 }
 
-/// Whole numbers that are stored as floats, as pandas does beside nulls.
-fn integral(floats: &Float64Array) -> Option<ArrayRef> {
+/// Whole numbers, also those that are stored as floats, as pandas does beside nulls.
+fn whole_numbers(column: &ArrayRef) -> Option<Int64Array> {
+    match floats(column) {
+        Some(floats) => integral(&floats),
+        None if *column.data_type() == DataType::Null => Some(Int64Array::new_null(column.len())),
+        None => Some(cast(column, &DataType::Int64)?.as_primitive().clone()),
+    }
+}
+
+fn integral(floats: &Float64Array) -> Option<Int64Array> {
     let integer = |value: Option<f64>| match value.filter(|value| !value.is_nan()) {
         None => Some(None),
         Some(value) => (value.fract() == 0.0 && value.abs() < 9e15).then_some(Some(value as i64)),
     };
     let values: Option<Vec<Option<i64>>> = floats.iter().map(integer).collect();
-    Some(std::sync::Arc::new(Int64Array::from(values?)))
+    Some(Int64Array::from(values?))
 }
 
 macro_rules! column {
@@ -158,8 +176,17 @@ macro_rules! column {
 }
 
 column!(Integers, Int64Array, i64);
-column!(Numbers, Float64Array, f64);
 column!(Flags, BooleanArray, bool);
+
+pub(super) struct Numbers(Option<Float64Array>);
+
+impl Numbers {
+    /// NaN is a null, as pandas has it.
+    pub(super) fn get(&self, row: usize) -> Option<f64> {
+        let column = self.0.as_ref().filter(|column| column.is_valid(row))?;
+        Some(column.value(row)).filter(|value| !value.is_nan())
+    }
+}
 
 pub(super) struct Texts(Option<StringArray>);
 
@@ -169,16 +196,20 @@ impl Texts {
     }
 }
 
-pub(super) struct IdLists(Option<ArrayRef>);
+/// The ids of each row; `None` for a null.
+pub(super) struct IdLists(Option<Vec<Option<Vec<i64>>>>);
 
 impl IdLists {
     pub(super) fn get(&self, row: usize) -> Option<Vec<i64>> {
-        let column = self.0.as_ref().filter(|column| column.is_valid(row))?;
-        let values = match column.data_type() {
-            DataType::List(_) => column.as_list::<i32>().value(row),
-            _ => column.as_list::<i64>().value(row),
-        };
-        let ids = cast(&values, &DataType::Int64)?;
-        Some(ids.as_primitive::<Int64Type>().iter().flatten().collect())
+        self.0.as_ref()?[row].clone()
     }
+}
+
+fn id_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>, ids: Int64Array) -> Vec<Option<Vec<i64>>> {
+    let list = |row: usize| {
+        let offsets = &lists.value_offsets()[row..row + 2];
+        let range = offsets[0].as_usize()..offsets[1].as_usize();
+        lists.is_valid(row).then(|| range.filter(|i| ids.is_valid(*i)).map(|i| ids.value(i)).collect())
+    };
+    (0..lists.len()).map(list).collect()
 }
