@@ -5,6 +5,7 @@ use crate::opponents::{Cursor, players};
 use crate::reason::Reason;
 use crate::session::Session;
 use crate::track::{MAX_GAP_MS, Object, Track, known_team};
+use std::collections::BTreeSet;
 
 /// A player has the ball from when it is this close until it is farther than the second distance, in metres.
 const MAX_START_M: f64 = 1.0;
@@ -74,8 +75,12 @@ pub fn touches(session: &Session, shots: &[(i64, i64)]) -> Result<Vec<Touch>, Re
         return Err(Reason::RateTooLow);
     }
     let mut touches = contacts(session)?;
+    let with_shot: BTreeSet<usize> = shots.iter().filter_map(|shot| touch_of(shot, &touches)).collect();
     for i in 0..touches.len() {
-        touches[i].ending = ending(&touches[i], touches.get(i + 1), shots);
+        touches[i].ending = match with_shot.contains(&i) {
+            true => Ending::Shot,
+            false => ending(&touches[i], touches.get(i + 1)),
+        };
         touches[i].distance_m = way(session, &touches[i]);
     }
     Ok(touches)
@@ -179,11 +184,15 @@ fn join(contacts: impl Iterator<Item = Touch>) -> Vec<Touch> {
     touches
 }
 
-fn ending(touch: &Touch, next: Option<&Touch>, shots: &[(i64, i64)]) -> Ending {
-    let is_shot = |(t, player): &(i64, i64)| *player == touch.player_id && t.abs_diff(touch.end_ms) <= MAX_SHOT_MS;
-    if shots.iter().any(is_shot) {
-        return Ending::Shot;
-    }
+/// The touch of a shot's player that ends nearest to it: a shot ends one touch.
+fn touch_of(shot: &(i64, i64), touches: &[Touch]) -> Option<usize> {
+    let (t_ms, player_id) = *shot;
+    let of_shooter = touches.iter().enumerate().filter(|(_, touch)| touch.player_id == player_id);
+    let distances = of_shooter.map(|(i, touch)| (touch.end_ms.abs_diff(t_ms), i));
+    distances.min().filter(|(ms, _)| *ms <= MAX_SHOT_MS).map(|(_, i)| i)
+}
+
+fn ending(touch: &Touch, next: Option<&Touch>) -> Ending {
     match next {
         Some(next) if next.start_ms - touch.end_ms > MAX_FLIGHT_MS => Ending::DeadBall,
         Some(next) if next.player_id == touch.player_id => Ending::Other,
