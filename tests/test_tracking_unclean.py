@@ -247,6 +247,15 @@ def test_a_shot_ends_one_touch() -> None:
     assert list(zip(tracking.passes()["passer_id"], tracking.passes()["receiver_id"], strict=True)) == [(10, 11), (11, 10)]
 
 
+@pytest.mark.parametrize("rate", [2, 5, 10, 25, 50])
+@pytest.mark.parametrize(("speed", "band"), [(2.0, 2), (4.0, 3), (5.5, 4), (7.0, 5)])
+def test_a_speed_at_a_limit_is_in_the_band_above(rate: int, speed: float, band: int) -> None:
+    line = [(i / rate, 1, 10, 0.0, speed * i / rate - 10) for i in range(int(20 / speed * rate) + 1)]
+    [row] = sideline.Tracking(locations(line)).loads(by="player_id").to_dicts()
+    assert row[f"distance_band_{band}_m"] == row["distance_m"]
+    assert row["sprints"] == (None if rate < 5 else int(band == 5))
+
+
 def test_numbers_that_are_not_numbers_are_nulls() -> None:
     nan = float("nan")
     positions = locations(standing(FIVES, 20)).with_columns(game_clock_s=pl.lit(nan), shot_clock_s=pl.lit(5.0))

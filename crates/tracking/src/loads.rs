@@ -17,6 +17,9 @@ const MAX_NOISE_AT_LOW_RATE_M: f64 = 0.1;
 /// Seconds over which a peak speed is a mean.
 const PEAK_S: f64 = 0.2;
 
+/// A speed that is smaller than a band's by less than this share of it is in the band: rounding decides nothing.
+const ROUNDING: f64 = 1e-6;
+
 const SPRINT_S: f64 = 1.0;
 const EFFORT_S: f64 = 0.3;
 
@@ -72,6 +75,7 @@ pub fn loads(session: &Session, track: &Track, bands: [f64; 4]) -> Vec<Load> {
     count_frames(session, track, &mut loads);
     let Some(rate_hz) = track.rate_hz else { return loads };
     let (smoothing, is_low) = (Smoothing::new(rate_hz, false), track.is_rate_low());
+    let bands = bands.map(|band| band * (1.0 - ROUNDING));
     let noise = track.noise_m.min(if is_low { MAX_NOISE_AT_LOW_RATE_M } else { MAX_NOISE_M });
     for path in smoothing.paths(track) {
         add_steps(session, &path, &smoothing, noise, bands, &mut loads);
