@@ -278,3 +278,9 @@ def test_lists_of_ids_beside_nulls_are_read() -> None:
     assert (row["defender_id"], row["service_defender_ids"]) == (20, [20])
     with pytest.raises(ValueError, match="shots: the column defender_ids .* must have lists of whole numbers"):
         sideline.Tracking(positions, frame.cast({"defender_ids": pl.List(pl.String)}))
+
+
+def test_a_possession_without_a_number_has_none() -> None:
+    possessions = pl.DataFrame([possession(1, 0, 0, 5), possession(2, 1, 5, 10), possession(1, 2, 10, 15)]).drop("possession")
+    for source in (possessions, [possessions.head(1), possessions.tail(2)], possessions.reverse()):
+        assert sideline.Tracking(locations(standing(FIVES, 20)), possessions=source).spacing()["possession"] == [None] * 3

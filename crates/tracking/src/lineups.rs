@@ -15,7 +15,8 @@ type Presence = BTreeMap<i64, Vec<(i64, Vec<(i64, f64)>)>>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Possession {
     pub team_id: i64,
-    pub number: i32,
+    /// Its position in the team's list, if it is known.
+    pub number: Option<i32>,
     pub start_ms: i64,
     pub end_ms: i64,
     pub players: Vec<i64>,

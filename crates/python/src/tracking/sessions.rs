@@ -230,7 +230,7 @@ impl SessionReader {
                 // Its middle: two possessions meet at the border of two periods.
                 parts.events.periods.push((start_ms.midpoint(end_ms), period.to_owned()));
             }
-            let number = numbers.get(row).and_then(|number| i32::try_from(number).ok()).unwrap_or(row as i32);
+            let number = numbers.get(row).and_then(|number| i32::try_from(number).ok());
             let (players, opponents) = (own_players.get(row).unwrap_or_default(), others.get(row).unwrap_or_default());
             parts.events.possessions.push(Possession { team_id, number, start_ms, end_ms, players, opponents });
         }
@@ -261,7 +261,10 @@ impl SessionReader {
         let record = |(session_id, mut parts): (Option<String>, SessionParts)| {
             parts.clocks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.partial_cmp(&b.1).unwrap_or(std::cmp::Ordering::Equal)));
             parts.clocks.dedup_by_key(|clock| clock.0);
-            parts.events.possessions.sort_by_key(|possession| (possession.start_ms, possession.team_id));
+            parts
+                .events
+                .possessions
+                .sort_by_key(|possession| (possession.start_ms, possession.team_id, possession.end_ms));
             let session =
                 Session::new(tracks(with_teams(parts.tracks, &parts.events.possessions), &court), parts.events, court);
             RecordedSession { session_id, game_id: parts.game_id, session, clocks: parts.clocks }

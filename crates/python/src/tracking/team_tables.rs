@@ -135,7 +135,7 @@ fn possession_rows(entry: &RecordedSession) -> Vec<ShapeRow<'_>> {
     let rows = entry.session.possessions.iter().zip(shapes).map(|(possession, shape)| ShapeRow {
         entry,
         team_id: possession.team_id,
-        possession: Some(possession.number),
+        possession: possession.number,
         frame: None,
         t_ms: possession.start_ms,
         shape,

@@ -79,7 +79,7 @@ fn shots_with_wrong_places_do_not_move_the_offset() {
 fn the_offset_moves_periods_and_possessions() {
     let possession = Possession {
         team_id: HOME,
-        number: 0,
+        number: None,
         start_ms: at(10.0),
         end_ms: at(20.0),
         players: vec![],
@@ -157,7 +157,7 @@ fn possessions_of_one_team_name_the_opponents_too() {
     let five = |team: i64| (0..5).map(|slot| id(team, slot)).collect::<Vec<i64>>();
     let possession = Possession {
         team_id: HOME,
-        number: 0,
+        number: None,
         start_ms: at(0.0),
         end_ms: at(SECONDS),
         players: Vec::new(),
@@ -198,7 +198,7 @@ fn line_ups_of_possessions_agree_or_are_unknown() {
     let five = |first: i64| (first..first + 5).map(|slot| id(AWAY, slot)).collect::<Vec<i64>>();
     let possession = |(start, end, first): (f64, f64, i64)| Possession {
         team_id: AWAY,
-        number: 0,
+        number: None,
         start_ms: at(start),
         end_ms: at(end),
         players: five(first),

@@ -104,7 +104,7 @@ fn events(sensors: Sensors) -> Events {
     let five = |team: i64| (0..5).map(|slot| id(team, slot)).collect::<Vec<i64>>();
     let possession = |number: i32| Possession {
         team_id: HOME,
-        number,
+        number: Some(number),
         start_ms: in_events(f64::from(number) * 20.0),
         end_ms: in_events(f64::from(number) * 20.0 + 20.0),
         players: five(HOME),
