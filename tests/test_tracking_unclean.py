@@ -284,3 +284,10 @@ def test_a_possession_without_a_number_has_none() -> None:
     possessions = pl.DataFrame([possession(1, 0, 0, 5), possession(2, 1, 5, 10), possession(1, 2, 10, 15)]).drop("possession")
     for source in (possessions, [possessions.head(1), possessions.tail(2)], possessions.reverse()):
         assert sideline.Tracking(locations(standing(FIVES, 20)), possessions=source).spacing()["possession"] == [None] * 3
+
+
+def test_the_ball_is_where_it_is_at_the_time_of_a_frame() -> None:
+    ball = [(i / 2, None, None, -4.0 + i / 2, 5.0) for i in range(21)]
+    tracking = sideline.Tracking(locations(standing(FIVES, 10) + ball))
+    rows = tracking.defenders(pl.DataFrame({"player_id": [10, 10], "t": [at(2), at(3)]})).to_dicts()
+    assert [row["ball_distance_m"] for row in rows] == pytest.approx([2.0, 3.0])

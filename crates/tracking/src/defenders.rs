@@ -150,7 +150,7 @@ pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surrou
 /// positions a pass or a shot may begin, whose way no line shows.
 fn ball_distance(player: &Track, ball: &Track, t_ms: f64, within_ms: f64) -> Option<f64> {
     ball.position(t_ms)?;
-    let first = ball.t_ms.partition_point(|t| (*t as f64) < t_ms - within_ms).saturating_sub(1);
+    let first = ball.t_ms.partition_point(|t| (*t as f64) <= t_ms - within_ms).saturating_sub(1);
     let last = ball.t_ms.partition_point(|t| (*t as f64) < t_ms + within_ms).min(ball.len() - 1);
     let distance = |t: f64| {
         let (player, ball) = (player.position(t)?, ball.position(t)?);

@@ -53,8 +53,8 @@ pub fn estimate(tracks: &[Track], shots: &[Shot]) -> Option<Offset> {
     let likely = (-25..=25).map(|i| f64::from(closest) / 10.0 + f64::from(i) / 50.0);
     let likely = likely.filter(|seconds| seconds.abs() <= f64::from(MAX_TENTHS) / 10.0);
     let (seconds, error_s) = mean(likely.map(|seconds| (cost(seconds, typical), seconds)).collect());
-    // As exact as the times, which are in milliseconds.
-    let seconds = (1000.0 * seconds).round() / 1000.0;
+    // As exact as the times, which are in milliseconds; and 0, not -0.
+    let seconds = (1000.0 * seconds).round() / 1000.0 + 0.0;
     let metres: Vec<f64> = distances(seconds).flatten().collect();
     let near = metres.iter().filter(|metres| **metres <= MAX_PLACE_ERROR_M).count();
     Some(Offset { seconds, error_s, is_confirmed: near > 0 && 2 * near >= metres.len() })
