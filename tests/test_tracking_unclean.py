@@ -291,3 +291,12 @@ def test_the_ball_is_where_it_is_at_the_time_of_a_frame() -> None:
     tracking = sideline.Tracking(locations(standing(FIVES, 10) + ball))
     rows = tracking.defenders(pl.DataFrame({"player_id": [10, 10], "t": [at(2), at(3)]})).to_dicts()
     assert [row["ball_distance_m"] for row in rows] == pytest.approx([2.0, 3.0])
+
+
+def test_positions_without_a_session_are_those_of_the_events() -> None:
+    frame, possessions = shots(shot(3.0, player_x=-4000.0, player_y=5000.0, period="Q1")), pl.DataFrame([possession(1, 0, 0, 20)])
+    positions = locations(standing(FIVES, 20)).drop("session_id")
+    tracking = sideline.Tracking(positions, frame, possessions=possessions)
+    [row] = tracking.defenders().to_dicts()
+    assert (row["defender_id"], row["reason"], row["period"], str(row["offset_s"])) == (20, None, "Q1", "0.0")
+    assert tracking.spacing().num_rows == 1

@@ -43,11 +43,13 @@ impl EventRow {
     }
 
     pub(super) fn session_place(&self, sessions: &[RecordedSession]) -> Option<usize> {
+        if let [only] = sessions
+            && is_of_only(self.session_id.as_deref(), only.session_id.as_deref())
+        {
+            return Some(0);
+        }
         if let Some(id) = &self.session_id {
             return sessions.iter().position(|entry| entry.session_id.as_ref() == Some(id));
-        }
-        if sessions.len() == 1 {
-            return Some(0);
         }
         let sessions = sessions.iter().map(|entry| (entry.game_id.as_deref(), entry.session.extent_ms()));
         nearest(sessions, self.game_id.as_deref(), self.moment.t_ms?)
@@ -60,6 +62,11 @@ impl EventRow {
             (true, is_three) => is_three.map(|is_three| 2 + i64::from(is_three)),
         })
     }
+}
+
+/// Whether an event belongs to the only session: where one of the two has no id, no other session is meant.
+fn is_of_only(session_id: Option<&str>, only: Option<&str>) -> bool {
+    session_id.is_none() || only.is_none() || session_id == only
 }
 
 /// The session of a game whose positions are nearest to a time: those that have it, or begin or end around it.
@@ -170,11 +177,13 @@ impl SessionReader {
 
     /// The sessions that an event belongs to: its own_players, else those of its game around its time.
     fn places_of(&self, session_id: Option<&str>, game_id: Option<&str>, t_ms: i64) -> Option<usize> {
+        if let [(only, _)] = self.sessions.as_slice()
+            && is_of_only(session_id, only.as_deref())
+        {
+            return Some(0);
+        }
         if let Some(id) = session_id {
             return self.places.get(&Some(id.to_owned())).copied();
-        }
-        if self.sessions.len() == 1 {
-            return Some(0);
         }
         let sessions = self.sessions.iter().map(|(_, parts)| (parts.game_id.as_deref(), parts.extent));
         nearest(sessions, game_id, t_ms)
