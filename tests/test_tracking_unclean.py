@@ -229,7 +229,7 @@ def test_metres_feet_inches_and_centimetres_are_no_millimetres(unit: float) -> N
         sideline.Tracking(positions.with_columns(pl.col("x", "y") / unit))
 
 
-def carried(*points: tuple[float, float, float]) -> list[Position]:
+def ball_path(*points: tuple[float, float, float]) -> list[Position]:
     """The ball at 25 frames a second, on lines between points (seconds, x, y)."""
     np = library("numpy")
     seconds, x, y = zip(*points, strict=True)
@@ -239,7 +239,7 @@ def carried(*points: tuple[float, float, float]) -> list[Position]:
 
 def test_a_shot_ends_one_touch() -> None:
     """Player 10 passes to 11 and shoots a second later, after the pass back."""
-    ball = carried((0, 0, 5), (2, 0, 5), (2.25, 3, 5), (2.5, 3, 5), (2.75, 0, 5), (3, 0, 5), (4, 0, 12.7), (8, 0, 12.7))
+    ball = ball_path((0, 0, 5), (2, 0, 5), (2.25, 3, 5), (2.5, 3, 5), (2.75, 0, 5), (3, 0, 5), (4, 0, 12.7), (8, 0, 12.7))
     places = {(1, 10): (0.0, 5.0), (1, 11): (3.0, 5.0)}
     players = [(t, team, player, x, y) for t, *_ in ball for (team, player), (x, y) in places.items()]
     tracking = sideline.Tracking(locations(ball + players), shots(shot(3.0, player_x=0.0, player_y=5000.0)))
