@@ -79,6 +79,21 @@ def test_bars_of_loads_are_as_long_as_the_distances(tracking: sideline.Tracking)
         sideline.plot.loads(loads, team_id=9)
 
 
+def test_the_longest_loads_are_drawn_and_the_others_counted(tracking: sideline.Tracking) -> None:
+    loads = tracking.loads()
+    axes = sideline.plot.loads(loads, Figure().subplots(), limit=3)
+    assert [len(bars) for bars in axes.containers] == [3] * 5
+    assert axes.get_xlabel() == "distance (m)\nthe 3 of 10 players who ran most"
+    longest = sorted(row["distance_m"] for row in tracking.loads(by="player_id").to_dicts())[-3:]
+    assert [bar.get_x() + bar.get_width() for bar in axes.containers[-1]] == pytest.approx(longest)
+    # As many as a season has.
+    rows = [{**row, "player_id": 1000 * row["player_id"] + number} for row in loads.to_dicts() for number in range(250)]
+    axes = sideline.plot.loads(pa.Table.from_pylist(rows), Figure().subplots())
+    assert (len(axes.containers[0]), axes.get_xlabel().splitlines()[1]) == (100, "the 100 of 2500 players who ran most")
+    with pytest.raises(ValueError, match="limit is 0"):
+        sideline.plot.loads(loads, limit=0)
+
+
 def test_matchups_have_their_interval_and_say_few_shots(tracking: sideline.Tracking) -> None:
     [first, *_] = rows_of_all = tracking.matchups().to_dicts()
     pair_without_shots = {**first, "defense_player_id": 999, "shots": 0, "makes": 0, "low_90": None, "high_90": None}

@@ -25,6 +25,7 @@ def loads(
     ax: Axes | None = None,
     *,
     team_id: One | None = None,
+    limit: int = 100,
     players: Named | None = None,
     **options: Any,
 ) -> Axes:
@@ -34,10 +35,11 @@ def loads(
         loads: the table of `Tracking.loads`; several rows of a player are added up.
         ax: default: new axes.
         team_id: only this team: an id, or a table of one, such as `client.find_team("mariners")`.
+        limit: the number of players, those who ran most first; a note says how many there are.
         players: labels of players by id, or a roster; default: the id.
         options: for matplotlib's `barh`.
 
-    Raises `ValueError` for a missing column, and for a team without a row.
+    Raises `ValueError` for a missing column, for a team without a row, and for a limit below 1.
 
     >>> tracking = client.tracking(game_id)
     >>> axes = sideline.plot.loads(tracking.loads(), players=tracking.players)
@@ -45,18 +47,23 @@ def loads(
     'distance (m)'
     """
     columns = Columns(loads, "tracking_loads", ["player_id", *BANDS])
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; it must be at least 1")
     if team_id is not None:
         teams = columns.numbers("team_id")
         columns = columns.only(teams == chosen_id("team", team_id, teams, {}))
     player = columns.numbers("player_id")
-    ids = np.unique(player[np.isfinite(player)])
-    sums = np.array([[np.nansum(columns.numbers(band)[player == player_id]) for band in BANDS] for player_id in ids])
+    is_known = np.isfinite(player)
+    ids, places = np.unique(player[is_known], return_inverse=True)
+    metres = [np.nan_to_num(columns.numbers(band)[is_known]) for band in BANDS]
+    sums = np.stack([np.bincount(places, band, len(ids)) for band in metres], axis=1)
+    count = len(ids)
     if ax is None:
-        ax = new_axes(8, max(2.0, 0.6 + 0.28 * len(ids)))
+        ax = new_axes(8, max(2.0, 0.6 + 0.28 * min(count, limit)))
     if not len(ids):
         nothing(ax, "loads")
         return ax
-    order = np.argsort(sums.sum(axis=1), kind="stable")
+    order = np.argsort(sums.sum(axis=1), kind="stable")[-limit:]
     ids, sums = ids[order], sums[order]
     labels, shares = columns.player_names(players), _seen_shares(columns)
     shades, start = colormaps["viridis_r"](np.linspace(0.05, 0.95, len(BANDS))), np.zeros(len(ids))
@@ -70,7 +77,8 @@ def loads(
         np.arange(len(ids)), [plain(labels.get(int(player_id), str(int(player_id)))) for player_id in ids], fontsize=8
     )
     ax.tick_params(axis="x", labelsize=8)
-    ax.set_xlabel("distance (m)", fontsize=8)
+    note = f"\nthe {limit} of {count} players who ran most" if count > limit else ""
+    ax.set_xlabel(f"distance (m){note}", fontsize=8)
     ax.set_xlim(0, float(start.max()) * 1.15 or 1.0)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower right", fontsize=7, frameon=False)
