@@ -210,8 +210,8 @@ fn way(session: &Session, touch: &Touch) -> f64 {
     let Some(track) = session.track(object) else { return 0.0 };
     let Some(rate) = track.rate_hz else { return 0.0 };
     let smoothing = Smoothing::new(rate, false);
-    let first = track.t_ms.partition_point(|t| *t < touch.start_ms - 1000);
-    let last = track.t_ms.partition_point(|t| *t <= touch.end_ms + 1000);
+    let first = track.t_ms.partition_point(|t| *t < touch.start_ms.saturating_sub(1000));
+    let last = track.t_ms.partition_point(|t| *t <= touch.end_ms.saturating_add(1000));
     let part = Track {
         t_ms: track.t_ms[first..last].to_vec(),
         x: track.x[first..last].to_vec(),

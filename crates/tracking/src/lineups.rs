@@ -201,7 +201,7 @@ fn timeline(spans: &[(i64, i64, Five)]) -> Vec<(i64, Option<Five>)> {
     }
     for (i, (t_ms, is_start, five)) in edges.iter().enumerate() {
         let count = active.entry(*five).or_default();
-        *count = if *is_start { *count + 1 } else { *count - 1 };
+        *count = if *is_start { *count + 1 } else { count.saturating_sub(1) };
         active.retain(|_, count| *count > 0);
         let next = edges.get(i + 1);
         if next.is_some_and(|next| next.0 == *t_ms) {

@@ -25,7 +25,7 @@ impl RecordedSession {
             return (after.1, after.2);
         }
         let Some(before) = i.checked_sub(1).map(|i| self.clocks[i]) else { return (None, None) };
-        if after.0 - before.0 > crate::track::MAX_GAP_MS {
+        if after.0.saturating_sub(before.0) > crate::track::MAX_GAP_MS {
             return (None, None);
         }
         let share = (t_ms - before.0) as f64 / (after.0 - before.0) as f64;
