@@ -40,8 +40,8 @@ fn explain(entry: &RecordedSession, reason: Reason) -> String {
     let id = entry.session_id.as_deref().unwrap_or("without an id");
     match reason {
         Reason::RateTooLow => {
-            let ball = entry.session.ball().and_then(|ball| ball.rate_hz).unwrap_or(0.0);
-            let rate = entry.session.rate_hz.unwrap_or(0.0).min(ball);
+            let rate = entry.session.rate_hz.unwrap_or(0.0);
+            let rate = entry.session.ball().map_or(rate, |ball| rate.min(ball.rate_hz.unwrap_or(0.0)));
             format!("rate_too_low: session {id} has {rate:.3} frames a second; touches and passes need at least 5")
         }
         Reason::ClockUnknown => {
