@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_FORMULA = 1
+_FORMULA = 2
 """Counted up when the formulas change: every session is computed again."""
 
 _BATCH_SIZE = 8
