@@ -306,13 +306,13 @@ def test_times_at_the_end_of_the_calendar_break_nothing() -> None:
     ends = (-(2**63), 2**63 - 1)
     epochs = [pl.col(name).dt.epoch("ms") for name in ("start_timestamp", "end_timestamp")]
     possessions = pl.DataFrame([possession(1, 0, 0, 20)]).with_columns(epochs)
-    far = [
+    others = [
         possessions.with_columns(start_timestamp=pl.lit(end), end_timestamp=pl.lit(end), possession=pl.lit(number + 1, pl.Int64))
         for number, end in enumerate(ends)
     ]
     positions = locations(standing(FIVES, 20)).with_columns(pl.col("t").dt.epoch("ms"), game_clock_s=pl.lit(600.0))
     rows = [positions.head(1).with_columns(t=pl.lit(end)) for end in ends]
-    tracking = sideline.Tracking(pl.concat([positions, *rows]), possessions=pl.concat([possessions, *far]))
+    tracking = sideline.Tracking(pl.concat([positions, *rows]), possessions=pl.concat([possessions, *others]))
     assert set(tracking.frames(rate=5)["game_clock_s"]) == {600.0}
     assert [row["hull_area_m2"] is not None for row in tracking.spacing().to_dicts() if row["possession"] == 0] == [True]
     assert [row["teleports"] for row in tracking.coverage().to_dicts() if row["teleports"]] == [2]
