@@ -417,6 +417,14 @@ def test_a_session_without_times_is_no_session_that_was_read(service: sideline.S
             service.faults.clear()
 
 
+@pytest.mark.parametrize("privilege", ["stats", "shots"])
+def test_a_game_that_may_not_be_read_is_incomplete(service: sideline.Simulator, privilege: str) -> None:
+    game_id, username = service.games[0]["event_id"], f"without {privilege}"
+    service.credentials.add(username, "secret", privileges={privilege: False})
+    with service.client(username=username, secret="secret", max_retries=0) as client, pytest.raises(sideline.IncompleteError, match="forbidden"):
+        client.tracking(game_id)
+
+
 def test_shots_and_possessions_of_a_session_are_passed_once(service: sideline.Simulator) -> None:
     pl = library("polars")
     with service.client() as client:

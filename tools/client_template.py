@@ -205,8 +205,8 @@ class AsyncClient(BaseClient):
         A team total has the player name "Team total"; it is left out if a summed session lacks it. A code that a row
         of the game has is 0 for a player who played; all are null for one who did not (`did_not_play`).
 
-        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteBatch` if a
-        session could not be read, and the error of a team's sums if no session has the team either.
+        Raises `NotFound` for an unknown game, `IncompleteBatch` if a session could not be read or is forbidden, and the
+        error of a team's sums if no session has the team either.
 
         >>> box = await client.box_score(game_id)
         >>> box.column_names[:8]
@@ -248,8 +248,8 @@ class AsyncClient(BaseClient):
             progress: True, False or a function that takes a `Progress`; default: a bar on a terminal and in a notebook.
             timeout: seconds for each request with all its attempts, or a `sideline.Timeout`; default: the client's.
 
-        Raises `PermissionDenied` without access to stats, `NotFound` for an unknown game, `IncompleteError` where a
-        session could not be read. A roster that cannot be read only leaves names out.
+        Raises `NotFound` for an unknown game, `IncompleteError` where a session could not be read or is forbidden. A
+        roster that cannot be read only leaves names out.
 
         See the documentation: Positions to answers.
 
