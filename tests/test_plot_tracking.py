@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,19 @@ def test_an_animation_has_a_picture_for_each_moment(tracking: sideline.Tracking,
     (tmp_path / "folder.gif").mkdir()
     with pytest.raises(ValueError, match="not a regular file"):
         animation.to_gif(tmp_path / "folder.gif")
+
+
+@pytest.mark.parametrize("fps", [0.4, 2.5])
+def test_an_animation_runs_at_the_speed_of_the_game(tracking: sideline.Tracking, tmp_path: Path, fps: float) -> None:
+    row = tracking.defenders().to_dicts()[3]
+    animation = sideline.plot.animate(tracking.window(row, before=3, after=3), fps=fps)
+    [interval] = re.findall(r"slider_id, ([0-9.]+),", animation.to_html())
+    assert float(interval) == pytest.approx(1000 / fps, abs=1)
+    animation.to_gif(tmp_path / "shot.gif")
+    picture = (tmp_path / "shot.gif").read_bytes()
+    # A graphic control extension has the duration in hundredths of a second.
+    place = picture.index(b"\x21\xf9\x04") + 4
+    assert int.from_bytes(picture[place : place + 2], "little") == int(100 / fps)
 
 
 def test_an_animation_is_bounded(tracking: sideline.Tracking) -> None:

@@ -39,7 +39,8 @@ class Animation:
     """
 
     _scene: Any
-    _fps: float
+    # PillowWriter declares an int, and takes fractions.
+    _fps: Any
 
     def __init__(self, scene: Any, fps: float) -> None:
         self._scene, self._fps = scene, fps
@@ -57,7 +58,7 @@ class Animation:
         >>> "<img" in sideline.plot.animate(window, fps=4).to_html()
         True
         """
-        html: str = self._render().to_jshtml(fps=round(self._fps), default_mode="loop")
+        html: str = self._render().to_jshtml(fps=self._fps, default_mode="loop")
         if path is not None:
             with replaced_file(path) as file:
                 file.write(html)
@@ -73,7 +74,7 @@ class Animation:
         ...     sideline.plot.animate(window, fps=4).to_gif(f"{folder}/shot.gif")
         """
         with replaced_path(path, ".gif") as temporary:
-            self._render().save(temporary, writer=PillowWriter(fps=round(self._fps)))
+            self._render().save(temporary, writer=PillowWriter(fps=self._fps))
 
     def _repr_html_(self) -> str:
         return self.to_html()
