@@ -322,3 +322,12 @@ def test_the_rate_of_positions_without_a_ball_is_named() -> None:
     slow = [(t, team, player, x, y) for t, team, player, x, y in standing(FIVES, 10) if t % 0.5 == 0]
     with pytest.raises(ValueError, match=r"rate_too_low: session S has 2\.000 frames a second"):
         sideline.Tracking(locations(slow)).touches()
+
+
+@pytest.mark.parametrize("y", [0.0, 1.3, 5.0, -7.7])
+def test_a_distance_at_a_limit_is_not_below_it(y: float) -> None:
+    for feet, openness in ((2, "tight"), (4, "open"), (6, "wide_open")):
+        places = {(1, 10 + i): (-4.0 + 2 * i, y) for i in range(5)} | {(2, 20 + i): (-4.0 + 2 * i, y - feet * 0.3048) for i in range(5)}
+        frame = shots(shot(3.0, player_x=-4000.0, player_y=(y + 1) * 1000))
+        [row] = sideline.Tracking(locations(standing(places, 20)), frame).defenders().to_dicts()
+        assert (row["distance_m"], row["openness"], row["reason"]) == (pytest.approx(feet * 0.3048), openness, None)

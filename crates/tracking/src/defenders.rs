@@ -89,7 +89,7 @@ pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> 
     let Object::Player { team_id, .. } = track.object else { return Err(Reason::ShooterNotTracked) };
     let t_ms = time_of(session, moment)?;
     let place = track.position(t_ms as f64).ok_or(Reason::Gap)?;
-    if moment.place.is_some_and(|(x, y)| (x - place.0).hypot(y - place.1) > MAX_PLACE_ERROR_M) {
+    if moment.place.is_some_and(|shot| distance(shot, place) > MAX_PLACE_ERROR_M) {
         return Err(Reason::PlaceDisagrees);
     }
     let five = opposing_five(session, team_id, t_ms)?;
@@ -100,8 +100,8 @@ pub fn defender(session: &Session, moment: &Moment) -> Result<Defender, Reason> 
             continue;
         }
         // A moment with a position has one of the sensor's within half the largest gap.
-        if let Some((x, y)) = other.position(t_ms as f64) {
-            near.push(((x - place.0).hypot(y - place.1), player_id, other));
+        if let Some(other_place) = other.position(t_ms as f64) {
+            near.push((distance(other_place, place), player_id, other));
         }
     }
     near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -135,10 +135,10 @@ pub fn surroundings(session: &Session, moment: &Moment, names: &[i64]) -> Surrou
         let within_ms = offset.filter(|_| moment.is_event_time).map_or(0.0, |offset| 2.0 * 1000.0 * offset.error_s);
         let player = session.player(moment.player_id?)?;
         let place = player.position(t_ms)?;
-        let distance = |other: (f64, f64)| (other.0 - place.0).hypot(other.1 - place.1);
-        let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(distance);
+        let from_player = |other: (f64, f64)| distance(other, place);
+        let near_names = names.iter().filter_map(|id| session.player(*id)?.position(t_ms)).map(from_player);
         Some(Surroundings {
-            place_error_m: moment.place.map(distance),
+            place_error_m: moment.place.map(from_player),
             ball_m: session.ball().and_then(|ball| ball_distance(player, ball, t_ms, within_ms)),
             named_m: near_names.min_by(f64::total_cmp),
         })
@@ -152,20 +152,19 @@ fn ball_distance(player: &Track, ball: &Track, t_ms: f64, within_ms: f64) -> Opt
     ball.position(t_ms)?;
     let first = ball.t_ms.partition_point(|t| (*t as f64) <= t_ms - within_ms).saturating_sub(1);
     let last = ball.t_ms.partition_point(|t| (*t as f64) < t_ms + within_ms).min(ball.len() - 1);
-    let distance = |t: f64| {
-        let (player, ball) = (player.position(t)?, ball.position(t)?);
-        Some((player.0 - ball.0).hypot(player.1 - ball.1))
-    };
+    let distance_at = |t: f64| Some(distance(player.position(t)?, ball.position(t)?));
     let frames = ball.t_ms[first..=last].iter().map(|t| *t as f64);
-    frames.chain([t_ms]).filter_map(distance).min_by(f64::total_cmp)
+    frames.chain([t_ms]).filter_map(distance_at).min_by(f64::total_cmp)
 }
 
 fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {
-    let distance = |t: f64| {
-        let (player, defender) = (player.position(t)?, defender.position(t)?);
-        Some((player.0 - defender.0).hypot(player.1 - defender.1))
-    };
-    Some((distance(t_ms - CLOSING_MS)? - distance(t_ms + CLOSING_MS)?) / (2.0 * CLOSING_MS / 1000.0))
+    let distance_at = |t: f64| Some(distance(player.position(t)?, defender.position(t)?));
+    Some((distance_at(t_ms - CLOSING_MS)? - distance_at(t_ms + CLOSING_MS)?) / (2.0 * CLOSING_MS / 1000.0))
+}
+
+/// In whole nanometres: rounding does not decide on which side of a limit it is.
+fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
+    ((a.0 - b.0).hypot(a.1 - b.1) * 1e9).round() / 1e9
 }
 
 fn angle(place: (f64, f64), defender: Option<(f64, f64)>, hoop: Option<(f64, f64)>) -> Option<f64> {
