@@ -331,3 +331,20 @@ def test_a_distance_at_a_limit_is_not_below_it(y: float) -> None:
         frame = shots(shot(3.0, player_x=-4000.0, player_y=(y + 1) * 1000))
         [row] = sideline.Tracking(locations(standing(places, 20)), frame).defenders().to_dicts()
         assert (row["distance_m"], row["openness"], row["reason"]) == (pytest.approx(feet * 0.3048), openness, None)
+
+
+@pytest.mark.parametrize("rate", [5, 10, 25, 50])
+@pytest.mark.parametrize("frames", [2, 3, 4, 6, 12])
+def test_a_line_stays_a_line_however_short_it_is(rate: int, frames: int) -> None:
+    """Six times some frames of a player at 4 m/s, a second and a half apart."""
+    times = [(number * (frames / rate + 1.5), i / rate) for number in range(6) for i in range(frames)]
+    positions = [(start + t, 1, 10, 2.4 * t - 5, 3.2 * t - 10) for start, t in times]
+    tracking = sideline.Tracking(locations(positions))
+    rows = tracking.frames().to_dicts()
+    assert [row["speed_mps"] for row in rows] == pytest.approx([4.0] * len(rows), abs=1e-4)
+    assert [(row["x_m"], row["y_m"]) for row in rows] == [pytest.approx(position[3:], abs=1e-4) for position in positions]
+    [load] = tracking.loads(by="player_id").to_dicts()
+    assert load["distance_m"] == pytest.approx(6 * 4 * (frames - 1) / rate)
+    # A peak is a mean over a fifth of a second.
+    has_peak = (frames - 1) / rate > 0.199
+    assert (load["peak_speed_mps"], load["reason"]) == ((pytest.approx(4.0), None) if has_peak else (None, "gap"))

@@ -42,17 +42,24 @@ impl Butterworth {
     /// value there, so that a line stays a line and the noise of the last value is not pinned down.
     pub fn smooth<const N: usize>(&self, values: [&[f64]; N]) -> [Vec<f64>; N] {
         let n = values.first().map_or(0, |values| values.len());
-        let pad = self.settling.min(n.saturating_sub(1));
+        let pad = self.settling;
         if n < 2 {
             return values.map(<[f64]>::to_vec);
         }
         let reach = (self.settling / 6).max(4).min(n);
         let first = values.map(|values| end_value(values[..reach].iter().copied()));
         let last = values.map(|values| end_value(values[n - reach..].iter().rev().copied()));
-        let value = |k: usize, i: usize| match i.checked_sub(pad) {
-            None => 2.0 * first[k] - values[k][pad - i],
-            Some(i) if i < n => values[k][i],
-            Some(i) => 2.0 * last[k] - values[k][2 * n - 2 - i],
+        // A short run is reflected at both ends by turns.
+        let value = |k: usize, i: usize| {
+            let (mut place, mut sign, mut sum) = (i as i64 - pad as i64, 1.0, 0.0);
+            loop {
+                match usize::try_from(place) {
+                    Ok(i) if i < n => break sum + sign * values[k][i],
+                    Ok(_) => (place, sum) = (2 * (n as i64 - 1) - place, sum + sign * 2.0 * last[k]),
+                    Err(_) => (place, sum) = (-place, sum + sign * 2.0 * first[k]),
+                }
+                sign = -sign;
+            }
         };
         let mut extension: Vec<[f64; N]> = (0..n + 2 * pad).map(|i| from_fn(|k| value(k, i))).collect();
         self.pass(extension.iter_mut());

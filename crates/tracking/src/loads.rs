@@ -33,7 +33,8 @@ pub struct Load {
     /// Metres in each speed band.
     pub bands_m: [f64; 5],
     pub sprints: u32,
-    pub peak_mps: f64,
+    /// `None` without a fifth of a second of positions.
+    pub peak_mps: Option<f64>,
     /// Above 2 and 3 m/s².
     pub accelerations: [u32; 2],
     pub decelerations: [u32; 2],
@@ -58,7 +59,7 @@ impl Load {
         self.expected_s += other.expected_s;
         self.seen_s += other.seen_s;
         self.sprints += other.sprints;
-        self.peak_mps = self.peak_mps.max(other.peak_mps);
+        self.peak_mps = [self.peak_mps, other.peak_mps].into_iter().flatten().reduce(f64::max);
         for (band, metres) in self.bands_m.iter_mut().zip(other.bands_m) {
             *band += metres;
         }
@@ -163,6 +164,10 @@ fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
     let (n, reach) = (path.x.len(), (PEAK_S / 2.0 / path.step_s).round() as usize);
     let (mut sum, mut first, mut end) = ((0.0, 0.0), 0, 0);
     let mut period = PeriodCursor::default();
+    // In a shorter run, the difference of two positions is mostly noise; times are whole milliseconds.
+    if ((n - 1) as f64 * path.step_s) < 0.99 * PEAK_S {
+        return;
+    }
     for i in 0..n - 1 {
         while end < (i + reach + 1).min(n) {
             sum = (sum.0 + path.vx[end], sum.1 + path.vy[end]);
@@ -176,7 +181,7 @@ fn add_peaks(session: &Session, path: &Path, loads: &mut [Load]) {
         let mean_mps = length(sum.0, sum.1) / (end - first) as f64;
         // Between two positions beside a gap the curve may be steeper than any way that a player runs.
         if mean_mps <= MAX_PLAYER_MPS {
-            load.peak_mps = load.peak_mps.max(mean_mps);
+            load.peak_mps = Some(load.peak_mps.map_or(mean_mps, |peak| peak.max(mean_mps)));
         }
     }
 }

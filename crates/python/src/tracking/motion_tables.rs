@@ -186,7 +186,7 @@ pub(super) fn loads(sessions: &[RecordedSession], groups: LoadGroups, bands: [f6
     }
     writer
         .integers(effort(|load| load.sprints))
-        .numbers(number(|load| load.peak_mps))
+        .numbers(rows.iter().map(|row| row.load.peak_mps))
         .integers(effort(|load| load.accelerations[0]))
         .integers(effort(|load| load.accelerations[1]))
         .integers(effort(|load| load.decelerations[0]))
@@ -203,6 +203,7 @@ fn load_reason(row: &GroupLoad) -> Option<Reason> {
     match row.load {
         load if load.tracked_s <= 0.0 => Some(Reason::Gap),
         load if !load.has_efforts => Some(Reason::RateTooLow),
+        load if load.peak_mps.is_none() => Some(Reason::Gap),
         _ => None,
     }
 }
