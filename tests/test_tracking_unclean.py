@@ -348,3 +348,11 @@ def test_a_line_stays_a_line_however_short_it_is(rate: int, frames: int) -> None
     # A peak is a mean over a fifth of a second.
     has_peak = (frames - 1) / rate > 0.199
     assert (load["peak_speed_mps"], load["reason"]) == ((pytest.approx(4.0), None) if has_peak else (None, "gap"))
+
+
+def test_a_contact_too_short_for_a_touch_ends_none() -> None:
+    """The ball is a tenth of a second nearer to a defender, out of the dribbler's reach."""
+    ball = ball_path((0, 0, 5), (2.04, 0, 5), (2.08, 1.2, 5), (2.16, 1.2, 5), (2.2, 0, 5), (4, 0, 5))
+    players = [(t, team, player, x, 5.0) for t, *_ in ball for team, player, x in ((1, 10, 0.0), (2, 20, 1.4))]
+    [touch] = sideline.Tracking(locations(ball + players)).touches().to_dicts()
+    assert (touch["player_id"], touch["duration_s"]) == (10, pytest.approx(4.0))

@@ -164,10 +164,16 @@ fn contacts(session: &Session) -> Result<Vec<Touch>, Reason> {
         });
     }
     contacts.extend(holder);
-    Ok(join(contacts.into_iter().filter(|contact| !contact.is_flight()).map(|contact| contact.touch)))
+    Ok(touches_of(contacts.into_iter().filter(|contact| !contact.is_flight()).map(|contact| contact.touch)))
 }
 
-/// Joins the parts of interrupted touches, and leaves out contacts that are too short.
+/// Leaves out contacts that are too short, and joins the parts of touches that they, or nothing, interrupt.
+fn touches_of(contacts: impl Iterator<Item = Touch>) -> Vec<Touch> {
+    let mut touches = join(contacts);
+    touches.retain(|touch| touch.end_ms - touch.start_ms >= MIN_TOUCH_MS);
+    join(touches.into_iter())
+}
+
 fn join(contacts: impl Iterator<Item = Touch>) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
     for contact in contacts {
@@ -180,7 +186,6 @@ fn join(contacts: impl Iterator<Item = Touch>) -> Vec<Touch> {
             _ => touches.push(contact),
         }
     }
-    touches.retain(|touch| touch.end_ms - touch.start_ms >= MIN_TOUCH_MS);
     touches
 }
 
