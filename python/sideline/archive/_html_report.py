@@ -506,7 +506,7 @@ def _last_night(facts: Facts) -> list[Section]:
             row["player"] or row["player_id"],
             round(row["distance_m"]),
             f"{row['tracked_min']:.0f}",
-            f"{row['peak_speed_mps']:.1f}",
+            "" if row["peak_speed_mps"] is None else f"{row['peak_speed_mps']:.1f}",
             f"{row['seen_share']:.0%}",
         )
         for row in facts.loads[:MAX_ROWS]
