@@ -356,3 +356,15 @@ def test_a_contact_too_short_for_a_touch_ends_none() -> None:
     players = [(t, team, player, x, 5.0) for t, *_ in ball for team, player, x in ((1, 10, 0.0), (2, 20, 1.4))]
     [touch] = sideline.Tracking(locations(ball + players)).touches().to_dicts()
     assert (touch["player_id"], touch["duration_s"]) == (10, pytest.approx(4.0))
+
+
+def test_a_dropout_has_as_many_frames_as_the_tag_lost() -> None:
+    """Ten tags, each a hundredth of a second after the one before; one loses two frames of ten a second."""
+    positions = [(t + number / 100, *key, x, y) for number, (key, (x, y)) in enumerate(FIVES.items()) for t in (i / 10 for i in range(101))]
+    others = [position for position in positions if position[2] != 12 or not 3.01 < position[0] < 3.19]
+    assert len(positions) - len(others) == 2
+    tracking = sideline.Tracking(locations(others))
+    rows = [row for row in tracking.frames().to_dicts() if row["is_interpolated"]]
+    assert [row["player_id"] for row in rows] == [12, 12]
+    assert [(row["t"] - START).total_seconds() for row in rows] == pytest.approx([3.02, 3.12], abs=0.051)
+    assert tracking.opponents().num_rows == len(positions)

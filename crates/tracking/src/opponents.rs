@@ -19,11 +19,14 @@ pub(crate) struct Cursor<'a> {
     session: &'a Session,
     next: Vec<usize>,
     step_ms: Vec<i64>,
+    t_ms: i64,
+    previous_ms: i64,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(session: &'a Session) -> Self {
-        Cursor { session, next: vec![0; session.tracks.len()], step_ms: Vec::new() }
+        let next = vec![0; session.tracks.len()];
+        Cursor { session, next, step_ms: Vec::new(), t_ms: i64::MIN, previous_ms: i64::MIN }
     }
 
     /// A cursor that recognises dropouts.
@@ -33,6 +36,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves to a time, which is not before that of the last call.
     pub(crate) fn advance(&mut self, t_ms: i64) {
+        (self.previous_ms, self.t_ms) = (self.t_ms, t_ms);
         for (next, track) in self.next.iter_mut().zip(&self.session.tracks) {
             let mut steps = 0;
             while track.t_ms.get(*next).is_some_and(|t| *t < t_ms) {
@@ -50,13 +54,16 @@ impl<'a> Cursor<'a> {
         self.session.tracks[track].t_ms.get(self.next[track]) == Some(&t_ms)
     }
 
-    /// Whether the time lies between two positions, no frame of the track's own rate being between them.
+    /// Whether the time is that of a frame which the track lacks between two positions: of several, as other tags at other times
+    /// make them, the first around each step of the track.
     pub(crate) fn is_dropout(&self, track: usize, t_ms: i64) -> bool {
-        let (times, next) = (&self.session.tracks[track].t_ms, self.next[track]);
-        let Some(step) = next.checked_sub(1).and_then(|i| Some(times.get(next)? - times[i])) else { return false };
-        let from_either = times[next] - t_ms;
-        let least = (self.step_ms[track] / 2).min(from_either).min(t_ms - times[next - 1]);
-        step <= MAX_GAP_MS && 2 * step > 3 * self.step_ms[track] && least * 2 >= self.step_ms[track] - 1
+        let (times, next, step_ms) = (&self.session.tracks[track].t_ms, self.next[track], self.step_ms[track]);
+        let Some(before) = next.checked_sub(1).map(|i| times[i]) else { return false };
+        let Some(gap_ms) = times.get(next).map(|after| after - before) else { return false };
+        let steps = |t: i64| ((t - before) as f64 / step_ms as f64).round();
+        let is_first = self.previous_ms <= before || steps(self.previous_ms) < steps(t_ms);
+        let is_between = 0.0 < steps(t_ms) && steps(t_ms) < steps(before + gap_ms);
+        gap_ms <= MAX_GAP_MS && 2 * gap_ms > 3 * step_ms && is_first && is_between
     }
 
     pub(crate) fn position(&self, track: usize, t_ms: i64) -> Option<(f64, f64)> {
