@@ -233,7 +233,10 @@ class Tracking:
         columns = _columns(by, LOAD_COLUMNS)
         if "player_id" not in columns:
             raise ValueError("by has no player_id: a load is that of a player")
-        speeds = [float(speed) for speed in bands]
+        try:
+            speeds = [] if isinstance(bands, str) else [float(speed) for speed in bands]
+        except (TypeError, ValueError):
+            speeds = []
         if len(speeds) != 4 or not all(0 < low < high < 100 for low, high in pairwise(speeds)):
             raise ValueError(f"bands is {bands!r}; it must be four rising speeds in m/s, such as (2, 4, 5.5, 7)")
         return self._core.loads(columns, speeds)
@@ -357,7 +360,7 @@ def _rate(rate: float | None) -> float | None:
 
 
 def _columns(by: str | Sequence[str], allowed_columns: Sequence[str]) -> list[str]:
-    columns = [by] if isinstance(by, str) else list(by)
+    columns = list(by) if isinstance(by, Iterable) and not isinstance(by, str) else [by]
     if not columns:
         raise ValueError(f"by is empty; it must have one or several of {', '.join(allowed_columns)}")
     for column in columns:
