@@ -162,7 +162,7 @@ fn closing(player: &Track, defender: &Track, t_ms: f64) -> Option<f64> {
     Some((distance_at(t_ms - CLOSING_MS)? - distance_at(t_ms + CLOSING_MS)?) / (2.0 * CLOSING_MS / 1000.0))
 }
 
-/// In whole nanometres: rounding does not decide on which side of a limit it is.
+/// In whole nanometres, so that rounding errors do not choose the side of a threshold.
 fn distance(a: (f64, f64), b: (f64, f64)) -> f64 {
     ((a.0 - b.0).hypot(a.1 - b.1) * 1e9).round() / 1e9
 }

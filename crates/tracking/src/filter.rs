@@ -49,7 +49,7 @@ impl Butterworth {
         let reach = (self.settling / 6).max(4).min(n);
         let first = values.map(|values| end_value(values[..reach].iter().copied()));
         let last = values.map(|values| end_value(values[n - reach..].iter().rev().copied()));
-        // A short run is reflected at both ends by turns.
+        // A run shorter than the padding is reflected at one end and at the other in turn.
         let value = |k: usize, i: usize| {
             let (mut place, mut sign, mut sum) = (i as i64 - pad as i64, 1.0, 0.0);
             loop {

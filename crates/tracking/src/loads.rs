@@ -17,7 +17,7 @@ const MAX_NOISE_AT_LOW_RATE_M: f64 = 0.1;
 /// Seconds over which a peak speed is a mean.
 const PEAK_S: f64 = 0.2;
 
-/// A speed that is smaller than a band's by less than this share of it is in the band: rounding decides nothing.
+/// A speed that is lower than a threshold by less than this share is at it: rounding errors do not choose the band.
 const ROUNDING: f64 = 1e-6;
 
 const SPRINT_S: f64 = 1.0;

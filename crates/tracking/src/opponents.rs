@@ -54,8 +54,8 @@ impl<'a> Cursor<'a> {
         self.session.tracks[track].t_ms.get(self.next[track]) == Some(&t_ms)
     }
 
-    /// Whether the time is that of a frame which the track lacks between two positions: of several, as other tags at other times
-    /// make them, the first around each step of the track.
+    /// Whether the track lacks a frame at this time, between two of its positions. Tags that send at different times make several
+    /// frames for each step of the track; only the first of a step counts.
     pub(crate) fn is_dropout(&self, track: usize, t_ms: i64) -> bool {
         let (times, next, step_ms) = (&self.session.tracks[track].t_ms, self.next[track], self.step_ms[track]);
         let Some(before) = next.checked_sub(1).map(|i| times[i]) else { return false };
