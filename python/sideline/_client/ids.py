@@ -1,7 +1,7 @@
 """Ids as people pass them: one, several in a container, or a table, payload or batch that has a column of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core import Payload, Table, _arrow_ids, _ids
 from .._rows import shorten
@@ -10,14 +10,17 @@ from .timeout import Timeout, call_limits
 from .types import Duration, TableName
 
 
-def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
-    """Return the distinct ids of a payload, batch or table that has a column of them, and the game of each session.
+class IdColumns(NamedTuple):
+    """The distinct ids of a table, and the game of each session."""
 
-    `None` for any other value.
-    """
+    ids: list[Any]
+    games: list[Any] | None
+
+
+def id_columns(name: str, value: object) -> IdColumns | None:
+    """Return the ids of a payload, batch or table that has a column of them; `None` for any other value."""
     if not isinstance(value, (Payload, BaseBatch, Table)):
         return None
-    columns = dict.fromkeys((name, "game_id"))
     if isinstance(value, Table):
         names = value.column_names
         rows = value.to_dicts() if name in names else []
@@ -25,7 +28,11 @@ def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
         from .._rows import SCHEMAS
 
         table: TableName | None = next((table for table in value.tables if name in SCHEMAS[table].names), None)
-        names = [] if table is None else [column for column in columns if column in SCHEMAS[table].names]
+        names = (
+            []
+            if table is None
+            else [column for column in dict.fromkeys((name, "game_id")) if column in SCHEMAS[table].names]
+        )
         rows = value.table(table, columns=names).to_dicts() if table else []
     if name not in names:
         kind = type(value).__name__
@@ -39,7 +46,7 @@ def keys(name: str, value: object) -> tuple[list[Any], list[Any] | None] | None:
     for row in rows:
         games[row[name]] = games.get(row[name]) or row.get("game_id")
     has_games = name == "session_id" and "game_id" in names
-    return list(games), list(games.values()) if has_games else None
+    return IdColumns(list(games), list(games.values()) if has_games else None)
 
 
 def one_id(name: str, value: Any) -> Any:
@@ -49,9 +56,9 @@ def one_id(name: str, value: Any) -> Any:
     """
     if value is None or isinstance(value, (str, int)) or not name.endswith("_id"):
         return value
-    if (columns := keys(name, value)) is None:
+    if (columns := id_columns(name, value)) is None:
         return value
-    ids, kind = columns[0], type(value).__name__
+    ids, kind = columns.ids, type(value).__name__
     if not ids:
         raise ValueError(f"{name} takes one id, and this {kind} has no row: nothing was found")
     if len(ids) > 1:
@@ -127,8 +134,8 @@ def many(name: str, value: object) -> list[int | str] | None:
 
 def several(name: str, value: object) -> list[int | str] | None:
     """Return the ids of an argument such as `team_ids`: a container, or a table with a column `team_id`."""
-    columns = keys(name.removesuffix("s"), value)
-    return many(name, value) if columns is None else _ids(name, columns[0])
+    columns = id_columns(name.removesuffix("s"), value)
+    return many(name, value) if columns is None else _ids(name, columns.ids)
 
 
 def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Duration | None) -> Query | None:
@@ -136,8 +143,8 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Durat
     (name, value), *others = arguments.items()
     if value is None or isinstance(value, (str, int)):
         return None
-    columns = keys(name, value)
-    ids, games = (many(name, value), None) if columns is None else (_ids(name, columns[0]), columns[1])
+    columns = id_columns(name, value)
+    ids, games = (many(name, value), None) if columns is None else (_ids(name, columns.ids), columns.games)
     if ids is None:
         return None
     rest = dict(others)
@@ -156,8 +163,8 @@ def query(operation: str, arguments: Mapping[str, Any], timeout: Timeout | Durat
 
 def _games(value: object, count: int) -> list[Any] | None:
     """Return the game of each of `count` ids; `None`: one for all."""
-    columns = keys("game_id", value)
-    games = many("game_id", value) if columns is None else columns[0]
+    columns = id_columns("game_id", value)
+    games = many("game_id", value) if columns is None else columns.ids
     if games is not None and len(games) != count:
         raise ValueError(f"game_id has {len(games)} ids for {count} sessions: give one for all, or one for each")
     return games

@@ -35,8 +35,6 @@ _CREDENTIALS_PATTERN = re.compile(
 _DISK_FULL_PATTERN = re.compile(r"No space left on device|File too large|Disk quota exceeded|os error (?:28|27|122)\b")
 _REFUSED_PATTERN = re.compile(r"Could not create local directory.*?\bcode: (\d+)|\bos error (1|13|30)\b", re.DOTALL)
 """A folder cannot be created, or may not be written."""
-_RECORDS = ("raw", "coverage", "corrections")
-"""Tables that nothing restores but a copy."""
 _READERS = ("pyarrow", "polars", "deltalake", "_internal", "duckdb", "_duckdb", "pyo3_runtime")
 """The modules of exceptions of libraries that read Parquet."""
 _BATCH_SIZE = 1024
@@ -142,7 +140,7 @@ def remedy(name: str) -> str:
     """Return what to do about a damaged table."""
     if name == "raw":
         return "restore it from a copy; other tables stay readable. archive.rebuild(name) does not work without it"
-    if name in _RECORDS:
+    if name in ("coverage", "corrections"):
         return f"restore {name} from a copy: archive.rebuild(name) cannot restore the archive's own records"
     if name not in TABLES:
         return f"the next sync makes {name} again once its folder is deleted"

@@ -175,8 +175,8 @@ impl SessionReader {
         Ok(())
     }
 
-    /// The sessions that an event belongs to: its own_players, else those of its game around its time.
-    fn places_of(&self, session_id: Option<&str>, game_id: Option<&str>, t_ms: i64) -> Option<usize> {
+    /// The session that an event belongs to: that of its id, else the one of its game around its time.
+    fn place_of(&self, session_id: Option<&str>, game_id: Option<&str>, t_ms: i64) -> Option<usize> {
         if let [(only, _)] = self.sessions.as_slice()
             && is_of_only(session_id, only.as_deref())
         {
@@ -192,7 +192,7 @@ impl SessionReader {
     pub(super) fn add_shots(&mut self, rows: &[EventRow]) {
         for row in rows {
             let Some(t_ms) = row.moment.t_ms else { continue };
-            let place = self.places_of(row.session_id.as_deref(), row.game_id.as_deref(), t_ms);
+            let place = self.place_of(row.session_id.as_deref(), row.game_id.as_deref(), t_ms);
             let Some((_, parts)) = place.and_then(|place| self.sessions.get_mut(place)) else { continue };
             if let (Some(player_id), Some((x, y))) = (row.moment.player_id, row.moment.place) {
                 parts.events.shots.push(Shot { t_ms, player_id, x, y });
@@ -209,7 +209,7 @@ impl SessionReader {
         let (times, periods) = (columns.times("occurred_at")?, columns.texts("period")?);
         for row in 0..batch.num_rows() {
             let (Some(t_ms), Some(period)) = (times.get(row), periods.get(row)) else { continue };
-            let place = self.places_of(sessions.get(row), games.get(row), t_ms);
+            let place = self.place_of(sessions.get(row), games.get(row), t_ms);
             if let Some((_, parts)) = place.and_then(|place| self.sessions.get_mut(place)) {
                 parts.events.periods.push((t_ms, period.to_owned()));
             }
@@ -232,7 +232,7 @@ impl SessionReader {
                 (Some(t_ms), None) | (None, Some(t_ms)) => (t_ms, t_ms.saturating_sub(1)),
                 (None, None) => continue,
             };
-            let place = self.places_of(sessions.get(row), games.get(row), start_ms);
+            let place = self.place_of(sessions.get(row), games.get(row), start_ms);
             let Some((_, parts)) = place.and_then(|place| self.sessions.get_mut(place)) else { continue };
             parts.game_id = parts.game_id.take().or_else(|| games.get(row).map(str::to_owned));
             if let Some(period) = periods.get(row) {
